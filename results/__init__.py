@@ -1,0 +1,1 @@
+"""Records: what one job measured, with its evidence, and the append-only archive that keeps them."""

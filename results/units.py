@@ -1,0 +1,97 @@
+"""The one registry of units: a figure of merit (FOM) is a name whose suffix is its unit.
+
+Models: suffix -> text for axes, better direction, range of valid samples. A new unit is one row here, and the
+pattern `fom` of both schemas follows (a test compares them). Leaves out: conversions. A sample is stored and
+shown in the unit that its name says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railyard.errors import InputError
+
+
+class Better(StrEnum):
+    """Which direction of a FOM is an improvement; `NEITHER` for one that only describes."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One suffix: `text` stands on axes, samples lie in [minimum, maximum] and are finite."""
+
+    suffix: str
+    text: str
+    better: Better
+    minimum: float = 0.0
+    maximum: float = math.inf
+
+
+UNITS: tuple[Unit, ...] = (
+    Unit(suffix="us", text="µs", better=Better.LOWER),
+    Unit(suffix="s", text="s", better=Better.LOWER),
+    Unit(suffix="bytes", text="bytes", better=Better.LOWER),
+    Unit(suffix="hops", text="hops", better=Better.LOWER),
+    Unit(suffix="gbyte_s", text="GB/s (1e9)", better=Better.HIGHER),
+    Unit(suffix="mbit_s", text="Mbit/s (1e6)", better=Better.HIGHER),
+    Unit(suffix="message_s", text="messages/s", better=Better.HIGHER),
+    Unit(suffix="mflop_s", text="Mflop/s (1e6)", better=Better.HIGHER),
+    Unit(suffix="gflop_s", text="Gflop/s (1e9)", better=Better.HIGHER),
+    Unit(suffix="zone_s", text="zones/s", better=Better.HIGHER),
+    Unit(suffix="per_s", text="1/s", better=Better.HIGHER),
+    Unit(suffix="percent", text="%", better=Better.NEITHER, minimum=-math.inf),
+    Unit(suffix="count", text="count", better=Better.NEITHER),
+)
+
+#: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.
+RATE_WORDS = frozenset({"bandwidth", "rate", "throughput"})
+
+_LONGEST_FIRST = sorted(UNITS, key=lambda unit: -len(unit.suffix))
+
+
+def suffixes() -> tuple[str, ...]:
+    """Every registered suffix, in the registry's order."""
+    return tuple(unit.suffix for unit in UNITS)
+
+
+def fom_pattern() -> str:
+    """The regular expression of a FOM's name, as both schemas state it (`$` would let a newline follow)."""
+    return f"^[a-z][a-z0-9_]*_({'|'.join(suffixes())})(?![\\s\\S])"
+
+
+def find_unit(fom: str) -> Unit | None:
+    """The unit of a FOM's name (the longest suffix that fits), or None when the name carries none."""
+    unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
+    if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):
+        return None
+    return unit
+
+
+def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
+    """The unit of a FOM's name; raises InputError for a name without a registered unit."""
+    unit = find_unit(fom)
+    if unit is None:
+        names = ", ".join(f"_{suffix}" for suffix in suffixes())
+        raise InputError(source or fom, field, fom, f"a name ending in a unit that fits it, one of {names}")
+    return unit
+
+
+def stem(fom: str) -> str:
+    """The name without its unit, for people: `bandwidth_gbyte_s` -> `bandwidth`."""
+    return fom.removesuffix(f"_{unit_of(fom).suffix}").replace("_", " ")
+
+
+def check_samples(fom: str, samples: Sequence[float], source: str, field: str) -> None:
+    """Raises InputError naming the first sample that is not finite or lies outside the unit's range."""
+    unit = unit_of(fom, source, f"{field}.fom")
+    for index, sample in enumerate(samples):
+        if not (math.isfinite(sample) and unit.minimum <= sample <= unit.maximum):
+            lowest = f", at least {unit.minimum:g}" if math.isfinite(unit.minimum) else ""
+            raise InputError(source, f"{field}.samples[{index}]", sample, f"a finite number{lowest}")
