@@ -1,0 +1,61 @@
+/* Stops the run with one line that names the place; see check.h. */
+#include "lib/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 256 };
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+_Noreturn static void stop(const char *text, const char *file, int line) {
+    char host[HOST_BYTES] = "?";
+    int rank = -1;
+    (void)gethostname(host, sizeof host - 1);
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    (void)fprintf(stderr, "rank %d on %s: %s:%d: %s\n", rank, host, base_name(file), line, text);
+    (void)MPI_Abort(MPI_COMM_WORLD, EXIT_MPI_FAILED);
+    abort();
+}
+
+void check_mpi(int code, const char *file, int line) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return;
+    (void)MPI_Error_string(code, text, &length);
+    stop(text, file, line);
+}
+
+void check_mpi_init(int *argc, char ***argv) {
+    MPI_CHECK(MPI_Init(argc, argv));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
+void *check_alloc(size_t count, size_t item_bytes) {
+    char text[128];
+    void *memory = calloc(count ? count : 1, item_bytes);
+    if (!memory) {
+        (void)snprintf(text, sizeof text, "no memory for %zu items of %zu bytes", count, item_bytes);
+        stop(text, __FILE__, __LINE__);
+    }
+    return memory;
+}
+
+int check_rank(void) {
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    return rank;
+}
+
+int check_ranks(void) {
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    return ranks;
+}

@@ -1,0 +1,132 @@
+/* Reads "HOST X Y Z" lines and places the ranks on them; see coordinates.h. */
+#include "lib/coordinates.h"
+
+#include "lib/check.h"
+#include "lib/parse.h"
+#include "lib/textfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXTENT_MAX = 1 << 20, ROUTERS_MAX = 1 << 24 };
+
+/* Where the reader is, for messages. */
+struct place {
+    const char *path;
+    int line;
+};
+
+static bool read_int(char **rest, int low, int high, int *value) {
+    uint64_t number = 0;
+    const char *word = textfile_word(rest);
+    if (!word || !parse_number(word, &number) || number < (uint64_t)low || number > (uint64_t)high)
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+static void read_extents(char *rest, struct place place, int *extents, struct problem *problem) {
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (!read_int(&rest, 1, EXTENT_MAX, &extents[d])) {
+            problem_set(problem, "--coordinates %s: line %d: valid: torus X Y Z, each at least 1", place.path,
+                        place.line);
+            return;
+        }
+    if (textfile_word(&rest))
+        problem_set(problem, "--coordinates %s: line %d: more than torus X Y Z", place.path, place.line);
+    if ((size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] > ROUTERS_MAX)
+        problem_set(problem, "--coordinates %s: line %d: more than %d routers", place.path, place.line,
+                    ROUTERS_MAX);
+}
+
+static bool host_known(const struct coordinates *coordinates, const char *host) {
+    for (int i = 0; i < coordinates->node_count; i++)
+        if (strcmp(coordinates->nodes[i].host, host) == 0)
+            return true;
+    return false;
+}
+
+static void read_node(const char *host, char *rest, struct place place, struct coordinates *coordinates,
+                      struct problem *problem) {
+    struct torus_node *node = &coordinates->nodes[coordinates->node_count];
+    node->host = host;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (!read_int(&rest, 0, coordinates->extents[d] - 1, &node->coordinate[d])) {
+            problem_set(problem, "--coordinates %s: line %d: valid: HOST X Y Z inside the torus %dx%dx%d",
+                        place.path, place.line, coordinates->extents[0], coordinates->extents[1],
+                        coordinates->extents[2]);
+            return;
+        }
+    if (textfile_word(&rest))
+        problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", place.path, place.line);
+    if (host_known(coordinates, host))
+        problem_set(problem, "--coordinates %s: line %d: host %s stands there twice", place.path, place.line,
+                    host);
+    coordinates->node_count++;
+}
+
+static void read_line(char *line, struct place place, struct coordinates *coordinates,
+                      struct problem *problem) {
+    char *rest = line;
+    const char *first = textfile_word(&rest);
+    bool extents_known = coordinates->extents[0] > 0;
+    if (strcmp(first, "torus") == 0 && extents_known)
+        problem_set(problem, "--coordinates %s: line %d: a second torus line", place.path, place.line);
+    else if (strcmp(first, "torus") == 0)
+        read_extents(rest, place, coordinates->extents, problem);
+    else if (!extents_known)
+        problem_set(problem, "--coordinates %s: line %d: a node before the line torus X Y Z", place.path,
+                    place.line);
+    else
+        read_node(first, rest, place, coordinates, problem);
+}
+
+static size_t count_lines(const char *text) {
+    size_t lines = 1;
+    while ((text = strchr(text, '\n')) != NULL) {
+        lines++;
+        text++;
+    }
+    return lines;
+}
+
+static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
+    struct place place = {.path = path};
+    char *rest = coordinates->text;
+    char *line;
+    coordinates->nodes = check_alloc(count_lines(rest), sizeof *coordinates->nodes);
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &place.line)) != NULL)
+        read_line(line, place, coordinates, problem);
+    if (coordinates->node_count == 0)
+        problem_set(problem, "--coordinates %s: no node; valid: torus X Y Z, then a line HOST X Y Z per node",
+                    path);
+}
+
+static int find_host(const struct coordinates *coordinates, const char *host) {
+    for (int i = 0; i < coordinates->node_count; i++)
+        if (strcmp(coordinates->nodes[i].host, host) == 0)
+            return i;
+    return -1;
+}
+
+void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
+                      struct problem *problem) {
+    int node = -1;
+    *coordinates = (struct coordinates){.text = textfile_read(path, "coordinates", problem)};
+    coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
+    if (coordinates->text)
+        read_text(path, coordinates, problem);
+    if (!problem_is_set(problem) && coordinates->text) {
+        node = find_host(coordinates, host);
+        if (node < 0)
+            problem_set(problem, "--coordinates %s: rank %d runs on host %s, which is not in it", path,
+                        check_rank(), host);
+    }
+    MPI_CHECK(MPI_Allgather(&node, 1, MPI_INT, coordinates->node_of_rank, 1, MPI_INT, MPI_COMM_WORLD));
+}
+
+void coordinates_free(struct coordinates *coordinates) {
+    free(coordinates->nodes);
+    free(coordinates->node_of_rank);
+    free(coordinates->text);
+}

@@ -1,0 +1,33 @@
+/*
+ * The coordinates file: which torus router each node hangs on (docs/formats.md, "Coordinates file"), and the
+ * node of each rank.
+ *
+ * Leaves out: links, rates and rails; a benchmark needs to know only where it stands.
+ */
+#ifndef RAILYARD_COORDINATES_H
+#define RAILYARD_COORDINATES_H
+
+#include "lib/problem.h"
+
+enum { TORUS_DIMENSIONS = 3 };
+
+struct torus_node {
+    const char *host;
+    int coordinate[TORUS_DIMENSIONS];
+};
+
+struct coordinates {
+    int extents[TORUS_DIMENSIONS];
+    int node_count;
+    struct torus_node *nodes; /* in the order of the file */
+    int *node_of_rank;        /* index into nodes */
+    char *text;
+};
+
+/* Collective. Reads the file and finds the node of every rank by its host name; all ranks know the whole. */
+void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
+                      struct problem *problem);
+
+void coordinates_free(struct coordinates *coordinates);
+
+#endif

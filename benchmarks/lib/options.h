@@ -1,0 +1,46 @@
+/*
+ * Command-line options as a table: one row gives an option its name, unit, default, valid values, help,
+ * parser and field. Defaults are text and pass through the same parser, so --help cannot disagree with the
+ * program.
+ *
+ * Leaves out: short options, positional arguments, and checks across options (the benchmark's own).
+ */
+#ifndef RAILYARD_OPTIONS_H
+#define RAILYARD_OPTIONS_H
+
+#include "lib/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct option_row {
+    const char *name;     /* without the dashes */
+    const char *unit;     /* what the value is: COUNT, SECONDS, FILE, ... */
+    const char *fallback; /* the default as a user would type it; NULL: the field stays zero */
+    const char *absent;   /* what --help says about the default when fallback is NULL */
+    const char *valid;    /* the values taken, for errors and help */
+    const char *help;
+    bool (*parse)(const char *text, void *field);
+    size_t offset; /* of the field in the configuration */
+};
+
+struct option_table {
+    const char *program;
+    const char *purpose;
+    const struct option_row *rows;
+    int count; /* at most 32 */
+};
+
+enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
+
+/*
+ * Collective. Reads "--name value" and "--name=value" into the configuration; bit i of *given is set when the
+ * user gave row i. Rank 0 prints the help or the first error of any rank; all ranks return the same outcome.
+ */
+enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
+                                  void *configuration, unsigned *given);
+
+/* Whether the user gave the option of that name. */
+bool options_given(const struct option_table *table, unsigned given, const char *name);
+
+#endif

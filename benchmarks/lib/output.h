@@ -1,0 +1,58 @@
+/*
+ * What a benchmark leaves: series of raw samples, as a JSON document (docs/formats.md, "Benchmark output")
+ * and as a table for people (table.h).
+ *
+ * Leaves out: statistics in the document. Medians are for the table; programs get every sample.
+ */
+#ifndef RAILYARD_OUTPUT_H
+#define RAILYARD_OUTPUT_H
+
+#include "lib/evidence.h"
+#include "lib/json.h"
+#include "lib/problem.h"
+
+#include <stdbool.h>
+
+enum { LABELS_MAX = 6 };
+
+struct label {
+    const char *name;
+    const char *text; /* NULL: the number */
+    int64_t number;
+};
+
+struct series {
+    const char *fom; /* carries the unit: "_us", "_gbyte_s" */
+    int label_count;
+    struct label labels[LABELS_MAX];
+    int count;
+    double *samples;    /* NULL: not measured */
+    const char *reason; /* why it was not measured */
+};
+
+struct series_list {
+    int count;
+    int room;
+    struct series *series;
+};
+
+struct document {
+    const char *benchmark;
+    void (*write_parameters)(struct json *json, const void *context); /* members of an object */
+    const void *context;
+    const struct evidence_list *evidence;
+    const struct series_list *list;
+};
+
+/* Adds a series; its samples belong to the list from then on. */
+void series_add(struct series_list *list, struct series series);
+void series_free(struct series_list *list);
+
+/* Collective. A problem on rank 0 unless a file can be made there: better known before the run than after it.
+ */
+void output_probe(const char *path, struct problem *problem);
+
+/* On rank 0. Writes a temporary file beside the path and renames it; a problem if that fails. */
+void output_write(const char *path, const struct document *document, struct problem *problem);
+
+#endif

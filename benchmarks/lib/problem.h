@@ -1,0 +1,29 @@
+/*
+ * A problem is one line of text, or nothing. Any rank may have one; all ranks learn of the first and end
+ * together.
+ *
+ * Leaves out: more than one problem. The first one set is kept.
+ */
+#ifndef RAILYARD_PROBLEM_H
+#define RAILYARD_PROBLEM_H
+
+#include <stdbool.h>
+
+enum { PROBLEM_BYTES = 1024 };
+
+struct problem {
+    char text[PROBLEM_BYTES];
+};
+
+/* Keeps the text unless a problem is already there. */
+__attribute__((format(printf, 2, 3))) void problem_set(struct problem *problem, const char *format, ...);
+
+bool problem_is_set(const struct problem *problem);
+
+/*
+ * Collective. True on every rank if any rank has a problem; rank 0 then prints the one of the lowest such
+ * rank as "PROGRAM: TEXT", one line on stderr.
+ */
+bool problem_agree(const struct problem *problem, const char *program);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * The table for people: one line per series with unit, number of samples, median, minimum and maximum.
+ *
+ * All series of a list share their labels' names, which become columns. Leaves out: raw samples (the JSON has
+ * them).
+ */
+#ifndef RAILYARD_TABLE_H
+#define RAILYARD_TABLE_H
+
+#include "lib/output.h"
+
+enum { SIZE_TEXT_BYTES = 32 };
+
+/* "0 B", "1 KiB", "4 MiB", or the bytes when no unit divides them. */
+void table_size(uint64_t bytes, char *text);
+
+/* Prints the list to stdout, aligned; what was not measured comes last, with the reason. */
+void table_print(const struct series_list *list);
+
+#endif
