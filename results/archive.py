@@ -104,7 +104,12 @@ def _sync_folder(folder: Path) -> None:
 
 def paths(root: Path) -> list[Path]:
     """The records' files, sorted; everything else there (temporary files, schema/) is passed over."""
-    return sorted(path for path in root.glob("*/*.json") if _NAME.fullmatch(path.name) and path.is_file())
+    return [path for folder in sorted(root.glob("*/")) for path in paths_of_system(folder)]
+
+
+def paths_of_system(folder: Path) -> list[Path]:
+    """The records' files of one folder, sorted."""
+    return sorted(path for path in folder.glob("*.json") if _NAME.fullmatch(path.name) and path.is_file())
 
 
 def iterate(files: Iterable[Path]) -> Iterator[Record]:

@@ -195,6 +195,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "ranks": list(output.ranks_json) if output else [],
         "verified": output.verified if output else None,
         "series": list(output.series_json) if output else [],
+        "not_measured": list(output.not_measured_json) if output else [],
     }
 
 

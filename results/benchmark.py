@@ -40,8 +40,17 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unmeasured:
+    """A point that a launch could not take, and why."""
+
+    fom: str
+    labels: Mapping[str, Label]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One launch's output. A record takes over `ranks_json` and `series_json` as they are."""
+    """One launch's output. A record takes over the three `_json` parts as they are."""
 
     benchmark: str
     version: str
@@ -53,6 +62,7 @@ class Benchmark:
     series: tuple[Series, ...]
     ranks_json: Sequence[Json]
     series_json: Sequence[Json]
+    not_measured_json: Sequence[Json]
 
 
 def load(path: Path) -> Benchmark:
@@ -79,6 +89,7 @@ def parse(document: Json, source: str) -> Benchmark:
         series=series,
         ranks_json=document["ranks"],
         series_json=document["series"],
+        not_measured_json=document.get("not_measured", []),
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from railyard.errors import InputError
 from results import benchmark, strictjson
-from results.benchmark import Rank, Series
+from results.benchmark import Rank, Series, Unmeasured
 from results.strictjson import Json
 
 SCHEMA = "record-v1.json"
@@ -105,6 +105,7 @@ class Launch:
     ranks: tuple[Rank, ...]
     verified: bool | None
     series: tuple[Series, ...]
+    not_measured: tuple[Unmeasured, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +199,7 @@ def _parse_launch(item: Mapping[str, Json]) -> Launch:
         "placement_verdict": Verdict(item["placement_verdict"]),
         "ranks": benchmark.parse_ranks(item["ranks"]),
         "series": benchmark.parse_series(item["series"]),
+        "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
     }
     return Launch(**{**item, **parsed})
 

@@ -1,0 +1,1 @@
+"""Records -> statistics -> figures -> report. Sees measurements only through the package `results`."""

@@ -1,0 +1,130 @@
+"""`railyard report`: records in, one page out.
+
+Models: which records are meant and where the page goes. Everything is read and rendered before anything is
+written, and each file appears whole or not at all. Heavy imports (matplotlib) wait until the command runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from railyard.errors import InputError, RunError
+from results import archive
+from results.record import Record
+
+ARCHIVE = Path(__file__).resolve().parent.parent / "results"
+_MANY = 20
+
+
+@click.command()
+@click.argument("records", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page to write.  [default: report.html; none with --figure unless given]",
+)
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Summary for programs."
+)
+@click.option(
+    "--figure",
+    "figure_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Overview picture, an SVG file.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No table on the terminal.")
+def report(
+    records: tuple[Path, ...],
+    output: Path | None,
+    json_file: Path | None,
+    figure_file: Path | None,
+    quiet: bool,
+) -> None:
+    """Write one self-contained HTML page from RECORDS.
+
+    RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, the
+    archive of this checkout, `results/`, is meant.
+    """
+    loaded = load(records or (ARCHIVE,), quiet)
+    written = render(loaded, output or (None if figure_file else Path("report.html")), json_file, figure_file)
+    for path, content in written:
+        _write(path, content)
+    if not quiet:
+        console = Console()
+        console.print(terminal_table(loaded))
+        for path, _ in written:
+            console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
+    """The records meant; raises InputError for a bad record, a missing file and a folder without records."""
+    files = list(dict.fromkeys(path for argument in arguments for path in record_files(argument)))
+    shown: Iterable[Path] = files
+    if len(files) >= _MANY and not quiet:
+        shown = track(files, "reading records", console=Console(stderr=True), transient=True)
+    return list(archive.iterate(shown))
+
+
+def record_files(argument: Path) -> list[Path]:
+    """The files an argument means: itself, or the records in a folder or in its systems' folders."""
+    if not argument.is_dir():
+        return [argument]
+    found = archive.paths(argument) or archive.paths_of_system(argument)
+    if not found:
+        raise InputError(
+            str(argument), "", "a folder without records", "a folder with <date>-<id>.json files"
+        )
+    return found
+
+
+def render(
+    loaded: Sequence[Record], page: Path | None, json_file: Path | None, figure_file: Path | None
+) -> list[tuple[Path, str]]:
+    """Files to write with their content."""
+    from analysis import figures, report  # here: matplotlib takes a second that other commands need not wait
+    from results import strictjson
+
+    written = []
+    if page:
+        written.append((page, report.html(loaded)))
+    if json_file:
+        written.append((json_file, strictjson.text(report.summary(loaded))))
+    if figure_file:
+        written.append((figure_file, figures.overview_svg(loaded)))
+    return written
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        archive.write_whole(path, content, replace=True)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from error
+
+
+def terminal_table(loaded: Sequence[Record]) -> Table:
+    """The comparisons, short."""
+    from rich.text import Text
+
+    from analysis import cases, comparison, report, tables
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("case", "figure", "arm", "median", "95 % interval", "n", "change"):
+        table.add_column(
+            name, justify="right" if name in {"median", "95 % interval", "n", "change"} else "left"
+        )
+    for case in cases.group(loaded):
+        name = f"{report.title(case)} ({case.origin})"
+        for found in comparison.comparisons(case):
+            figure = f"{found.title}, {found.unit.text}"
+            for row in tables.rows(found):
+                cells = (name, figure, row.name, row.median, row.interval, row.n, row.change)
+                table.add_row(*(Text(cell) for cell in cells))
+                name = figure = ""
+    return table

@@ -1,0 +1,211 @@
+"""Comparisons: the arms of one case side by side for one series, and what may be said about them.
+
+Models: a group per arm with its launches, statistics and change to the baseline arm, and careful words: a
+best arm is named only when its 95 % interval is apart from every other's. Leaves out: points of a curve
+(`analysis.curves`), where naming a best arm at each of many points would find some by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis import cases, statistics
+from analysis.cases import Arm, Case, Labels, Observation, Tally
+from analysis.numbers import Format, percent
+from analysis.statistics import Outcome, Summary, Verdict
+from results import units
+from results.record import Origin
+from results.units import Better, Unit
+
+#: Labels that are axes of curves when they take more than one value.
+AXES = ("hops", "size_bytes")
+DETERMINISTIC = frozenset({Origin.SIMULATED, Origin.MODELLED})
+#: FOMs shown first, in this order.
+FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One arm. `summary` is None when none of its launches has a value."""
+
+    arm: Arm
+    name: str
+    observations: tuple[Observation, ...]
+    summary: Summary | None
+    tally: Tally
+    change_percent: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One series of one case."""
+
+    fom: str
+    labels: Labels
+    groups: tuple[Group, ...]
+    baseline: str
+    verdict: Verdict[str]
+
+    @property
+    def unit(self) -> Unit:
+        """Unit and better direction of its FOM."""
+        return units.unit_of(self.fom)
+
+    @property
+    def title(self) -> str:
+        """For people: the FOM without its unit, and the labels."""
+        return " ".join(filter(None, [units.stem(self.fom), label_text(self.labels)]))
+
+    @property
+    def format(self) -> Format:
+        """One number of decimals for all its values."""
+        return Format.for_values([each.summary.median for each in self.groups if each.summary])
+
+
+def comparisons(case: Case) -> list[Comparison]:
+    """The comparisons of a case's points: first the FOMs of `FIRST`, then by appearance."""
+    found = cases.observations(case)
+    curves = curve_foms(found)
+    made = [_compare(case, fom, labels, found[fom, labels]) for fom, labels in found if fom not in curves]
+    return sorted(made, key=lambda each: place(each.fom)[0])
+
+
+def place(fom: str) -> tuple[int, str]:
+    """Where a FOM stands on the page: those of `FIRST` first, the others by name."""
+    return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
+
+
+def curve_foms(series: Iterable[tuple[str, Labels]]) -> set[str]:
+    """The FOMs that have an axis: a label of `AXES` with more than one value."""
+    values: dict[tuple[str, str], set[object]] = {}
+    for fom, labels in series:
+        for name, value in labels:
+            if name in AXES:
+                values.setdefault((fom, name), set()).add(value)
+    return {fom for (fom, _), found in values.items() if len(found) > 1}
+
+
+def label_text(labels: Labels) -> str:
+    """Labels for people: `X, size 65,536 bytes`; empty for none."""
+    return ", ".join(_label(name, value) for name, value in labels)
+
+
+def _label(name: str, value: str | int) -> str:
+    if name == "dimension":
+        return str(value)
+    if name == "hops":
+        return f"{value} hop{'' if value == 1 else 's'}"
+    if name.endswith("_bytes") and isinstance(value, int):
+        return f"{name.removesuffix('_bytes').replace('_', ' ')} {value:,} bytes"
+    return f"{name.replace('_', ' ')} {value}"
+
+
+def _compare(case: Case, fom: str, labels: Labels, found: dict[Arm, list[Observation]]) -> Comparison:
+    summaries = {
+        arm: statistics.summarise([each.value for each in found[arm]]) for arm in case.arms if arm in found
+    }
+    named = {case.name(arm): summary for arm, summary in summaries.items()}
+    baseline = summaries.get(case.baseline)
+    groups = [
+        Group(
+            arm=arm,
+            name=case.name(arm),
+            observations=tuple(found.get(arm, ())),
+            summary=summaries.get(arm),
+            tally=cases.tally(case, arm),
+            change_percent=_change(summaries.get(arm), baseline) if arm != case.baseline else None,
+        )
+        for arm in case.arms
+    ]
+    return Comparison(
+        fom=fom,
+        labels=labels,
+        groups=tuple(groups),
+        baseline=case.name(case.baseline),
+        verdict=statistics.judge(
+            named, units.unit_of(fom).better, deterministic=case.origin in DETERMINISTIC
+        ),
+    )
+
+
+def _change(summary: Summary | None, baseline: Summary | None) -> float | None:
+    return statistics.change_percent(summary.median, baseline.median) if summary and baseline else None
+
+
+def sentence(comparison: Comparison) -> str:
+    """What may be said, in one or two sentences; ends with what is missing."""
+    without = [each.name for each in comparison.groups if each.summary is None]
+    missing = f" No value for {listed(without)}." if without else ""
+    return _said(comparison) + missing
+
+
+def _said(comparison: Comparison) -> str:
+    verdict = comparison.verdict
+    match verdict.outcome:
+        case Outcome.ALONE:
+            return _alone(comparison)
+        case Outcome.UNDIRECTED:
+            return "This figure has no better direction; nothing is ranked."
+        case Outcome.TOO_FEW:
+            fewest = min(each.summary.n for each in comparison.groups if each.summary)
+            return (
+                f"No difference is stated: n too small for 95 % (n = {fewest}, at least {statistics.ENOUGH} "
+                "launches needed)."
+            )
+        case Outcome.BEST:
+            return f"{_leader(comparison)}; its 95 % interval is apart from every other."
+        case Outcome.EXACT:
+            return f"{_leader(comparison)}; a deterministic model, so no interval applies."
+    return _no_difference(comparison)
+
+
+def _alone(comparison: Comparison) -> str:
+    there = next((each for each in comparison.groups if each.summary), None)
+    if there is None or there.summary is None:
+        return "No launch has a value."
+    value = comparison.format.text(there.summary.median)
+    return f"Median {value} {comparison.unit.text}; {there.name} alone, nothing to compare."
+
+
+def _leader(comparison: Comparison) -> str:
+    best = _group(comparison, comparison.verdict.best)
+    assert best.summary is not None  # a verdict names groups that have values
+    word, side = ("lowest", "below") if comparison.unit.better is Better.LOWER else ("highest", "above")
+    value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
+    others = [each for each in comparison.groups if each.summary and each is not best]
+    others.sort(key=lambda each: each.name != comparison.baseline)
+    changes = [_distance(best.summary, each) for each in others]
+    parts = [f"{change} {side} {each.name}" for change, each in zip(changes, others, strict=True)]
+    return f"{best.name} is {word} ({value}), {listed(parts)}"
+
+
+def _distance(best: Summary, other: Group) -> str:
+    assert other.summary is not None  # its caller leaves out groups without values
+    change = statistics.change_percent(best.median, other.summary.median)
+    return "an unbounded share" if change is None else percent(abs(change), signed=False)
+
+
+def _no_difference(comparison: Comparison) -> str:
+    verdict, best = comparison.verdict, _group(comparison, comparison.verdict.best)
+    others = [each for each in comparison.groups if each.summary and each is not best]
+    alike = [best.name, *(each.name for each in others if each.name not in verdict.apart)]
+    said = f"No difference shown between {listed(alike)}: their 95 % intervals overlap."
+    if all(each.summary and each.summary.minimum == each.summary.maximum for each in comparison.groups):
+        said = f"No difference between {listed(alike)}: equal in the model."
+    if not verdict.apart:
+        return said
+    side = "below" if comparison.unit.better is Better.LOWER else "above"
+    assert best.summary is not None  # a verdict names groups that have values
+    apart = [each for each in others if each.name in verdict.apart]
+    parts = [f"{_distance(best.summary, each)} {side} {each.name}" for each in apart]
+    return f"{said} {best.name} is {listed(parts)}, with intervals apart."
+
+
+def _group(comparison: Comparison, name: str | None) -> Group:
+    return next(each for each in comparison.groups if each.name == name)
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))

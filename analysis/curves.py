@@ -1,0 +1,149 @@
+"""Curves: a FOM over hops or message size, one line per torus dimension or per arm (Pena 2013, Figure 3).
+
+Models: which series make one panel and at which size or hop count it is cut; every point keeps its launches.
+Leaves out: fits, interpolation, verdicts per point. The full series stay in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis import cases, statistics
+from analysis.cases import Arm, Case, Labels, Observation
+from analysis.comparison import curve_foms, place
+from analysis.numbers import size_text
+from analysis.statistics import Summary
+from results import units
+from results.benchmark import Label
+from results.units import Better, Unit
+
+PREFERRED_SIZE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One x of one line."""
+
+    x: int
+    observations: tuple[Observation, ...]
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Points in the order of x."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One pair of axes. `title` says what is held fixed."""
+
+    fom: str
+    axis: str
+    title: str
+    lines: tuple[Line, ...]
+
+    @property
+    def unit(self) -> Unit:
+        """Unit of its y axis."""
+        return units.unit_of(self.fom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Series:
+    fom: str
+    labels: Mapping[str, Label]
+    arm: Arm
+    observations: tuple[Observation, ...]
+
+
+def panels(case: Case) -> list[Panel]:
+    """The panels of a case: for each FOM with an axis, over hops and over sizes where these vary."""
+    found = cases.observations(case)
+    made = []
+    for fom in sorted(curve_foms(found), key=place):
+        series = sorted(_series_of(fom, found), key=lambda each: case.arms.index(each.arm))
+        made += [
+            panel
+            for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops"))
+            for panel in _over(case, series, axis, other)
+        ]
+    return made
+
+
+def _series_of(
+    fom: str, found: Mapping[tuple[str, Labels], Mapping[Arm, list[Observation]]]
+) -> list[_Series]:
+    return [
+        _Series(fom=fom, labels=dict(labels), arm=arm, observations=tuple(of_arm))
+        for (name, labels), by_arm in found.items()
+        if name == fom
+        for arm, of_arm in by_arm.items()
+    ]
+
+
+def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:
+    """Panels over one axis, the other held at one value; split by whatever else is labelled."""
+    split: dict[tuple[Labels, Arm | None], list[_Series]] = {}
+    on_axis = [each for each in series if isinstance(each.labels.get(axis), int)]
+    by_dimension = any("dimension" in each.labels for each in on_axis)
+    for each in on_axis:
+        rest = {name: value for name, value in each.labels.items() if name not in (axis, other, "dimension")}
+        key = (cases.frozen_labels(rest), each.arm if by_dimension else None)
+        split.setdefault(key, []).append(each)
+    made = [_panel(case, members, axis, other, rest, arm) for (rest, arm), members in split.items()]
+    return [panel for panel in made if any(len(line.points) > 1 for line in panel.lines)]
+
+
+def _panel(case: Case, members: list[_Series], axis: str, other: str, rest: Labels, arm: Arm | None) -> Panel:
+    fixed = _held(members, other)
+    members = [each for each in members if each.labels.get(other) == fixed]
+    lines: dict[str, list[_Series]] = {}
+    for each in members:
+        name = case.name(each.arm) if arm is None else str(each.labels.get("dimension", ""))
+        lines.setdefault(name, []).append(each)
+    named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest)]
+    if arm is not None and len(case.arms) > 1:
+        named.append(case.name(arm))
+    return Panel(
+        fom=members[0].fom,
+        axis=axis,
+        title=", ".join(filter(None, named)),
+        lines=tuple(Line(name=name, points=_points(each, axis)) for name, each in lines.items()),
+    )
+
+
+def _rest_text(name: str, value: Label) -> str:
+    return str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}"
+
+
+def _held(members: list[_Series], other: str) -> Label | None:
+    """Where the other axis is cut: 1 MiB or the largest size (smallest for a latency), fewest hops."""
+    values = [value for each in members if isinstance(value := each.labels.get(other), int)]
+    if not values:
+        return None
+    if other == "hops" or units.unit_of(members[0].fom).better is Better.LOWER:
+        return min(values)
+    return PREFERRED_SIZE if PREFERRED_SIZE in values else max(values)
+
+
+def _fixed_text(other: str, fixed: Label | None) -> str:
+    if fixed is None:
+        return ""
+    return size_text(int(fixed)) if other == "size_bytes" else f"{fixed} hop{'' if fixed == 1 else 's'}"
+
+
+def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
+    made = [
+        Point(
+            x=int(each.labels[axis]),
+            observations=each.observations,
+            summary=statistics.summarise([value.value for value in each.observations]),
+        )
+        for each in members
+    ]
+    return tuple(sorted(made, key=lambda point: point.x))

@@ -1,0 +1,233 @@
+"""Figures: comparisons as points with intervals and every launch's dot, curves as lines, both as SVG.
+
+Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
+interval; where n is too small for one there is no bar. Colour never stands alone: lines differ in marker and
+dash, arms stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.svg`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from analysis import cases, comparison, curves, svg
+from analysis.comparison import Comparison, Group
+from analysis.curves import Line, Panel
+from analysis.numbers import percent, size_text
+from railyard.errors import InputError, RunError
+from results import archive, units
+from results.record import Record
+from results.units import Better
+
+WIDTH_IN = 4.6
+_ROW_IN = 0.42
+_NAME_CHARACTERS = 24
+_MOST_SIZES = 7
+AXIS_TEXT = {"hops": "hops", "size_bytes": "message size"}
+
+
+def comparison_svg(members: Sequence[Comparison], name: str) -> str:
+    """Comparisons of one FOM as one inline `<svg>`: a row for each arm of each series."""
+    with svg.style():
+        height = 1.05 + _ROW_IN * sum(len(member.groups) for member in members)
+        figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
+        draw_comparison(figure.subplots(), members)
+        return svg.inline(figure, name, describe_comparison(members))
+
+
+def panel_svg(panel: Panel, name: str) -> str:
+    """A panel as an inline `<svg>`."""
+    with svg.style():
+        figure = Figure(figsize=(WIDTH_IN, 3.1), layout="constrained")
+        draw_panel(figure.subplots(), panel)
+        return svg.inline(figure, name, describe_panel(panel))
+
+
+def overview_svg(records: Iterable[Record]) -> str:
+    """One standalone picture: a comparison of placements and a curve over hops, as far as there are any.
+
+    Takes the first case that has each. Raises InputError when there is neither.
+    """
+    grouped = cases.group(records)
+    compared = next(
+        (found for case in grouped if len(case.arms) > 1 for found in comparison.comparisons(case)), None
+    )
+    hops = next((panel for case in grouped for panel in curves.panels(case) if panel.axis == "hops"), None)
+    drawers: list[Callable[[Axes], None]] = []
+    texts = []
+    if compared:
+        drawers.append(lambda axes: draw_comparison(axes, [compared]))
+        texts.append(describe_comparison([compared]))
+    if hops:
+        drawers.append(lambda axes: draw_panel(axes, hops))
+        texts.append(describe_panel(hops))
+    if not drawers:
+        raise InputError("records", "", "neither", "a case with several placements or a curve over hops")
+    with svg.style():
+        figure = Figure(figsize=(WIDTH_IN * len(drawers), 2.9), layout="constrained")
+        grid = figure.subplots(1, len(drawers), squeeze=False)
+        for axes, draw in zip(grid[0], drawers, strict=True):
+            draw(axes)
+        return svg.standalone(figure, "overview", " ".join(texts))
+
+
+def write_overview_svg(records: Iterable[Record], path: Path) -> None:
+    """Writes `overview_svg` to a file, whole or not at all; raises RunError when the file cannot be written."""
+    content = overview_svg(records)
+    try:
+        archive.write_whole(path, content, replace=True)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from error
+
+
+def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
+    """Rows from the top in the order of members and arms; x is the FOM."""
+    rows = [(member, group) for member in members for group in member.groups]
+    for row, (member, group) in enumerate(rows):
+        _draw_row(axes, row, group, member.groups.index(group))
+    axes.set_yticks(range(len(rows)), [_row_name(members, member, group) for member, group in rows])
+    axes.set_ylim(len(rows) - 0.45, -0.55)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.margins(x=0.08)
+    fom = members[0].fom
+    axes.set_xlabel(_axis_text(fom))
+    axes.set_title(_title(fom, members[0].title if len(members) == 1 else units.stem(fom)))
+
+
+def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
+    colour = svg.sentinel(series)
+    values = [each.value for each in group.observations]
+    shifts = [0.2 + 0.1 * (place % 2) for place in range(len(values))]
+    axes.plot(
+        values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
+    )
+    if group.summary is None:
+        axes.text(
+            0.02,
+            row,
+            "no value",
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=9.5,
+            style="italic",
+        )
+        return
+    if group.summary.interval:
+        interval = group.summary.interval
+        axes.plot([interval.low, interval.high], [row, row], "-", color=colour, linewidth=2.2, zorder=3)
+    marker = svg.MARKERS[series % len(svg.MARKERS)]
+    axes.plot([group.summary.median], [row], marker, color=colour, markersize=7, zorder=4)
+
+
+def _row_name(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    labels = comparison.label_text(member.labels) if len(members) > 1 else ""
+    parts = [labels] if labels and len(member.groups) == 1 else [labels, group.name]
+    name = svg.clean(": ".join(filter(None, parts)))
+    return name if len(name) <= _NAME_CHARACTERS else name[: _NAME_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def draw_panel(axes: Axes, panel: Panel) -> None:
+    """Lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
+    for series, line in enumerate(panel.lines):
+        _draw_line(axes, line, series)
+    xs = sorted({point.x for line in panel.lines for point in line.points})
+    if panel.axis == "size_bytes":
+        _size_axes(axes, panel, xs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(AXIS_TEXT[panel.axis])
+    axes.set_ylabel(svg.clean(panel.unit.text))
+    axes.set_title(
+        _title(panel.fom, f"{units.stem(panel.fom)}, {panel.title}" if panel.title else units.stem(panel.fom))
+    )
+    if len(panel.lines) > 1:
+        axes.legend(
+            title=None, ncols=min(3, len(panel.lines)), loc="best", handlelength=2.6, columnspacing=1.2
+        )
+
+
+def _draw_line(axes: Axes, line: Line, series: int) -> None:
+    colour, depth = svg.sentinel(series), 3 + series
+    xs = [point.x for point in line.points]
+    axes.plot(
+        xs,
+        [point.summary.median for point in line.points],
+        linestyle=svg.DASHES[series % len(svg.DASHES)],
+        marker=svg.MARKERS[series % len(svg.MARKERS)],
+        markersize=5.5,
+        linewidth=1.6,
+        label=svg.clean(line.name)[:_NAME_CHARACTERS] or "all",
+        color=colour,
+        zorder=depth,
+    )
+    for point in line.points:
+        ends = point.summary.interval
+        low, high = (ends.low, ends.high) if ends else (point.summary.minimum, point.summary.maximum)
+        axes.plot([point.x, point.x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
+
+
+def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
+    axes.set_xscale("log", base=2)
+    step = -(-len(xs) // _MOST_SIZES)
+    axes.xaxis.set_major_locator(FixedLocator(list(xs)[::step]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    lows = [point.summary.minimum for line in panel.lines for point in line.points]
+    if min(lows) > 0:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def _axis_text(fom: str) -> str:
+    return units.unit_of(fom).text
+
+
+def _title(fom: str, text: str) -> str:
+    better = units.unit_of(fom).better
+    hint = "" if better is Better.NEITHER else f" ({better} is better)"
+    return svg.clean(text[:1].upper() + text[1:] + hint)
+
+
+def describe_comparison(members: Sequence[Comparison]) -> str:
+    """The figure in words, for those who hear it."""
+    first = members[0]
+    parts = [_describe_group(members, member, group) for member in members for group in member.groups]
+    return f"{units.stem(first.fom)} in {first.unit.text}: {'; '.join(parts)}."
+
+
+def _describe_group(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    name = _row_name(members, member, group)
+    if group.summary is None:
+        return f"{name} no value"
+    text = member.format.text
+    interval = group.summary.interval
+    between = f", 95 % interval {text(interval.low)} to {text(interval.high)}" if interval else ""
+    change = "" if group.change_percent is None else f", {percent(group.change_percent)} to {member.baseline}"
+    return f"{name} median {text(group.summary.median)}{between}{change}"
+
+
+def describe_panel(panel: Panel) -> str:
+    """The panel in words: what is drawn, and each line's first and last point."""
+    lines = [
+        f"{line.name or 'all'} from {line.points[0].summary.median:.4g} at {line.points[0].x} "
+        f"to {line.points[-1].summary.median:.4g} at {line.points[-1].x}"
+        for line in panel.lines
+        if line.points
+    ]
+    over = AXIS_TEXT[panel.axis]
+    return f"{units.stem(panel.fom)} in {panel.unit.text} over {over}, {panel.title}: {'; '.join(lines)}."
+
+
+def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:
+    """Comparisons that share a figure: those of one FOM, in their order."""
+    return [list(members) for _, members in itertools.groupby(found, key=lambda each: each.fom)]

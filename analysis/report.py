@@ -1,0 +1,366 @@
+"""The report: cases become views (frozen data), views one self-contained page or a summary for programs.
+
+Models: what a reader sees, in the order of need: what was run and what can be said, then each case with
+figure, table, failures and provenance. Leaves out: numbers (`analysis.comparison`, `analysis.curves`), markup
+(the template, which escapes everything except the figures, made by `analysis.svg` through an XML writer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from analysis import cases, comparison, curves, figures, statistics, svg, tables
+from analysis.cases import Case, Tally
+from analysis.comparison import Comparison
+from analysis.curves import Panel
+from analysis.numbers import percent
+from analysis.tables import Row
+from results import units
+from results.record import Launch, Origin, Record, Status
+from results.strictjson import Json
+from results.units import Better
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+SUMMARY_FORMAT = "railyard-summary/1"
+#: Comparisons of a case that have a figure and a line in the page's summary; the others are in its table.
+_SHOWN_FOMS = 2
+
+ORIGIN_NOTES = {
+    Origin.EMULATED: (
+        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Absolute rates and times "
+        "are those of the scaled virtual torus, not of the machine it models: compare placements, not machines."
+    ),
+    Origin.SIMULATED: "Simulated with SimGrid: deterministic, no measurement of a machine.",
+    Origin.MODELLED: "Computed by the link-load model: no program ran.",
+    Origin.MEASURED: "Measured on the system named.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One comparison's or curve's sentence."""
+
+    title: str
+    text: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableView:
+    """Rows under one heading; `head` names the first column."""
+
+    caption: str
+    head: str
+    sections: Sequence[tuple[str, Sequence[Row]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """One case as the page shows it."""
+
+    anchor: str
+    title: str
+    subtitle: str
+    origin: str
+    origin_note: str
+    facts: Sequence[tuple[str, str]]
+    tally: Tally
+    statements: Sequence[Statement]
+    others: Sequence[Statement]
+    figures: Sequence[Markup]
+    table: TableView | None
+    curve_tables: Sequence[TableView]
+    troubles: Sequence[tuple[str, Launch]]
+    reasons: Sequence[tuple[str, str, str]]
+    unmeasured: Sequence[tuple[str, int]]
+    commands: Sequence[tuple[str, str]]
+    records: Sequence[Record]
+    provenance: Sequence[tuple[str, str]]
+
+
+def view(case: Case, number: int) -> CaseView:
+    """Everything the page says about a case."""
+    found, panels = comparison.comparisons(case), curves.panels(case)
+    grouped = figures.by_fom(found)
+    shown = [member for members in grouped[:_SHOWN_FOMS] for member in members]
+    rest = [member for members in grouped[_SHOWN_FOMS:] for member in members]
+    drawn = [
+        figures.comparison_svg(members, f"c{number}f{place}")
+        for place, members in enumerate(grouped[:_SHOWN_FOMS])
+    ]
+    drawn += [figures.panel_svg(panel, f"c{number}p{place}") for place, panel in enumerate(panels)]
+    asked, system = case.first.case, case.first.system
+    return CaseView(
+        anchor=f"case-{number}",
+        title=title(case),
+        subtitle=f"{asked.check} on {system.name} ({system.partition}, {system.environment})",
+        origin=str(case.origin),
+        origin_note=origin_note(case),
+        facts=facts(case),
+        tally=cases.tally(case),
+        statements=[
+            *map(_statement, shown),
+            *(_curve_statement(panel) for panel in panels if panel.axis == "hops"),
+        ],
+        others=[*map(_statement, rest)],
+        figures=[Markup(each) for each in drawn],  # made by an XML writer, which escapes text and attributes
+        table=_table(found) if found else None,
+        curve_tables=[_curve_table(panel) for panel in panels],
+        troubles=[(record.id, each) for record, each in cases.launches(case) if each.status is not Status.OK],
+        reasons=[
+            (each.id, str(each.status), each.reason) for each in case.records if each.status is not Status.OK
+        ],
+        unmeasured=_unmeasured(case),
+        commands=_commands(case),
+        records=case.records,
+        provenance=[*_flat("", case.first.provenance)],
+    )
+
+
+def title(case: Case) -> str:
+    """`halo, grid 4 x 4 x 4 on gemini-4x4x4`"""
+    asked = case.first.case
+    grid = asked.parameters.get("grid")
+    parts = [asked.benchmark, f"grid {_value(grid)}" if grid else ""]
+    where = f" on {asked.topology.name}" if asked.topology else ""
+    return ", ".join(filter(None, parts)) + where
+
+
+def origin_note(case: Case) -> str:
+    """What the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
+    note, torus = ORIGIN_NOTES[case.origin], case.first.provenance["torus"]
+    if case.origin is not Origin.EMULATED or torus is None:
+        return note
+    latency = "Latency is scaled too." if torus["latency_scaled"] else "Latency is not scaled."
+    return f"{note} rate_scale {torus['rate_scale']:g}. {latency}"
+
+
+def facts(case: Case) -> list[tuple[str, str]]:
+    """Terms and values that say what was run."""
+    asked, topology = case.first.case, case.first.case.topology
+    nodes = asked.allocation["nodes"]
+    found = [(name.replace("_", " "), _value(value)) for name, value in sorted(asked.parameters.items())]
+    if topology:
+        extents = f"{_value(list(topology.extents))} torus, " if topology.extents else ""
+        rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
+        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} a router"
+        found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+    found.append(("nodes", f"{len(nodes)}, order {asked.allocation['order']}"))
+    found.append(("placements", ", ".join(asked.placements)))
+    found.append(("NIC policies", ", ".join(asked.nic_policies)))
+    if asked.studies:
+        found.append(("studies", ", ".join(asked.studies)))
+    return found
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, list):
+        joiner = " x " if all(isinstance(each, int) for each in value) else ", "
+        return joiner.join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _statement(found: Comparison) -> Statement:
+    return Statement(title=found.title, text=comparison.sentence(found), outcome=str(found.verdict.outcome))
+
+
+def _curve_statement(panel: Panel) -> Statement:
+    parts = []
+    for line in panel.lines:
+        first, last = line.points[0], line.points[-1]
+        change = statistics.change_percent(last.summary.median, first.summary.median)
+        said = "" if change is None or len(line.points) < 2 else f", {percent(change)} at {last.x}"
+        parts.append(
+            f"{line.name or 'all'} {first.summary.median:.4g} {panel.unit.text} at {first.x} hops{said}"
+        )
+    return Statement(
+        title=f"{units.stem(panel.fom)}, {panel.title}", text="; ".join(parts) + ".", outcome="curve"
+    )
+
+
+def _table(found: Sequence[Comparison]) -> TableView:
+    sections = [
+        (f"{_sentence_case(each.title)}, {each.unit.text}{_hint(each)}", tables.rows(each)) for each in found
+    ]
+    return TableView(caption="Median over launches", head="arm", sections=sections)
+
+
+def _hint(found: Comparison) -> str:
+    return "" if found.unit.better is Better.NEITHER else f" ({found.unit.better} is better)"
+
+
+def _curve_table(panel: Panel) -> TableView:
+    caption = f"{_sentence_case(units.stem(panel.fom))}, {panel.unit.text}, {panel.title}".removesuffix(", ")
+    return TableView(caption=caption, head=figures.AXIS_TEXT[panel.axis], sections=tables.panel_rows(panel))
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _unmeasured(case: Case) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for _, launch in cases.launches(case):
+        for each in launch.not_measured:
+            labels = comparison.label_text(cases.frozen_labels(each.labels))
+            text = f"{units.stem(each.fom)} {labels}: {each.reason}"
+            counts[text] = counts.get(text, 0) + 1
+    return list(counts.items())
+
+
+def _commands(case: Case) -> list[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for _, launch in cases.launches(case):
+        if launch.command:
+            first.setdefault(case.name(cases.arm_of(launch)), launch.command)
+    return list(first.items())
+
+
+def _flat(prefix: str, part: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(part, Mapping):
+        for name in sorted(part):
+            yield from _flat(f"{prefix}.{name}" if prefix else name, part[name])
+    else:
+        yield prefix, "not known" if part is None else str(part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginCount:
+    """A line of the page's first table."""
+
+    origin: str
+    cases: int
+    records: int
+    tally: Tally
+
+
+def counts(grouped: Sequence[Case]) -> list[OriginCount]:
+    """How much there is, origin by origin."""
+    return [
+        _count(origin, [case for case in grouped if case.origin is origin])
+        for origin in Origin
+        if any(case.origin is origin for case in grouped)
+    ]
+
+
+def _count(origin: Origin, members: Sequence[Case]) -> OriginCount:
+    tallies = [cases.tally(case) for case in members]
+    return OriginCount(
+        origin=str(origin),
+        cases=len(members),
+        records=sum(len(case.records) for case in members),
+        tally=Tally(
+            ok=sum(each.ok for each in tallies),
+            failed=sum(each.failed for each in tallies),
+            not_measured=sum(each.not_measured for each in tallies),
+        ),
+    )
+
+
+def html(records: Iterable[Record]) -> str:
+    """The page: complete in itself, the same bytes for the same records."""
+    grouped = cases.group(records)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    days = sorted(record.created[:10] for case in grouped for record in case.records)
+    return environment.get_template("report.html.j2").render(
+        cases=[view(case, number) for number, case in enumerate(grouped, 1)],
+        counts=counts(grouped),
+        records=len(days),
+        days=" to ".join(sorted({days[0], days[-1]})) if days else "",
+        enough=statistics.ENOUGH,
+        light=svg.variables(svg.LIGHT),
+        dark=svg.variables(svg.DARK),
+        strokes=svg.STROKES,
+    )
+
+
+def summary(records: Iterable[Record]) -> dict[str, Json]:
+    """The same statements and statistics for programs; medians and intervals in the FOM's unit."""
+    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(case) for case in cases.group(records)]}
+
+
+def _case_summary(case: Case) -> dict[str, Json]:
+    tally = cases.tally(case)
+    return {
+        "title": title(case),
+        "origin": str(case.origin),
+        "system": case.first.document["system"],
+        "check": case.first.case.check,
+        "records": [record.id for record in case.records],
+        "statuses": {
+            record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
+        },
+        "launches": {"ok": tally.ok, "failed": tally.failed, "not_measured": tally.not_measured},
+        "comparisons": [_comparison_summary(each) for each in comparison.comparisons(case)],
+        "curves": [_panel_summary(panel) for panel in curves.panels(case)],
+    }
+
+
+def _comparison_summary(found: Comparison) -> dict[str, Json]:
+    return {
+        "fom": found.fom,
+        "labels": dict(found.labels),
+        "better": str(found.unit.better),
+        "baseline": found.baseline,
+        "outcome": str(found.verdict.outcome),
+        "best": found.verdict.best,
+        "sentence": comparison.sentence(found),
+        "arms": [
+            {
+                "name": group.name,
+                "placement": group.arm.placement,
+                "nic_policy": group.arm.nic_policy,
+                "launches": {
+                    "ok": group.tally.ok,
+                    "failed": group.tally.failed,
+                    "not_measured": group.tally.not_measured,
+                },
+                "change_percent": group.change_percent,
+                **_statistics(group.summary),
+            }
+            for group in found.groups
+        ],
+    }
+
+
+def _statistics(found: statistics.Summary | None) -> dict[str, Json]:
+    if found is None:
+        return {"n": 0, "median": None, "minimum": None, "maximum": None, "interval": None}
+    interval = found.interval and {
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "coverage": found.interval.coverage,
+    }
+    return {
+        "n": found.n,
+        "median": found.median,
+        "minimum": found.minimum,
+        "maximum": found.maximum,
+        "interval": interval,
+    }
+
+
+def _panel_summary(panel: Panel) -> dict[str, Json]:
+    return {
+        "fom": panel.fom,
+        "axis": panel.axis,
+        "title": panel.title,
+        "lines": [
+            {
+                "name": line.name,
+                "points": [{"x": point.x, **_statistics(point.summary)} for point in line.points],
+            }
+            for line in panel.lines
+        ],
+    }

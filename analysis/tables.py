@@ -1,0 +1,95 @@
+"""Tables: a comparison or a panel as rows of finished text, the same for the page and the terminal.
+
+Leaves out: markup. Text is not escaped here; the page's template does that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.comparison import Comparison, Group
+from analysis.curves import Panel, Point
+from analysis.numbers import NOTHING, Format, percent, size_text
+from analysis.statistics import Interval, Summary
+
+TOO_FEW = "n too small for 95 %"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One arm of a comparison, or one point of a line."""
+
+    name: str
+    median: str
+    interval: str
+    n: str
+    span: str
+    change: str = ""
+    note: str = ""
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """A row for each arm, those without a value too."""
+    return [_row(comparison, group) for group in comparison.groups]
+
+
+def panel_rows(panel: Panel) -> list[tuple[str, list[Row]]]:
+    """For each line its name and a row for each point."""
+    return [(line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines]
+
+
+def _row(comparison: Comparison, group: Group) -> Row:
+    name = group.name
+    planned = group.tally.ok + group.tally.failed + group.tally.not_measured
+    if group.summary is None:
+        counted = f"0 of {planned}"
+        return Row(name=name, median=NOTHING, interval=NOTHING, n=counted, span=NOTHING, note=_note(group))
+    summary, form = group.summary, comparison.format
+    baseline = name == comparison.baseline
+    return Row(
+        name=name,
+        median=form.text(summary.median),
+        interval=interval_text(summary.interval, form),
+        n=str(summary.n) if summary.n == planned else f"{summary.n} of {planned}",
+        span=span_text(summary, form),
+        change="baseline" if baseline else _change_text(group.change_percent),
+        note=_note(group),
+    )
+
+
+def _change_text(change: float | None) -> str:
+    return NOTHING if change is None else percent(change)
+
+
+def _note(group: Group) -> str:
+    tally = group.tally
+    silent = tally.ok - len(group.observations)
+    counts = (
+        (tally.failed, "failed"),
+        (tally.not_measured, "not measured"),
+        (silent, "without this figure"),
+        (tally.unverified, "with data not verified"),
+        (tally.cannot_tell, "with placement not proved"),
+    )
+    return ", ".join(f"{count} {word}" for count, word in counts if count > 0)
+
+
+def _point_row(panel: Panel, point: Point) -> Row:
+    form = Format.for_values([each.summary.median for line in panel.lines for each in line.points])
+    return Row(
+        name=f"{point.x}" if panel.axis == "hops" else size_text(point.x),
+        median=form.text(point.summary.median),
+        interval=interval_text(point.summary.interval, form),
+        n=str(point.summary.n),
+        span=span_text(point.summary, form),
+    )
+
+
+def interval_text(interval: Interval | None, form: Format) -> str:
+    """`9,231 to 9,431`, or why there is none."""
+    return TOO_FEW if interval is None else f"{form.text(interval.low)} to {form.text(interval.high)}"
+
+
+def span_text(summary: Summary, form: Format) -> str:
+    """Smallest and largest launch."""
+    return f"{form.text(summary.minimum)} to {form.text(summary.maximum)}"
