@@ -8,142 +8,28 @@
  *
  * Leaves out: pairs that run at once and share links, and the choice of the route.
  */
+#include "hops_config.h"
 #include "lib/check.h"
 #include "lib/coordinates.h"
 #include "lib/evidence.h"
 #include "lib/idle.h"
 #include "lib/lane.h"
-#include "lib/options.h"
 #include "lib/output.h"
 #include "lib/pairs.h"
-#include "lib/parse.h"
 #include "lib/problem.h"
 #include "lib/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char program[] = "hops";
 
 enum { TAG_COUNT = 11, TAG_SAMPLES = 12 };
 
-struct config {
-    const char *coordinates;
-    char dimensions[TORUS_DIMENSIONS + 1];
-    struct number_list hops;
-    struct number_list sizes;
-    bool tests[LANE_TESTS];
-    struct lane_config lane;
-    const char *json;
-};
-
 struct run {
-    struct config config;
+    struct hops_config config;
     struct coordinates coordinates;
     struct pair_list pairs;
 };
-
-/* Letters of "XYZ", each once. */
-static bool parse_letters(const char *text, void *field) {
-    size_t length = strlen(text);
-    if (length < 1 || length > TORUS_DIMENSIONS || strspn(text, "XYZ") != length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (strchr(text + i + 1, text[i]))
-            return false;
-    memset(field, 0, TORUS_DIMENSIONS + 1);
-    memcpy(field, text, length);
-    return true;
-}
-
-static int find_test(const char *name) {
-    for (int i = 0; i < LANE_TESTS; i++)
-        if (strcmp(lane_tests()[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static bool parse_tests(const char *text, void *field) {
-    bool chosen[LANE_TESTS] = {false};
-    char name[32];
-    while (parse_next(&text, ',', name, sizeof name)) {
-        int test = find_test(name);
-        if (test < 0)
-            return false;
-        chosen[test] = true;
-    }
-    memcpy(field, chosen, sizeof chosen);
-    return true;
-}
-
-#define FIELD(name) offsetof(struct config, name)
-
-static const struct option_row rows[] = {
-    {"coordinates", "FILE", NULL, "none: ranks 0 and N-1",
-     "a coordinates file: torus X Y Z, then HOST X Y Z lines", "where the nodes stand", parse_text,
-     FIELD(coordinates)},
-    {"dimensions", "LETTERS", "XYZ", NULL, "letters of XYZ, each once", "torus dimensions to measure",
-     parse_letters, FIELD(dimensions)},
-    {"hops", "LIST", NULL, "all, 1 to extent/2", "counts and ranges from 1, like 1-3 or 1,4",
-     "hop counts to measure", parse_numbers, FIELD(hops)},
-    {"sizes", "LIST", "0-4MiB", NULL,
-     "sizes and ranges (powers of two) with B, KiB or MiB, like 0-4MiB or 1KiB,1MiB",
-     "message sizes; 0 is for latency alone", parse_sizes, FIELD(sizes)},
-    {"tests", "LIST", "latency,bandwidth,bibandwidth", NULL, "latency, bandwidth, bibandwidth",
-     "what to measure", parse_tests, FIELD(tests)},
-    {"window", "COUNT", "8", NULL, "1 to 1000000", "messages in flight for bandwidth (OSU: 64)", parse_count,
-     FIELD(lane.window)},
-    {"batch", "COUNT", "10", NULL, "1 to 1000000", "round trips per latency sample up to 8 KiB; 1 above",
-     parse_count, FIELD(lane.batch)},
-    {"repeats", "COUNT", "20", NULL, "1 to 1000000", "samples per point", parse_count, FIELD(lane.repeats)},
-    {"warmups", "COUNT", "2", NULL, "0 to 1000000", "untimed samples before", parse_count0,
-     FIELD(lane.warmups)},
-    {"max-time-per-point", "SECONDS", "2", NULL, "0 (no limit) to 1000000",
-     "take fewer samples, but 3, where they take longer", parse_seconds, FIELD(lane.point_time_s)},
-    {"seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, FIELD(lane.seed)},
-    {"json", "FILE", NULL, "none", "a path that can be written", "where rank 0 writes the results",
-     parse_text, FIELD(json)},
-};
-
-static const struct option_table table = {
-    .program = program,
-    .purpose = "latency and bandwidth between nodes, by torus dimension and hops",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-};
-
-/* ---- what the user asked for ---- */
-
-static size_t largest_size(const struct config *config) {
-    size_t largest = 0;
-    for (int i = 0; i < config->sizes.count; i++)
-        if (config->sizes.value[i] > largest)
-            largest = config->sizes.value[i];
-    return largest;
-}
-
-static bool in_point(const struct config *config, int test, size_t bytes) {
-    return config->tests[test] && bytes >= lane_tests()[test].smallest_bytes;
-}
-
-static void check_points(const struct config *config, struct problem *problem) {
-    for (int test = 0; test < LANE_TESTS; test++)
-        if (config->tests[test] && largest_size(config) < lane_tests()[test].smallest_bytes)
-            problem_set(problem, "--sizes 0: %s has no rate for 0 B; valid: sizes from 1 B",
-                        lane_tests()[test].name);
-}
-
-static void settle(struct config *config, unsigned mask, struct problem *problem) {
-    if (check_ranks() < 2)
-        problem_set(problem, "1 rank: a pair is measured; valid: 2 ranks or more");
-    if (!config->coordinates && options_given(&table, mask, "dimensions"))
-        problem_set(problem, "--dimensions %s: needs --coordinates FILE", config->dimensions);
-    if (!config->coordinates && config->hops.count > 0)
-        problem_set(problem, "--hops %zu: needs --coordinates FILE", config->hops.value[0]);
-    check_points(config, problem);
-    if (config->json)
-        output_probe(config->json, problem);
-}
 
 static bool measured(const struct pair *pair) {
     return pair->from >= 0;
@@ -166,7 +52,7 @@ static void find_nodes(struct run *run, struct problem *problem) {
 
 /* Finds the pairs; a problem when there are none. */
 static void find_pairs(struct run *run, struct problem *problem) {
-    const struct config *config = &run->config;
+    const struct hops_config *config = &run->config;
     const int *extents = run->coordinates.extents;
     if (!config->coordinates) {
         pairs_ends(check_ranks(), &run->pairs);
@@ -215,11 +101,11 @@ static struct series missing_series(const struct pair *pair, int test) {
 static void measure_points(const struct run *run, const struct pair *pair, struct lane *lane,
                            const struct evidence_list *evidence, struct series_list *list,
                            struct problem *problem) {
-    const struct config *config = &run->config;
+    const struct hops_config *config = &run->config;
     for (int test = 0; test < LANE_TESTS; test++)
         for (int i = 0; i < config->sizes.count && !problem_is_set(problem); i++) {
             size_t bytes = config->sizes.value[i];
-            if (!in_point(config, test, bytes))
+            if (!hops_in_point(config, test, bytes))
                 continue;
             struct series series = point_series(pair, test, bytes, evidence);
             lane_verify(lane, bytes, problem);
@@ -236,7 +122,7 @@ static void measure_pair(const struct run *run, const struct pair *pair, const s
     if (rank != pair->from && rank != pair->to)
         return;
     struct lane lane = lane_open(&run->config.lane, rank, rank == pair->from ? pair->to : pair->from,
-                                 largest_size(&run->config));
+                                 hops_largest_size(&run->config));
     lane.leads = rank == pair->from;
     measure_points(run, pair, &lane, evidence, list, problem);
     lane_close(&lane);
@@ -261,7 +147,7 @@ static void receive_series(const struct run *run, const struct pair *pair,
                            const struct evidence_list *evidence, struct series_list *list) {
     for (int test = 0; test < LANE_TESTS; test++)
         for (int i = 0; i < run->config.sizes.count; i++) {
-            if (!in_point(&run->config, test, run->config.sizes.value[i]))
+            if (!hops_in_point(&run->config, test, run->config.sizes.value[i]))
                 continue;
             struct series series = point_series(pair, test, run->config.sizes.value[i], evidence);
             receive_samples(pair->from, &series);
@@ -329,7 +215,7 @@ static void write_numbers(struct json *json, const char *key, const struct numbe
     json_array_end(json);
 }
 
-static void write_tests(struct json *json, const struct config *config) {
+static void write_tests(struct json *json, const struct hops_config *config) {
     json_key(json, "tests");
     json_array(json);
     for (int test = 0; test < LANE_TESTS; test++)
@@ -348,7 +234,7 @@ static void write_torus(struct json *json, const struct run *run) {
 
 static void write_parameters(struct json *json, const void *context) {
     const struct run *run = context;
-    const struct config *config = &run->config;
+    const struct hops_config *config = &run->config;
     json_key_text(json, "coordinates", config->coordinates);
     write_torus(json, run);
     json_key_text(json, "dimensions", config->coordinates ? config->dimensions : NULL);
@@ -412,13 +298,10 @@ static int run_settled(struct run *run) {
 
 static int run(int argc, char **argv) {
     struct run run = {0};
-    struct problem problem = {0};
-    unsigned mask = 0;
-    enum options_outcome outcome = options_read(&table, argc, argv, &run.config, &mask);
+    enum options_outcome outcome = hops_config_read(argc, argv, &run.config);
     if (outcome != OPTIONS_RUN)
         return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-    settle(&run.config, mask, &problem);
-    int status = problem_agree(&problem, program) ? EXIT_USAGE : run_settled(&run);
+    int status = run_settled(&run);
     coordinates_free(&run.coordinates);
     pairs_free(&run.pairs);
     return status;

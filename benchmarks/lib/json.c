@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_DEPTH = 2 }; /* members and elements down to this depth get a line each */
+enum { DIGITS_MAX = 12, LINE_DEPTH = 2 }; /* members and elements down to this depth get a line each */
 
 struct json json_start(FILE *file) {
     return (struct json){.file = file};
@@ -134,7 +134,7 @@ void json_unsigned(struct json *json, uint64_t value) {
 void json_double(struct json *json, double value) {
     char text[40] = "null";
     separate(json);
-    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
+    for (int digits = 6; isfinite(value) && digits <= DIGITS_MAX; digits++) {
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
         if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
             break;

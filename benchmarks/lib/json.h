@@ -31,7 +31,7 @@ void json_key(struct json *json, const char *key);
 void json_text(struct json *json, const char *text); /* NULL: null */
 void json_integer(struct json *json, int64_t value);
 void json_unsigned(struct json *json, uint64_t value);
-void json_double(struct json *json, double value); /* the shortest text that reads back as the same value */
+void json_double(struct json *json, double value); /* no longer than it must be, at most 12 digits */
 void json_bool(struct json *json, bool value);
 
 /* A key and its value. */

@@ -72,8 +72,8 @@ static bool is_help(const char *argument) {
 static void print_row(const struct option_row *row) {
     char head[64];
     (void)snprintf(head, sizeof head, "--%s %s", row->name, row->unit);
-    (void)printf("  %-28s %s\n", head, row->help);
-    (void)printf("  %-28s valid: %s; default: %s\n", "", row->valid,
+    (void)printf("  %-30s %s\n", head, row->help);
+    (void)printf("  %-30s valid: %s; default: %s\n", "", row->valid,
                  row->fallback ? row->fallback : row->absent);
 }
 
@@ -82,7 +82,7 @@ static void print_help(const struct option_table *table) {
                  RAILYARD_VERSION, table->purpose, table->program);
     for (int i = 0; i < table->count; i++)
         print_row(&table->rows[i]);
-    (void)printf("  %-28s this text\n\n", "--help");
+    (void)printf("  %-30s this text\n\n", "--help");
     (void)printf("Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed.\n",
                  EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED);
     (void)fflush(stdout);

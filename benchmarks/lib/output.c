@@ -143,23 +143,25 @@ static void cannot_write(const char *path, struct problem *problem) {
     problem_set(problem, "--json %s: cannot be written: %s", path, strerror(errno));
 }
 
-static bool is_directory(const char *path) {
+/* The rename would replace a device or fail on a directory. */
+static bool is_special(const char *path) {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 void output_probe(const char *path, struct problem *problem) {
     if (check_rank() != 0)
         return;
     char *temporary = temporary_name(path);
+    if (is_special(path)) {
+        problem_set(problem, "--json %s: cannot be written: not a regular file", path);
+        goto out;
+    }
     FILE *file = fopen(temporary, "w");
     if (!file || fclose(file) != 0)
         cannot_write(path, problem);
     (void)unlink(temporary);
-    if (is_directory(path)) {
-        errno = EISDIR;
-        cannot_write(path, problem);
-    }
+out:
     free(temporary);
 }
 

@@ -68,7 +68,9 @@ static void add_pair(const struct coordinates *coordinates, const struct router_
     int dimension = letter - 'X';
     int extent = table->extents[dimension];
     *pair = (struct pair){.dimension = {letter}, .hops = (int)hops, .from = -1, .to = -1};
-    if (hops > (size_t)extent / 2)
+    if (extent == 1)
+        (void)snprintf(pair->reason, sizeof pair->reason, "extent 1: no hops in this dimension");
+    else if (hops > (size_t)extent / 2)
         (void)snprintf(pair->reason, sizeof pair->reason, "extent %d: at most %d hops", extent, extent / 2);
     else
         find_ranks(coordinates, table, ranks, dimension, pair);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,4 +186,11 @@ bool parse_numbers(const char *text, void *field) {
 
 bool parse_sizes(const char *text, void *field) {
     return parse_list(text, add_sizes, field);
+}
+
+void extents_text(const struct extents *extents, char *text) {
+    size_t used = 0;
+    for (int d = 0; d < extents->count; d++)
+        used += (size_t)snprintf(text + used, EXTENTS_TEXT_BYTES - used, "%s%zu", d ? "x" : "",
+                                 extents->length[d]);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PARSE_DIMENSIONS_MAX = 3, PARSE_LIST_MAX = 64 };
+enum { PARSE_DIMENSIONS_MAX = 3, PARSE_LIST_MAX = 64, EXTENTS_TEXT_BYTES = 96 };
 
 /* "4x4x2": count numbers, each at least 1. A count of 0 means that none was given. */
 struct extents {
@@ -44,5 +44,8 @@ bool parse_sizes(const char *text,
 /* Copies the next part of a list, up to the separator or the end, and moves on; false when nothing is left.
  */
 bool parse_next(const char **rest, char separator, char *part, size_t part_bytes);
+
+/* The extents as they are typed, "4x4x2". */
+void extents_text(const struct extents *extents, char *text);
 
 #endif
