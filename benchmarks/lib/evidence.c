@@ -4,6 +4,7 @@
 #include "lib/check.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@ void evidence_host(char *host) {
     int length = 0;
     MPI_CHECK(MPI_Get_processor_name(name, &length));
     memset(host, 0, EVIDENCE_HOST_BYTES);
-    memcpy(host, name, strnlen(name, EVIDENCE_HOST_BYTES - 1));
+    (void)snprintf(host, EVIDENCE_HOST_BYTES, "%.*s", length, name);
 }
 #else
 void evidence_host(char *host) {
