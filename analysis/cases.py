@@ -2,8 +2,8 @@
 
 Models: which records may stand in one comparison (all of origin, system, check, parameters, topology, nodes,
 virtual torus, machine, MPI library and code equal; a record from a dirty or unknown checkout stands alone),
-the arms that a case compares (placements, NIC policies or their pairs) and each launch's value, the median of
-its repeats. Leaves out: intervals and verdicts (`analysis.statistics`, `analysis.comparison`).
+the combinations that a case compares (placements, NIC policies or their pairs) and each launch's value, the
+median of its repeats. Leaves out: intervals and verdicts (`analysis.statistics`, `analysis.comparison`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Labels = tuple[tuple[str, Label], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Arm:
-    """One alternative of a comparison."""
+class Combination:
+    """One placement with one NIC policy: what a comparison sets side by side."""
 
     placement: str
     nic_policy: str
@@ -41,7 +41,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How the launches of an arm ended; `unverified` are ok, but the program does not check its data."""
+    """How launches ended; `unverified` are ok, but the program does not check its data."""
 
     ok: int
     failed: int
@@ -56,7 +56,7 @@ class Case:
 
     key: str
     records: tuple[Record, ...]
-    arms: tuple[Arm, ...]
+    combinations: tuple[Combination, ...]
 
     @property
     def first(self) -> Record:
@@ -69,19 +69,33 @@ class Case:
         return self.first.origin
 
     @property
-    def baseline(self) -> Arm:
-        """What changes are relative to: the arm named plain or default, else the first the case asked for."""
-        plain = [arm for arm in self.arms if arm.placement == "plain"] or list(self.arms)
-        default = [arm for arm in plain if arm.nic_policy in {"library-default", "default"}]
+    def baseline(self) -> Combination:
+        """What changes are relative to: the combination named plain or default, else the first the case asked
+        for.
+        """
+        plain = [
+            combination for combination in self.combinations if combination.placement == "plain"
+        ] or list(self.combinations)
+        default = [
+            combination for combination in plain if combination.nic_policy in {"library-default", "default"}
+        ]
         return (default or plain)[0]
 
-    def name(self, arm: Arm) -> str:
-        """An arm's name for people: only what differs between the arms."""
-        if len({each.nic_policy for each in self.arms}) == 1:
-            return arm.placement
-        if len({each.placement for each in self.arms}) == 1:
-            return arm.nic_policy
-        return f"{arm.placement}, {arm.nic_policy}"
+    @property
+    def head(self) -> str:
+        """What its combinations differ in, for a table's head."""
+        if len({each.nic_policy for each in self.combinations}) == 1:
+            return "placement"
+        one_placement = len({each.placement for each in self.combinations}) == 1
+        return "NIC policy" if one_placement else "placement, NIC policy"
+
+    def name(self, combination: Combination) -> str:
+        """A combination's name for people: only what differs between the combinations."""
+        if len({each.nic_policy for each in self.combinations}) == 1:
+            return combination.placement
+        if len({each.placement for each in self.combinations}) == 1:
+            return combination.nic_policy
+        return f"{combination.placement}, {combination.nic_policy}"
 
 
 def group(records: Iterable[Record]) -> list[Case]:
@@ -99,20 +113,36 @@ def group(records: Iterable[Record]) -> list[Case]:
 
 def case_key(record: Record) -> str:
     """Equal for records that may be compared, and for no others."""
-    asked = dict(record.document["case"])
-    for varies in ("seed", "launches_per_combination", "studies"):
-        asked.pop(varies)
-    known = record.provenance["railyard"]["git_dirty"] is False
-    parts = {
-        "case": asked,
+    known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
+    parts = {**shared(record), "alone": "" if known else record.id}
+    return hashlib.sha256(strictjson.canonical(parts).encode("ascii")).hexdigest()
+
+
+def shared(record: Record) -> dict[str, Json]:
+    """What records must have in common to be compared."""
+    varies = {"seed", "launches_per_combination", "studies"}
+    return {
         "origin": record.document["origin"],
         "system": record.document["system"],
+        "case": {name: part for name, part in record.document["case"].items() if name not in varies},
         "provenance": {name: part for name, part in record.provenance.items() if name != "reframe"},
-        "alone": "" if known else record.id,
     }
-    if record.status is Status.SKIPPED:
-        parts["alone"] = record.id
-    return hashlib.sha256(strictjson.canonical(parts).encode("ascii")).hexdigest()
+
+
+def differences(one: Case, other: Case) -> list[str]:
+    """Why two cases are two: the names of the fields that differ, or the checkout that cannot be trusted."""
+    first, second = dict(flat(shared(one.first))), dict(flat(shared(other.first)))
+    names = [name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
+    return names or ["a checkout with uncommitted changes, or none"]
+
+
+def flat(part: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
+    """The leaves of nested objects with their dotted names; arrays are leaves."""
+    if isinstance(part, Mapping):
+        for name in sorted(part):
+            yield from flat(part[name], f"{prefix}.{name}" if prefix else name)
+    else:
+        yield prefix, part
 
 
 def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
@@ -120,9 +150,11 @@ def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
     return ((record, launch) for record in case.records for launch in record.launches)
 
 
-def tally(case: Case, arm: Arm | None = None) -> Tally:
-    """How the launches of an arm, or of all, ended."""
-    chosen = [each for _, each in launches(case) if arm is None or arm_of(each) == arm]
+def tally(case: Case, combination: Combination | None = None) -> Tally:
+    """How the launches of a combination, or of all, ended."""
+    chosen = [
+        each for _, each in launches(case) if combination is None or combination_of(each) == combination
+    ]
     ok = [each for each in chosen if each.status is Status.OK]
     return Tally(
         ok=len(ok),
@@ -133,14 +165,14 @@ def tally(case: Case, arm: Arm | None = None) -> Tally:
     )
 
 
-def arm_of(launch: Launch) -> Arm:
+def combination_of(launch: Launch) -> Combination:
     """Which alternative a launch ran."""
-    return Arm(placement=launch.placement, nic_policy=launch.nic_policy)
+    return Combination(placement=launch.placement, nic_policy=launch.nic_policy)
 
 
-def observations(case: Case) -> dict[tuple[str, Labels], dict[Arm, list[Observation]]]:
-    """For each series (FOM and labels, in order of appearance) the values of each arm's ok launches."""
-    found: dict[tuple[str, Labels], dict[Arm, list[Observation]]] = {}
+def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
+    """For each series (FOM and labels, as they appear) the values of each combination's ok launches."""
+    found: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
     for record, launch in launches(case):
         if launch.status is not Status.OK:
             continue
@@ -152,7 +184,7 @@ def observations(case: Case) -> dict[tuple[str, Labels], dict[Arm, list[Observat
                 repeats=len(series.samples),
                 value=statistics.median(series.samples),
             )
-            of_arm.setdefault(arm_of(launch), []).append(value)
+            of_arm.setdefault(combination_of(launch), []).append(value)
     return found
 
 
@@ -163,8 +195,12 @@ def frozen_labels(labels: Mapping[str, Label]) -> Labels:
 
 def _case(key: str, records: Sequence[Record]) -> Case:
     asked = records[0].case
-    arms = [Arm(placement=one, nic_policy=other) for one in asked.placements for other in asked.nic_policies]
-    return Case(key=key, records=tuple(records), arms=tuple(arms))
+    combinations = [
+        Combination(placement=one, nic_policy=other)
+        for one in asked.placements
+        for other in asked.nic_policies
+    ]
+    return Case(key=key, records=tuple(records), combinations=tuple(combinations))
 
 
 def _order(case: Case) -> tuple[Json, ...]:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from railyard.errors import InputError, RunError
 from results import archive
 from results.record import Record
+
+if TYPE_CHECKING:
+    from analysis.cases import Case
+    from analysis.comparison import Comparison
 
 ARCHIVE = Path(__file__).resolve().parent.parent / "results"
 _MANY = 20
@@ -58,7 +64,8 @@ def report(
         _write(path, content)
     if not quiet:
         console = Console()
-        console.print(terminal_table(loaded))
+        for table in terminal_tables(loaded):
+            console.print(table, "")
         for path, _ in written:
             console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
@@ -108,23 +115,28 @@ def _write(path: Path, content: str) -> None:
         raise RunError(f"{path} could not be written: {error.strerror}") from error
 
 
-def terminal_table(loaded: Sequence[Record]) -> Table:
-    """The comparisons, short."""
-    from rich.text import Text
+def terminal_tables(loaded: Sequence[Record]) -> list[Table]:
+    """The comparisons, short: one table a case."""
+    from analysis import cases, comparison
 
-    from analysis import cases, comparison, report, tables
+    return [
+        _case_table(case, found) for case in cases.group(loaded) if (found := comparison.comparisons(case))
+    ]
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("case", "figure", "arm", "median", "95 % interval", "n", "change"):
-        table.add_column(
-            name, justify="right" if name in {"median", "95 % interval", "n", "change"} else "left"
-        )
-    for case in cases.group(loaded):
-        name = f"{report.title(case)} ({case.origin})"
-        for found in comparison.comparisons(case):
-            figure = f"{found.title}, {found.unit.text}"
-            for row in tables.rows(found):
-                cells = (name, figure, row.name, row.median, row.interval, row.n, row.change)
-                table.add_row(*(Text(cell) for cell in cells))
-                name = figure = ""
+
+def _case_table(case: Case, found: Sequence[Comparison]) -> Table:
+    from analysis import report, tables
+
+    title = Text(f"{report.title(case)} ({case.origin})", style="bold")
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", header_style="dim")
+    table.add_column("figure", max_width=24)
+    table.add_column(case.head, overflow="fold")
+    for name in ("median", "95 % interval", "n", "change"):
+        table.add_column(name, justify="right", no_wrap=name != "95 % interval")
+    for each in found:
+        figure = f"{each.title}, {each.unit.text}"
+        for row in tables.rows(each):
+            cells = (figure, row.name, row.median, row.interval, row.n, row.change)
+            table.add_row(*(Text(cell) for cell in cells))
+            figure = ""
     return table

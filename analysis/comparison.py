@@ -1,8 +1,9 @@
-"""Comparisons: the arms of one case side by side for one series, and what may be said about them.
+"""Comparisons: the combinations of one case side by side for one series, and what may be said about them.
 
-Models: a group per arm with its launches, statistics and change to the baseline arm, and careful words: a
-best arm is named only when its 95 % interval is apart from every other's. Leaves out: points of a curve
-(`analysis.curves`), where naming a best arm at each of many points would find some by chance.
+Models: a group per combination with its launches, statistics and change to the baseline combination, and
+careful words: a best combination is named only when its 95 % interval is apart from every other's. Leaves
+out: points of a curve (`analysis.curves`), where naming a best combination at each of many points would find
+some by chance.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analysis import cases, statistics
-from analysis.cases import Arm, Case, Labels, Observation, Tally
+from analysis.cases import Case, Combination, Labels, Observation, Tally
 from analysis.numbers import Format, percent
 from analysis.statistics import Outcome, Summary, Verdict
 from results import units
@@ -27,9 +28,9 @@ FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One arm. `summary` is None when none of its launches has a value."""
+    """One combination. `summary` is None when none of its launches has a value."""
 
-    arm: Arm
+    combination: Combination
     name: str
     observations: tuple[Observation, ...]
     summary: Summary | None
@@ -101,22 +102,26 @@ def _label(name: str, value: str | int) -> str:
     return f"{name.replace('_', ' ')} {value}"
 
 
-def _compare(case: Case, fom: str, labels: Labels, found: dict[Arm, list[Observation]]) -> Comparison:
+def _compare(case: Case, fom: str, labels: Labels, found: dict[Combination, list[Observation]]) -> Comparison:
     summaries = {
-        arm: statistics.summarise([each.value for each in found[arm]]) for arm in case.arms if arm in found
+        combination: statistics.summarise([each.value for each in found[combination]])
+        for combination in case.combinations
+        if combination in found
     }
-    named = {case.name(arm): summary for arm, summary in summaries.items()}
+    named = {case.name(combination): summary for combination, summary in summaries.items()}
     baseline = summaries.get(case.baseline)
     groups = [
         Group(
-            arm=arm,
-            name=case.name(arm),
-            observations=tuple(found.get(arm, ())),
-            summary=summaries.get(arm),
-            tally=cases.tally(case, arm),
-            change_percent=_change(summaries.get(arm), baseline) if arm != case.baseline else None,
+            combination=combination,
+            name=case.name(combination),
+            observations=tuple(found.get(combination, ())),
+            summary=summaries.get(combination),
+            tally=cases.tally(case, combination),
+            change_percent=_change(summaries.get(combination), baseline)
+            if combination != case.baseline
+            else None,
         )
-        for arm in case.arms
+        for combination in case.combinations
     ]
     return Comparison(
         fom=fom,

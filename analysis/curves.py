@@ -1,4 +1,4 @@
-"""Curves: a FOM over hops or message size, one line per torus dimension or per arm (Pena 2013, Figure 3).
+"""Curves: a FOM over hops or message size, a line per torus dimension or combination (Pena 2013, Figure 3).
 
 Models: which series make one panel and at which size or hop count it is cut; every point keeps its launches.
 Leaves out: fits, interpolation, verdicts per point. The full series stay in the record.
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis import cases, statistics
-from analysis.cases import Arm, Case, Labels, Observation
+from analysis.cases import Case, Combination, Labels, Observation
 from analysis.comparison import curve_foms, place
 from analysis.numbers import size_text
 from analysis.statistics import Summary
@@ -57,7 +57,7 @@ class Panel:
 class _Series:
     fom: str
     labels: Mapping[str, Label]
-    arm: Arm
+    combination: Combination
     observations: tuple[Observation, ...]
 
 
@@ -66,7 +66,7 @@ def panels(case: Case) -> list[Panel]:
     found = cases.observations(case)
     made = []
     for fom in sorted(curve_foms(found), key=place):
-        series = sorted(_series_of(fom, found), key=lambda each: case.arms.index(each.arm))
+        series = sorted(_series_of(fom, found), key=lambda each: case.combinations.index(each.combination))
         made += [
             panel
             for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops"))
@@ -76,39 +76,44 @@ def panels(case: Case) -> list[Panel]:
 
 
 def _series_of(
-    fom: str, found: Mapping[tuple[str, Labels], Mapping[Arm, list[Observation]]]
+    fom: str, found: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
 ) -> list[_Series]:
     return [
-        _Series(fom=fom, labels=dict(labels), arm=arm, observations=tuple(of_arm))
+        _Series(fom=fom, labels=dict(labels), combination=combination, observations=tuple(of_arm))
         for (name, labels), by_arm in found.items()
         if name == fom
-        for arm, of_arm in by_arm.items()
+        for combination, of_arm in by_arm.items()
     ]
 
 
 def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:
     """Panels over one axis, the other held at one value; split by whatever else is labelled."""
-    split: dict[tuple[Labels, Arm | None], list[_Series]] = {}
+    split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
     on_axis = [each for each in series if isinstance(each.labels.get(axis), int)]
     by_dimension = any("dimension" in each.labels for each in on_axis)
     for each in on_axis:
         rest = {name: value for name, value in each.labels.items() if name not in (axis, other, "dimension")}
-        key = (cases.frozen_labels(rest), each.arm if by_dimension else None)
+        key = (cases.frozen_labels(rest), each.combination if by_dimension else None)
         split.setdefault(key, []).append(each)
-    made = [_panel(case, members, axis, other, rest, arm) for (rest, arm), members in split.items()]
+    made = [
+        _panel(case, members, axis, other, rest, combination)
+        for (rest, combination), members in split.items()
+    ]
     return [panel for panel in made if any(len(line.points) > 1 for line in panel.lines)]
 
 
-def _panel(case: Case, members: list[_Series], axis: str, other: str, rest: Labels, arm: Arm | None) -> Panel:
+def _panel(
+    case: Case, members: list[_Series], axis: str, other: str, rest: Labels, combination: Combination | None
+) -> Panel:
     fixed = _held(members, other)
     members = [each for each in members if each.labels.get(other) == fixed]
     lines: dict[str, list[_Series]] = {}
     for each in members:
-        name = case.name(each.arm) if arm is None else str(each.labels.get("dimension", ""))
+        name = case.name(each.combination) if combination is None else str(each.labels.get("dimension", ""))
         lines.setdefault(name, []).append(each)
     named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest)]
-    if arm is not None and len(case.arms) > 1:
-        named.append(case.name(arm))
+    if combination is not None and len(case.combinations) > 1:
+        named.append(case.name(combination))
     return Panel(
         fom=members[0].fom,
         axis=axis,

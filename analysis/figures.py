@@ -2,7 +2,7 @@
 
 Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
 interval; where n is too small for one there is no bar. Colour never stands alone: lines differ in marker and
-dash, arms stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.svg`).
+dash, combinations stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.svg`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis import cases, comparison, curves, svg
 from analysis.comparison import Comparison, Group
@@ -22,7 +22,6 @@ from analysis.numbers import percent, size_text
 from railyard.errors import InputError, RunError
 from results import archive, units
 from results.record import Record
-from results.units import Better
 
 WIDTH_IN = 4.6
 _ROW_IN = 0.42
@@ -32,7 +31,7 @@ AXIS_TEXT = {"hops": "hops", "size_bytes": "message size"}
 
 
 def comparison_svg(members: Sequence[Comparison], name: str) -> str:
-    """Comparisons of one FOM as one inline `<svg>`: a row for each arm of each series."""
+    """Comparisons of one FOM as one inline `<svg>`: a row for each combination of each series."""
     with svg.style():
         height = 1.05 + _ROW_IN * sum(len(member.groups) for member in members)
         figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
@@ -55,7 +54,8 @@ def overview_svg(records: Iterable[Record]) -> str:
     """
     grouped = cases.group(records)
     compared = next(
-        (found for case in grouped if len(case.arms) > 1 for found in comparison.comparisons(case)), None
+        (found for case in grouped if len(case.combinations) > 1 for found in comparison.comparisons(case)),
+        None,
     )
     hops = next((panel for case in grouped for panel in curves.panels(case) if panel.axis == "hops"), None)
     drawers: list[Callable[[Axes], None]] = []
@@ -77,7 +77,7 @@ def overview_svg(records: Iterable[Record]) -> str:
 
 
 def write_overview_svg(records: Iterable[Record], path: Path) -> None:
-    """Writes `overview_svg` to a file, whole or not at all; raises RunError when the file cannot be written."""
+    """Writes `overview_svg` to a file, whole or not at all; raises RunError when that fails."""
     content = overview_svg(records)
     try:
         archive.write_whole(path, content, replace=True)
@@ -86,7 +86,7 @@ def write_overview_svg(records: Iterable[Record], path: Path) -> None:
 
 
 def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
-    """Rows from the top in the order of members and arms; x is the FOM."""
+    """Rows from the top in the order of members and combinations; x is the FOM."""
     rows = [(member, group) for member in members for group in member.groups]
     for row, (member, group) in enumerate(rows):
         _draw_row(axes, row, group, member.groups.index(group))
@@ -98,8 +98,8 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
     fom = members[0].fom
-    axes.set_xlabel(_axis_text(fom))
-    axes.set_title(_title(fom, members[0].title if len(members) == 1 else units.stem(fom)))
+    axes.set_xlabel(members[0].unit.heading)
+    axes.set_title(_title(members[0].title if len(members) == 1 else units.stem(fom)))
 
 
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
@@ -145,10 +145,8 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(bottom=0)
     axes.set_xlabel(AXIS_TEXT[panel.axis])
-    axes.set_ylabel(svg.clean(panel.unit.text))
-    axes.set_title(
-        _title(panel.fom, f"{units.stem(panel.fom)}, {panel.title}" if panel.title else units.stem(panel.fom))
-    )
+    axes.set_ylabel(panel.unit.heading)
+    axes.set_title(_title(", ".join(filter(None, [units.stem(panel.fom), panel.title]))))
     if len(panel.lines) > 1:
         axes.legend(
             title=None, ncols=min(3, len(panel.lines)), loc="best", handlelength=2.6, columnspacing=1.2
@@ -184,18 +182,15 @@ def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
     lows = [point.summary.minimum for line in panel.lines for point in line.points]
     if min(lows) > 0:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
         axes.set_ylim(bottom=0)
 
 
-def _axis_text(fom: str) -> str:
-    return units.unit_of(fom).text
-
-
-def _title(fom: str, text: str) -> str:
-    better = units.unit_of(fom).better
-    hint = "" if better is Better.NEITHER else f" ({better} is better)"
-    return svg.clean(text[:1].upper() + text[1:] + hint)
+def _title(text: str) -> str:
+    return svg.clean(text[:1].upper() + text[1:])
 
 
 def describe_comparison(members: Sequence[Comparison]) -> str:

@@ -7,7 +7,7 @@ figure, table, failures and provenance. Leaves out: numbers (`analysis.compariso
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from analysis.tables import Row
 from results import units
 from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
-from results.units import Better
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 SUMMARY_FORMAT = "railyard-summary/1"
@@ -32,8 +31,9 @@ _SHOWN_FOMS = 2
 
 ORIGIN_NOTES = {
     Origin.EMULATED: (
-        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Absolute rates and times "
-        "are those of the scaled virtual torus, not of the machine it models: compare placements, not machines."
+        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Absolute rates and "
+        "times are those of the scaled virtual torus, not of the machine it models: compare placements, "
+        "not machines."
     ),
     Origin.SIMULATED: "Simulated with SimGrid: deterministic, no measurement of a machine.",
     Origin.MODELLED: "Computed by the link-load model: no program ran.",
@@ -63,7 +63,9 @@ class TableView:
 class CaseView:
     """One case as the page shows it."""
 
+    number: int
     anchor: str
+    apart: str
     title: str
     subtitle: str
     origin: str
@@ -83,7 +85,7 @@ class CaseView:
     provenance: Sequence[tuple[str, str]]
 
 
-def view(case: Case, number: int) -> CaseView:
+def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
     """Everything the page says about a case."""
     found, panels = comparison.comparisons(case), curves.panels(case)
     grouped = figures.by_fom(found)
@@ -96,7 +98,9 @@ def view(case: Case, number: int) -> CaseView:
     drawn += [figures.panel_svg(panel, f"c{number}p{place}") for place, panel in enumerate(panels)]
     asked, system = case.first.case, case.first.system
     return CaseView(
+        number=number,
         anchor=f"case-{number}",
+        apart=kept_apart(case, earlier),
         title=title(case),
         subtitle=f"{asked.check} on {system.name} ({system.partition}, {system.environment})",
         origin=str(case.origin),
@@ -109,7 +113,7 @@ def view(case: Case, number: int) -> CaseView:
         ],
         others=[*map(_statement, rest)],
         figures=[Markup(each) for each in drawn],  # made by an XML writer, which escapes text and attributes
-        table=_table(found) if found else None,
+        table=_table(case, found) if found else None,
         curve_tables=[_curve_table(panel) for panel in panels],
         troubles=[(record.id, each) for record, each in cases.launches(case) if each.status is not Status.OK],
         reasons=[
@@ -118,8 +122,11 @@ def view(case: Case, number: int) -> CaseView:
         unmeasured=_unmeasured(case),
         commands=_commands(case),
         records=case.records,
-        provenance=[*_flat("", case.first.provenance)],
+        provenance=[(name, _known(value)) for name, value in cases.flat(case.first.provenance)],
     )
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def title(case: Case) -> str:
@@ -160,7 +167,7 @@ def facts(case: Case) -> list[tuple[str, str]]:
 
 def _value(value: Json) -> str:
     if isinstance(value, list):
-        joiner = " x " if all(isinstance(each, int) for each in value) else ", "
+        joiner = f" {TIMES} " if all(isinstance(each, int) for each in value) else ", "
         return joiner.join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
@@ -174,28 +181,24 @@ def _curve_statement(panel: Panel) -> Statement:
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
         change = statistics.change_percent(last.summary.median, first.summary.median)
+        plural = "" if first.x == 1 else "s"
         said = "" if change is None or len(line.points) < 2 else f", {percent(change)} at {last.x}"
-        parts.append(
-            f"{line.name or 'all'} {first.summary.median:.4g} {panel.unit.text} at {first.x} hops{said}"
-        )
+        value = f"{first.summary.median:.4g} {panel.unit.text}"
+        parts.append(f"{line.name or 'all'} {value} at {first.x} hop{plural}{said}")
     return Statement(
         title=f"{units.stem(panel.fom)}, {panel.title}", text="; ".join(parts) + ".", outcome="curve"
     )
 
 
-def _table(found: Sequence[Comparison]) -> TableView:
-    sections = [
-        (f"{_sentence_case(each.title)}, {each.unit.text}{_hint(each)}", tables.rows(each)) for each in found
-    ]
-    return TableView(caption="Median over launches", head="arm", sections=sections)
-
-
-def _hint(found: Comparison) -> str:
-    return "" if found.unit.better is Better.NEITHER else f" ({found.unit.better} is better)"
+def _table(case: Case, found: Sequence[Comparison]) -> TableView:
+    sections = [(f"{_sentence_case(each.title)}, {each.unit.heading}", tables.rows(each)) for each in found]
+    return TableView(caption="Median over launches", head=case.head, sections=sections)
 
 
 def _curve_table(panel: Panel) -> TableView:
-    caption = f"{_sentence_case(units.stem(panel.fom))}, {panel.unit.text}, {panel.title}".removesuffix(", ")
+    caption = f"{_sentence_case(units.stem(panel.fom))}, {panel.unit.heading}, {panel.title}".removesuffix(
+        ", "
+    )
     return TableView(caption=caption, head=figures.AXIS_TEXT[panel.axis], sections=tables.panel_rows(panel))
 
 
@@ -217,16 +220,22 @@ def _commands(case: Case) -> list[tuple[str, str]]:
     first: dict[str, str] = {}
     for _, launch in cases.launches(case):
         if launch.command:
-            first.setdefault(case.name(cases.arm_of(launch)), launch.command)
+            first.setdefault(case.name(cases.combination_of(launch)), launch.command)
     return list(first.items())
 
 
-def _flat(prefix: str, part: Json) -> Iterator[tuple[str, str]]:
-    if isinstance(part, Mapping):
-        for name in sorted(part):
-            yield from _flat(f"{prefix}.{name}" if prefix else name, part[name])
-    else:
-        yield prefix, "not known" if part is None else str(part)
+def _known(value: Json) -> str:
+    return "not known" if value is None else str(value)
+
+
+def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
+    """Why a case stands beside an earlier one of the same title, or nothing."""
+    alike = [number for number, each in enumerate(earlier, 1) if title(each) == title(case)]
+    if not alike:
+        return ""
+    names = cases.differences(case, earlier[alike[-1] - 1])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"Not compared with case {alike[-1]}; differs in: {', '.join(names[:3])}{more}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +283,7 @@ def html(records: Iterable[Record]) -> str:
     )
     days = sorted(record.created[:10] for case in grouped for record in case.records)
     return environment.get_template("report.html.j2").render(
-        cases=[view(case, number) for number, case in enumerate(grouped, 1)],
+        cases=[view(case, number, grouped[: number - 1]) for number, case in enumerate(grouped, 1)],
         counts=counts(grouped),
         records=len(days),
         days=" to ".join(sorted({days[0], days[-1]})) if days else "",
@@ -316,11 +325,11 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
         "outcome": str(found.verdict.outcome),
         "best": found.verdict.best,
         "sentence": comparison.sentence(found),
-        "arms": [
+        "combinations": [
             {
                 "name": group.name,
-                "placement": group.arm.placement,
-                "nic_policy": group.arm.nic_policy,
+                "placement": group.combination.placement,
+                "nic_policy": group.combination.nic_policy,
                 "launches": {
                     "ok": group.tally.ok,
                     "failed": group.tally.failed,

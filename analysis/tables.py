@@ -17,7 +17,7 @@ TOO_FEW = "n too small for 95 %"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One arm of a comparison, or one point of a line."""
+    """One combination of a comparison, or one point of a line."""
 
     name: str
     median: str
@@ -29,7 +29,7 @@ class Row:
 
 
 def rows(comparison: Comparison) -> list[Row]:
-    """A row for each arm, those without a value too."""
+    """A row for each combination, those without a value too."""
     return [_row(comparison, group) for group in comparison.groups]
 
 

@@ -25,13 +25,21 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One suffix: `text` stands on axes, samples lie in [minimum, maximum] and are finite."""
+    """One suffix: `text` for people (`exact` says more), samples lie in [minimum, maximum] and are finite."""
 
     suffix: str
     text: str
+    exact: str = ""
     better: Better
     minimum: float = 0.0
     maximum: float = math.inf
+
+    @property
+    def heading(self) -> str:
+        """For axes and tables: the text, the decimal size of an ambiguous unit, the better direction."""
+        better = "" if self.better is Better.NEITHER else f"{self.better} is better"
+        aside = ", ".join(filter(None, [self.exact, better]))
+        return f"{self.text} ({aside})" if aside else self.text
 
 
 UNITS: tuple[Unit, ...] = (
@@ -39,11 +47,11 @@ UNITS: tuple[Unit, ...] = (
     Unit(suffix="s", text="s", better=Better.LOWER),
     Unit(suffix="bytes", text="bytes", better=Better.LOWER),
     Unit(suffix="hops", text="hops", better=Better.LOWER),
-    Unit(suffix="gbyte_s", text="GB/s (1e9)", better=Better.HIGHER),
-    Unit(suffix="mbit_s", text="Mbit/s (1e6)", better=Better.HIGHER),
+    Unit(suffix="gbyte_s", text="GB/s", exact="1e9 bytes/s", better=Better.HIGHER),
+    Unit(suffix="mbit_s", text="Mbit/s", exact="1e6 bits/s", better=Better.HIGHER),
     Unit(suffix="message_s", text="messages/s", better=Better.HIGHER),
-    Unit(suffix="mflop_s", text="Mflop/s (1e6)", better=Better.HIGHER),
-    Unit(suffix="gflop_s", text="Gflop/s (1e9)", better=Better.HIGHER),
+    Unit(suffix="mflop_s", text="Mflop/s", better=Better.HIGHER),
+    Unit(suffix="gflop_s", text="Gflop/s", better=Better.HIGHER),
     Unit(suffix="zone_s", text="zones/s", better=Better.HIGHER),
     Unit(suffix="per_s", text="1/s", better=Better.HIGHER),
     Unit(suffix="percent", text="%", better=Better.NEITHER, minimum=-math.inf),
