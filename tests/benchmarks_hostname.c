@@ -1,6 +1,6 @@
 /*
- * A preloaded gethostname for tests: one machine looks like many nodes. Rank r of Open MPI is on host n<r / d>, with d
- * from TEST_RANKS_PER_NODE (default 1).
+ * A preloaded gethostname for tests: one machine looks like many nodes. Rank r of Open MPI is on host n<r /
+ * d>, with d from TEST_RANKS_PER_NODE (default 1).
  */
 #include <stddef.h>
 #include <stdio.h>
