@@ -70,8 +70,8 @@ static struct face make_face(const struct halo *halo, int index) {
     face.neighbour = grid_neighbour(&halo->grid, index / 2, index % 2 ? 1 : -1);
     face.boundary = check_alloc(face_extent(&face.shape), sizeof(double));
     face.ghost = check_alloc(face_extent(&face.shape), sizeof(double));
-    face.outgoing = check_alloc((size_t)face.cells, sizeof(double));
-    face.incoming = check_alloc((size_t)face.cells, sizeof(double));
+    face.outgoing = check_alloc_pages((size_t)face.cells * sizeof(double));
+    face.incoming = check_alloc_pages((size_t)face.cells * sizeof(double));
     return face;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 256 };
+enum { HOST_BYTES = 256, PAGE_BYTES = 4096 };
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -38,14 +38,22 @@ void check_mpi_init(int *argc, char ***argv) {
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 }
 
-void *check_alloc(size_t count, size_t item_bytes) {
+static void *or_stop(void *memory, size_t count, size_t item_bytes) {
     char text[128];
-    void *memory = calloc(count ? count : 1, item_bytes);
     if (!memory) {
         (void)snprintf(text, sizeof text, "no memory for %zu items of %zu bytes", count, item_bytes);
         stop(text, __FILE__, __LINE__);
     }
     return memory;
+}
+
+void *check_alloc(size_t count, size_t item_bytes) {
+    return or_stop(calloc(count ? count : 1, item_bytes), count, item_bytes);
+}
+
+void *check_alloc_pages(size_t bytes) {
+    size_t pages = bytes / PAGE_BYTES + 1;
+    return memset(or_stop(aligned_alloc(PAGE_BYTES, pages * PAGE_BYTES), pages, PAGE_BYTES), 0, bytes);
 }
 
 int check_rank(void) {

@@ -23,6 +23,10 @@ void check_mpi_init(int *argc, char ***argv);
 /* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */
 void *check_alloc(size_t count, size_t item_bytes);
 
+/* The same for a message buffer of that many bytes, aligned to a page, so that copies run alike in every run.
+ */
+void *check_alloc_pages(size_t bytes);
+
 /* This process's rank, or the number of ranks, in MPI_COMM_WORLD. */
 int check_rank(void);
 int check_ranks(void);

@@ -15,8 +15,8 @@ enum { TAG_DATA = 1, TAG_ANSWER = 2, TAG_CONTROL = 3 };
 
 struct lane lane_open(const struct lane_config *config, int rank, int peer, size_t largest_bytes) {
     struct lane lane = {.config = config, .rank = rank, .peer = peer};
-    lane.outgoing = check_alloc(largest_bytes, 1);
-    lane.incoming = check_alloc(largest_bytes, 1);
+    lane.outgoing = check_alloc_pages(largest_bytes);
+    lane.incoming = check_alloc_pages(largest_bytes);
     lane.requests = check_alloc(2 * (size_t)config->window, sizeof *lane.requests);
     payload_fill(lane.outgoing, largest_bytes, payload_key(config->seed, 0, (uint64_t)rank, 0));
     return lane;
