@@ -18,6 +18,8 @@ from results.benchmark import Label
 from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
 
+#: Labels that say between which hosts a series was taken.
+HOST_LABELS = frozenset({"from", "to"})
 Labels = tuple[tuple[str, Label], ...]
 
 
@@ -35,7 +37,6 @@ class Observation:
 
     record: str
     index: int
-    repeats: int
     value: float
 
 
@@ -171,21 +172,27 @@ def combination_of(launch: Launch) -> Combination:
 
 
 def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
-    """For each series (FOM and labels, as they appear) the values of each combination's ok launches."""
+    """For each series (FOM and labels, as they appear) the values of each combination's ok launches.
+
+    Labels that name hosts are evidence and no part of the key; a launch that took a series between several
+    pairs of hosts still has one value, the median over the pairs.
+    """
     found: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
     for record, launch in launches(case):
         if launch.status is not Status.OK:
             continue
-        for series in launch.series:
-            of_arm = found.setdefault((series.fom, frozen_labels(series.labels)), {})
-            value = Observation(
-                record=record.id,
-                index=launch.index,
-                repeats=len(series.samples),
-                value=statistics.median(series.samples),
-            )
-            of_arm.setdefault(combination_of(launch), []).append(value)
+        for (fom, labels), medians in _medians(launch).items():
+            value = Observation(record=record.id, index=launch.index, value=statistics.median(medians))
+            found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(value)
     return found
+
+
+def _medians(launch: Launch) -> dict[tuple[str, Labels], list[float]]:
+    medians: dict[tuple[str, Labels], list[float]] = {}
+    for series in launch.series:
+        labels = {name: value for name, value in series.labels.items() if name not in HOST_LABELS}
+        medians.setdefault((series.fom, frozen_labels(labels)), []).append(statistics.median(series.samples))
+    return medians
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

@@ -18,7 +18,11 @@ from results import units
 from results.benchmark import Label
 from results.units import Better, Unit
 
-PREFERRED_SIZE = 2**20
+#: Where curves over hops are cut, if the size is there.
+RATE_SIZE_BYTES = 2**20
+LATENCY_SIZE_BYTES = 8
+#: What a benchmark's label `test` is called in a title, where the FOM's own name would not do.
+TESTS = {"bibandwidth": "bidirectional bandwidth"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +44,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes. `title` says what is held fixed."""
+    """One pair of axes: `subject` over `axis`; `title` says what is held fixed."""
 
     fom: str
+    subject: str
     axis: str
     title: str
     lines: tuple[Line, ...]
@@ -111,15 +116,21 @@ def _panel(
     for each in members:
         name = case.name(each.combination) if combination is None else str(each.labels.get("dimension", ""))
         lines.setdefault(name, []).append(each)
-    named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest)]
+    named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest if name != "test")]
     if combination is not None and len(case.combinations) > 1:
         named.append(case.name(combination))
     return Panel(
         fom=members[0].fom,
+        subject=_subject(members[0].fom, dict(rest)),
         axis=axis,
         title=", ".join(filter(None, named)),
         lines=tuple(Line(name=name, points=_points(each, axis)) for name, each in lines.items()),
     )
+
+
+def _subject(fom: str, rest: Mapping[str, Label]) -> str:
+    test = str(rest.get("test", units.stem(fom)))
+    return TESTS.get(test, test)
 
 
 def _rest_text(name: str, value: Label) -> str:
@@ -127,13 +138,17 @@ def _rest_text(name: str, value: Label) -> str:
 
 
 def _held(members: list[_Series], other: str) -> Label | None:
-    """Where the other axis is cut: 1 MiB or the largest size (smallest for a latency), fewest hops."""
+    """Where the other axis is cut: the preferred size, else the largest (smallest for a latency); fewest
+    hops.
+    """
     values = [value for each in members if isinstance(value := each.labels.get(other), int)]
-    if not values:
-        return None
-    if other == "hops" or units.unit_of(members[0].fom).better is Better.LOWER:
-        return min(values)
-    return PREFERRED_SIZE if PREFERRED_SIZE in values else max(values)
+    if not values or other == "hops":
+        return min(values, default=None)
+    lower = units.unit_of(members[0].fom).better is Better.LOWER
+    preferred = LATENCY_SIZE_BYTES if lower else RATE_SIZE_BYTES
+    if preferred in values:
+        return preferred
+    return min(values) if lower else max(values)
 
 
 def _fixed_text(other: str, fixed: Label | None) -> str:

@@ -146,7 +146,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(AXIS_TEXT[panel.axis])
     axes.set_ylabel(panel.unit.heading)
-    axes.set_title(_title(", ".join(filter(None, [units.stem(panel.fom), panel.title]))))
+    axes.set_title(_title(", ".join(filter(None, [panel.subject, panel.title]))))
     if len(panel.lines) > 1:
         axes.legend(
             title=None, ncols=min(3, len(panel.lines)), loc="best", handlelength=2.6, columnspacing=1.2
@@ -174,7 +174,10 @@ def _draw_line(axes: Axes, line: Line, series: int) -> None:
 
 
 def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
-    axes.set_xscale("log", base=2)
+    if xs[0] > 0:
+        axes.set_xscale("log", base=2)
+    else:
+        axes.set_xscale("symlog", base=2, linthresh=1)
     step = -(-len(xs) // _MOST_SIZES)
     axes.xaxis.set_major_locator(FixedLocator(list(xs)[::step]))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -220,7 +223,8 @@ def describe_panel(panel: Panel) -> str:
         if line.points
     ]
     over = AXIS_TEXT[panel.axis]
-    return f"{units.stem(panel.fom)} in {panel.unit.text} over {over}, {panel.title}: {'; '.join(lines)}."
+    fixed = f", {panel.title}" if panel.title else ""
+    return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
 
 
 def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:

@@ -58,6 +58,11 @@ class TableView:
     head: str
     sections: Sequence[tuple[str, Sequence[Row]]]
 
+    @property
+    def has_notes(self) -> bool:
+        """Whether any row needs the column of notes."""
+        return any(row.note for _, rows in self.sections for row in rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
@@ -185,9 +190,7 @@ def _curve_statement(panel: Panel) -> Statement:
         said = "" if change is None or len(line.points) < 2 else f", {percent(change)} at {last.x}"
         value = f"{first.summary.median:.4g} {panel.unit.text}"
         parts.append(f"{line.name or 'all'} {value} at {first.x} hop{plural}{said}")
-    return Statement(
-        title=f"{units.stem(panel.fom)}, {panel.title}", text="; ".join(parts) + ".", outcome="curve"
-    )
+    return Statement(title=f"{panel.subject}, {panel.title}", text="; ".join(parts) + ".", outcome="curve")
 
 
 def _table(case: Case, found: Sequence[Comparison]) -> TableView:
@@ -196,9 +199,8 @@ def _table(case: Case, found: Sequence[Comparison]) -> TableView:
 
 
 def _curve_table(panel: Panel) -> TableView:
-    caption = f"{_sentence_case(units.stem(panel.fom))}, {panel.unit.heading}, {panel.title}".removesuffix(
-        ", "
-    )
+    fixed = f", {panel.title}" if panel.title else ""
+    caption = f"{_sentence_case(panel.subject)}, {panel.unit.heading}{fixed}"
     return TableView(caption=caption, head=figures.AXIS_TEXT[panel.axis], sections=tables.panel_rows(panel))
 
 
@@ -363,6 +365,7 @@ def _statistics(found: statistics.Summary | None) -> dict[str, Json]:
 def _panel_summary(panel: Panel) -> dict[str, Json]:
     return {
         "fom": panel.fom,
+        "subject": panel.subject,
         "axis": panel.axis,
         "title": panel.title,
         "lines": [

@@ -1,7 +1,8 @@
-"""Records like those a day on the machines would give, from a seeded generator: no clock, no machine, no network.
+"""Records like those a day on the machines would give, by a seeded generator: no clock, no network.
 
-Every record goes the way of a real one: benchmark documents are written to files and `results.assemble` reads them.
-Effects (a placement's speed, a dimension's rate) are parameters, so a test knows what the analysis must find.
+Every record goes the way of a real one: benchmark documents are written to files and `results.assemble` reads
+them. Effects (a placement's speed, a dimension's rate) are parameters, so a test knows what the analysis must
+find.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def case(**changes: Any) -> dict[str, Any]:
         "allocation": {
             "order": "snake",
             "seed": None,
-            "nodes": [{"name": name, "coordinate": [*map(int, name.split("-")[1:])]} for name in hosts(extents)],
+            "nodes": [
+                {"name": name, "coordinate": [*map(int, name.split("-")[1:])]} for name in hosts(extents)
+            ],
         },
         "placements": list(HALO_SPEED),
         "nic_policies": ["library-default"],
@@ -129,7 +132,7 @@ def job(
                 placement=placement,
                 nic_policy=policy,
                 repeat=repeat,
-                command=f"mpirun --rankfile {placement}.rankfile --json launch-{index}.json {of_case['benchmark']}",
+                command=f"mpirun --rankfile {placement}.rankfile {of_case['benchmark']} --json {index}.json",
                 exit_status=0,
                 started=created.strftime("%Y-%m-%dT%H:%M:%SZ"),
                 elapsed_s=4.2,
@@ -150,12 +153,14 @@ def job(
         )
 
 
-def noisy(chance: random.Random, value: float, launch: float, repeats: int = 20, spread: float = 0.015) -> list[float]:
+def noisy(chance: random.Random, value: float, launch: float) -> list[float]:
     """Repeats of a launch: the launch's own offset times each repeat's, skewed upwards as times are."""
-    return [round(value * launch * (1 + abs(chance.gauss(0, spread))), 3) for _ in range(repeats)]
+    return [round(value * launch * (1 + abs(chance.gauss(0, 0.015))), 3) for _ in range(20)]
 
 
-def halo_series(speed: Mapping[str, float], base_us: float = 9200.0, launch_spread: float = 0.006) -> SeriesOf:
+def halo_series(
+    speed: Mapping[str, float], base_us: float = 9200.0, launch_spread: float = 0.006
+) -> SeriesOf:
     def series(chance: random.Random, placement: str, policy: str) -> Series:
         launch = 1 + chance.gauss(0, launch_spread)
         times = noisy(chance, base_us * speed[placement], launch)
@@ -170,19 +175,21 @@ def halo_series(speed: Mapping[str, float], base_us: float = 9200.0, launch_spre
     return series
 
 
-def halo(speed: Mapping[str, float] | None = None, *, seed: int = 1, launches: int = 6, **changes: Any) -> Record:
+def halo(
+    speed: Mapping[str, float] | None = None, *, seed: int = 1, launches: int = 6, **changes: Any
+) -> Record:
     """A 3D halo job: placements side by side on a 4x4x4 torus."""
     speed = HALO_SPEED if speed is None else speed
     made = case(placements=list(speed), launches_per_combination=launches)
     return job(made, halo_series(speed), seed=seed, **changes)
 
 
-def pingpong(*, seed: int = 2, hops: int = 6, launches: int = 3, **changes: Any) -> Record:
+def hops(*, seed: int = 2, most: int = 6, launches: int = 3, **changes: Any) -> Record:
     """Bandwidth and latency by dimension, hops and size, with the shape of Pena's Figure 3."""
     extents = [12, 4, 12]
     made = case(
-        check="pingpong_hops",
-        benchmark="pingpong",
+        check="hops",
+        benchmark="hops",
         extents=extents,
         parameters={"repeats": 20},
         placements=["plain"],
@@ -195,17 +202,24 @@ def pingpong(*, seed: int = 2, hops: int = 6, launches: int = 3, **changes: Any)
     def series(chance: random.Random, placement: str, policy: str) -> Series:
         out: Series = []
         launch = 1 + chance.gauss(0, 0.004)
-        for dimension, hop in itertools.product("XYZ", range(1, hops + 1)):
+        for dimension, hop in itertools.product("XYZ", range(1, most + 1)):
             if dimension == "Y" and hop > 2:
                 continue
-            where = {"dimension": dimension, "hops": hop}
+            there = "-".join(str(hop if each == dimension else 0) for each in "XYZ")
+            where = {"dimension": dimension, "hops": hop, "from": "n-0-0-0", "to": f"n-{there}"}
             latency = noisy(chance, 22.0 + 15.0 * hop, launch)
-            out.append({"fom": "latency_us", "labels": {**where, "size_bytes": 8}, "samples": latency})
-            for direction, size in itertools.product(("uni", "bi"), (1024, 65536, 1048576)):
-                top = line[dimension] * fall[dimension] ** (hop - 1) * (1.7 if direction == "bi" else 1.0)
+            out.append(
+                {
+                    "fom": "latency_us",
+                    "labels": {"test": "latency", **where, "size_bytes": 8},
+                    "samples": latency,
+                }
+            )
+            for test, size in itertools.product(("bandwidth", "bibandwidth"), (1024, 65536, 1048576)):
+                top = line[dimension] * fall[dimension] ** (hop - 1) * (1.7 if test == "bibandwidth" else 1.0)
                 rate = top / (1 + 9000 / size)
                 samples = [round(rate * launch * (1 - abs(chance.gauss(0, 0.01))), 8) for _ in range(20)]
-                labels = {**where, "direction": direction, "size_bytes": size}
+                labels = {"test": test, **where, "size_bytes": size}
                 out.append({"fom": "bandwidth_gbyte_s", "labels": labels, "samples": samples})
         return out
 
