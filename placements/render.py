@@ -1,0 +1,35 @@
+"""What a launcher and a benchmark need to be told of a placement, as text. Pure: the caller writes the files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from placements.topology import Node, Topology
+
+
+def openmpi_hostfile(nodes: Sequence[Node]) -> str:
+    """Open MPI host file for the sequential mapper (`--map-by seq`): line k is the node of rank k."""
+    return "".join(f"{node.name}\n" for node in nodes)
+
+
+def openmpi_rankfile(nodes: Sequence[Node]) -> str:
+    """Open MPI 4 rank file: rank k's node, and its slot there by the order in which ranks come to the node."""
+    seen: Counter[Node] = Counter()
+    lines = []
+    for rank, node in enumerate(nodes):
+        lines.append(f"rank {rank}={node.name} slot={seen[node]}\n")
+        seen[node] += 1
+    return "".join(lines)
+
+
+def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
+    """Every node of a topology, in its order."""
+    return "".join(f"{node.name} slots={slots}\n" for node in topology.nodes)
+
+
+def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
+    """The coordinates file of docs/formats.md, for all nodes or some."""
+    lines = ["torus " + " ".join(map(str, topology.extents)) + "\n"]
+    lines += [f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes]
+    return "".join(lines)

@@ -1,0 +1,61 @@
+"""The command `railyard`: the rooms' own commands under one name, and errors as one line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from railyard import __version__
+from railyard.errors import InputError, RunError
+
+COMMANDS = {
+    "place": "placements.cli:place",
+    "report": "analysis.cli:report",
+    "topology": "placements.cli:topology",
+    "torus": "torus.cli:torus",
+}
+
+
+class Rooms(click.Group):
+    """Loads a room only when its command is called: `torus mpirun` must not wait for the plotting library."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="railyard")
+def cli() -> None:
+    """Reproducible, placement- and NIC-aware benchmarks of HPC interconnects.
+
+    The benchmarks themselves are run by ReFrame: reframe -C reframe.yml -c checks -r
+    """
+
+
+def main() -> None:
+    """Run the command; bad input ends with one line and status 2, a failure of the machine with one line and 1."""
+    try:
+        cli(prog_name="railyard")
+    except InputError as error:
+        _end(error, 2)
+    except RunError as error:
+        _end(error, 1)
+
+
+def _end(error: Exception, status: int) -> None:
+    click.echo(f"railyard: error: {error}", err=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

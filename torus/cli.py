@@ -1,0 +1,141 @@
+"""`railyard torus ...`: the virtual torus on the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from placements import topology as topologies
+from railyard.errors import InputError
+from torus import launch, lifecycle, status, userns
+from torus.plan import Shape
+
+RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+DEFAULT = Shape()
+
+
+@click.group()
+def torus() -> None:
+    """A virtual torus on this machine: nodes and routers as network namespaces, links shaped to their class's rate.
+
+    Works as root and, where user namespaces are allowed, as an ordinary user.
+    """
+    if userns.needed():
+        userns.reenter()
+
+
+@torus.command()
+@click.argument("topology")
+@click.option("--name", help="Name of the torus.  [default: the topology's name]")
+@click.option(
+    "--rate-scale",
+    type=float,
+    default=DEFAULT.rate_scale,
+    show_default=True,
+    help="Virtual over real link rate. At 0.00025 a link of 1 GB/s becomes 2 Mbit/s.",
+)
+@click.option("--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes.")
+@click.option(
+    "--burst",
+    type=click.FloatRange(1, 1000),
+    default=DEFAULT.burst_packets,
+    show_default=True,
+    help="Credit of an idle link, in full packets. More than 1 lets small messages pass above the link's rate.",
+)
+def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: float) -> None:
+    """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
+    topo = topologies.load(topology)
+    shape = Shape(rate_scale=rate_scale, mtu_bytes=mtu, burst_packets=burst)
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("configuring hosts", total=len(topo.routers) + len(topo.nodes) + 1)
+        made, new = lifecycle.up(
+            topo,
+            name=name or topo.name,
+            shape=shape,
+            progress=lambda done: bar.update(task, completed=done),
+        )
+    extents = "x".join(map(str, topo.extents))
+    click.echo(
+        f"{made.name}: {'up' if new else 'already up'}: {extents} routers, {len(topo.nodes)} nodes, "
+        f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
+    )
+
+
+@torus.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_tori(as_json: bool) -> None:
+    """List the tori that are up on this machine, incomplete ones too."""
+    rows = [status.brief(name) for name in sorted(lifecycle.names())]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    table = Table("torus", "topology", "state", "nodes", "rate scale")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in ("name", "topology", "state", "nodes", "rate_scale")))
+    Console().print(table if rows else "no torus is up")
+
+
+@torus.command("status")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(name: str, as_json: bool) -> None:
+    """Compare the torus NAME with its plan, as the kernel reports it. Exits with 1 where they differ."""
+    report = status.inspect(lifecycle.get(name))
+    if as_json:
+        click.echo(json.dumps(report.to_dict(), indent=1))
+    else:
+        table = Table(title=f"torus {name}", show_header=False)
+        for key, value in report.rows():
+            table.add_row(key, value)
+        Console().print(table)
+    sys.exit(0 if report.sound else 1)
+
+
+@torus.command("exec", context_settings=RAW)
+@click.argument("name")
+@click.argument("host")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def execute(name: str, host: str, command: tuple[str, ...]) -> None:
+    """Run COMMAND on HOST (a node, a router such as r0-0-0, or `head`) of the torus NAME."""
+    words = _after_dashes(command)
+    if not words:
+        raise InputError("torus exec", "", "no command", "railyard torus exec NAME HOST -- COMMAND ...")
+    launch.on_host(lifecycle.get(name), host, words)
+
+
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def mpirun(name: str, arguments: tuple[str, ...]) -> None:
+    """Run the system's mpirun across the torus NAME; all arguments are mpirun's.
+
+    One launch at a time on a machine: a second one waits, or the two would measure each other.
+    """
+    sys.exit(launch.mpirun(lifecycle.get(name), _after_dashes(arguments)))
+
+
+@torus.command()
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every torus, and what killed commands left behind.")
+def down(name: str | None, everything: bool) -> None:
+    """Remove the torus NAME: end what runs in it, delete its namespaces and files."""
+    if (name is None) == (not everything):
+        raise InputError("torus down", "", name, "either a torus's name or --all")
+    if name is None:
+        removed = lifecycle.down_all()
+    else:
+        lifecycle.down(name)
+        removed = [name]
+    click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
+    if not lifecycle.names():
+        userns.release()
+
+
+def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the `--` that separates our own arguments from the command's."""
+    return words[1:] if words[:1] == ("--",) else words

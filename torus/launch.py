@@ -1,0 +1,110 @@
+"""Running commands on a torus: one on a host, or a stock `mpirun` across the nodes.
+
+Open MPI is told of the torus by environment variables alone (OMPI_MCA_*), so every argument of mpirun stays the
+caller's. It starts its daemons through `railyard-enter -s`, which stands where ssh stands on a cluster.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from railyard.errors import InputError, RunError
+from torus import netns
+from torus.lifecycle import RUN, Torus
+from torus.plan import HEAD
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+BIN = CHECKOUT / "build/bin"
+SHIM = CHECKOUT / "torus/bin"
+# Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
+NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
+
+
+def hosts(torus: Torus) -> list[str]:
+    """Every host that a command can run on: the head, the nodes, the routers."""
+    prefix = netns.full_name(torus.name, "")
+    return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
+
+
+def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
+    """Replace this process by a command on a host; InputError for a host that the torus does not have."""
+    if host not in hosts(torus):
+        some = ", ".join(node.name for node in torus.topology.nodes[:4])
+        raise InputError("host", "", host, f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}")
+    environment = {**os.environ, **_common(torus)}
+    os.execvpe("railyard-enter", ["railyard-enter", host, *command], environment)
+
+
+def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
+    """Run the system's mpirun on the torus's head, once no other launch is running; its exit status."""
+    _wait_for_turn()
+    environment = {**os.environ, **_common(torus), **openmpi(torus)}
+    command = ["setpriv", "--pdeathsig", "TERM", _system_mpirun(), *arguments]
+    child = subprocess.Popen(
+        [str(BIN / "railyard-enter"), HEAD, *command], env=environment, stderr=subprocess.PIPE, close_fds=False
+    )
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    assert child.stderr is not None
+    for line in child.stderr:
+        if not NOISE.search(line):
+            sys.stderr.buffer.write(line)
+            sys.stderr.buffer.flush()
+    status = child.wait()
+    return 128 - status if status < 0 else status
+
+
+def openmpi(torus: Torus) -> Mapping[str, str]:
+    """What Open MPI must know: how to reach a host, the hosts, which network is whose, two cores for all ranks."""
+    nics = ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
+    parameters = {
+        "plm": "rsh",
+        "plm_rsh_agent": "railyard-enter -s",
+        "plm_rsh_no_tree_spawn": "1",
+        "plm_rsh_num_concurrent": "4096",
+        "orte_default_hostfile": str(torus.folder / "hostfile"),
+        "oob_tcp_if_include": "mgmt0",
+        "pml": "ob1",
+        "btl": "self,vader,tcp",
+        "btl_tcp_if_include": nics,
+        "mpi_yield_when_idle": "1",
+        "hwloc_base_binding_policy": "none",
+    }
+    # The only user of a container or a user namespace is root, and harmless.
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {f"OMPI_MCA_{name}": value for name, value in parameters.items()} | root
+
+
+def _common(torus: Torus) -> Mapping[str, str]:
+    if not (BIN / "railyard-enter").is_file():
+        raise RunError(f"{BIN / 'railyard-enter'} is not built; run `make setup`")
+    return {"RAILYARD_TORUS": torus.name, "PATH": f"{BIN}:{os.environ.get('PATH', os.defpath)}"}
+
+
+def _system_mpirun() -> str:
+    """The first Open MPI mpirun on the PATH that is not our own; Debian's name says which MPI it is."""
+    path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
+    found = shutil.which("mpirun.openmpi", path=path) or shutil.which("mpirun", path=path)
+    if found is None:
+        raise RunError("no mpirun on the PATH; `make setup` installs Open MPI")
+    return found
+
+
+def _wait_for_turn() -> None:
+    """Take the launch lock. It stays with the processes of the launch, whoever dies first, until the last has ended."""
+    descriptor = os.open(RUN / "launch", os.O_RDWR | os.O_CREAT, 0o600)
+    os.set_inheritable(descriptor, True)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("railyard: waiting for another launch on this machine to end", file=sys.stderr, flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

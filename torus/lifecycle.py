@@ -1,0 +1,193 @@
+"""A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
+
+    /run/railyard/lock                 held while a torus is made or removed
+    /run/railyard/launch               held by a running launch: two at once would measure each other
+    /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
+    /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
+    /run/railyard/NAME/hostfile        Open MPI's default host file
+    /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
+
+The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
+something by which `down` finds the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from placements import render, topology
+from placements.topology import Topology
+from railyard.errors import InputError, RunError
+from torus import netns, plan
+from torus.plan import Plan, Shape
+
+RUN = Path("/run/railyard")
+NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torus:
+    """A torus that was asked for: by whom it is used is the kernel's to say, see `status`."""
+
+    name: str
+    engine: Literal["netns"]
+    topology: Topology
+    shape: Shape
+    complete: bool
+
+    @property
+    def folder(self) -> Path:
+        return RUN / self.name
+
+    def provenance(self) -> dict[str, Any]:
+        """The record's `provenance.torus` (docs/formats.md)."""
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "rate_scale": self.shape.rate_scale,
+            "mtu_bytes": self.shape.mtu_bytes,
+            "burst_bytes": self.shape.burst_bytes,
+            "latency_scaled": False,
+        }
+
+
+def up(
+    topo: Topology, *, name: str, shape: Shape, progress: netns.Progress = lambda done: None
+) -> tuple[Torus, bool]:
+    """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
+
+    Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
+    when the kernel refuses, after removing what had been made.
+    """
+    if not NAME.fullmatch(name):
+        raise InputError("--name", "", name, "a letter, then up to 30 letters (lower case), digits or dashes")
+    made = plan.make(topo, shape)
+    wanted = Torus(name=name, engine="netns", topology=topo, shape=shape, complete=True)
+    with _lock():
+        existing = read(name)
+        if existing is not None and existing.complete:
+            if existing == wanted:
+                return existing, False
+            raise InputError("--name", "", name, f"a name not in use; `railyard torus down {name}` would free it")
+        _remove(name)
+        _write(wanted, made, complete=False)
+        try:
+            netns.create(name, made, progress)
+        except BaseException:
+            _remove(name)
+            raise
+        _write(wanted, made, complete=True)
+    return wanted, True
+
+
+def down(name: str) -> None:
+    """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
+    with _lock():
+        if name not in names():
+            raise InputError("torus", "", name, ", ".join(sorted(names())) or "none is up")
+        _remove(name)
+
+
+def down_all() -> list[str]:
+    """Remove every torus, what killed runs left behind included; their names."""
+    with _lock():
+        found = sorted(names())
+        for name in found:
+            _remove(name)
+    return found
+
+
+def names() -> set[str]:
+    """Of every torus of which anything exists."""
+    folders = {p.parent.name for p in RUN.glob("*/torus.json")} | {p.name for p in RUN.glob("*/") if p.is_dir()}
+    return folders | netns.tori()
+
+
+def get(name: str) -> Torus:
+    """The complete torus of that name; InputError when there is none."""
+    torus = read(name)
+    if torus is None or not torus.complete:
+        valid = ", ".join(sorted(names())) or "none is up; see `railyard torus up --help`"
+        what = "one that is complete (take this one down and up again)" if torus or name in names() else valid
+        raise InputError("torus", "", name, what)
+    return torus
+
+
+def read(name: str) -> Torus | None:
+    """What was asked for under a name, or None; half a file counts as nothing."""
+    try:
+        document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        return None
+    return Torus(
+        name=name,
+        engine=document["engine"],
+        topology=topology.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
+        shape=Shape(**document["shape"]),
+        complete=document["complete"],
+    )
+
+
+def _write(torus: Torus, made: Plan, *, complete: bool) -> None:
+    torus.folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "hosts": "".join(f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)),
+        "hostfile": render.openmpi_default_hostfile(torus.topology),
+        "coordinates": render.coordinates(torus.topology),
+        "torus.json": json.dumps(
+            {
+                "engine": torus.engine,
+                "topology": torus.topology.to_dict(),
+                "shape": asdict(torus.shape),
+                "complete": complete,
+            },
+            indent=1,
+        ),
+    }
+    for name, text in files.items():
+        temporary = torus.folder / f".{name}"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.rename(torus.folder / name)
+
+
+def _remove(name: str) -> None:
+    netns.remove(name)
+    shutil.rmtree(RUN / name, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _lock() -> Iterator[None]:
+    """One `up` or `down` at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
+    descriptor = _acquire(RUN / "lock")
+    try:
+        yield
+    finally:
+        if not names():
+            shutil.rmtree(RUN, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    """An exclusive lock on a file that is still there once it is ours (the holder before us may have removed it)."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            continue
+        except PermissionError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}; run as root") from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        os.close(descriptor)

@@ -1,0 +1,110 @@
+"""What the kernel says of a torus, against its plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torus import lifecycle, netns, plan
+from torus.lifecycle import Torus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Counts of what exists and what was planned, and the first things that differ."""
+
+    name: str
+    topology: str
+    engine: str
+    rate_scale: float
+    mtu_bytes: int
+    namespaces: int
+    namespaces_planned: int
+    shapers: int
+    shapers_planned: int
+    processes: int
+    differences: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether the torus is what was asked for."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "sound": self.sound}
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """For a table."""
+        yield "topology", self.topology
+        yield "engine", self.engine
+        yield "rate scale", f"{self.rate_scale:g} (1 GB/s is {self.rate_scale * 8e3:g} Mbit/s)"
+        yield "MTU", f"{self.mtu_bytes} bytes"
+        yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
+        yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
+        yield "latency", "not scaled"
+        yield "processes in it", str(self.processes)
+        yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
+
+
+def brief(name: str) -> dict[str, Any]:
+    """One line of `torus list`; what is not known of an incomplete torus is empty."""
+    torus = lifecycle.read(name)
+    if torus is None:
+        return {"name": name, "topology": "", "state": "incomplete", "nodes": "", "rate_scale": ""}
+    return {
+        "name": name,
+        "topology": torus.topology.name,
+        "state": "up" if torus.complete else "incomplete",
+        "nodes": len(torus.topology.nodes),
+        "rate_scale": torus.shape.rate_scale,
+    }
+
+
+def inspect(torus: Torus) -> Report:
+    """Ask the kernel for every namespace and every shaper of a torus."""
+    planned = _planned_rates(torus)
+    existing = netns.namespaces(torus.name)
+    wanted = [netns.full_name(torus.name, n.name) for n in plan.make(torus.topology, torus.shape).namespaces]
+    with ThreadPoolExecutor() as pool:
+        found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
+    wrong = [key for key, rate in planned.items() if found.get(key) != rate]
+    missing = sorted(set(wanted) - set(existing))
+    inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
+    return Report(
+        name=torus.name,
+        topology=torus.topology.name,
+        engine=torus.engine,
+        rate_scale=torus.shape.rate_scale,
+        mtu_bytes=torus.shape.mtu_bytes,
+        namespaces=len(existing),
+        namespaces_planned=len(wanted),
+        shapers=len(planned) - len(wrong),
+        shapers_planned=len(planned),
+        processes=len(netns.processes(inodes)),
+        differences=tuple(
+            [f"{name} is missing" for name in missing]
+            + [f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
+               for host, device in wrong]
+        ),
+    )
+
+
+def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
+    """(namespace, interface) -> bit/s, as the kernel rounds it (whole bytes)."""
+    rates = {}
+    for namespace in plan.make(torus.topology, torus.shape).namespaces:
+        for line in namespace.tc:
+            words = line.split()
+            bits = int(words[words.index("rate") + 1].removesuffix("bit"))
+            rates[netns.full_name(torus.name, namespace.name), words[words.index("dev") + 1]] = bits // 8 * 8
+    return rates
+
+
+def _rates(namespace: str) -> dict[tuple[str, str], int]:
+    done = subprocess.run(["tc", "-j", "-n", namespace, "qdisc"], capture_output=True, text=True, check=True)
+    queues = json.loads(done.stdout)
+    return {(namespace, q["dev"]): q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"}
