@@ -145,6 +145,15 @@ def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) ->
     assert samples["bandwidth_gbyte_s"] == pytest.approx(expected, rel=1e-9)
 
 
+def test_programs_have_no_mutable_globals() -> None:
+    """Simulated ranks share one process: .data and .bss of every object file are empty."""
+    objects = sorted(BIN.parent.rglob("*.c.o"))
+    assert objects
+    listed = subprocess.run(["size", "-A", *objects], check=True, capture_output=True, text=True).stdout
+    sections = [line.split() for line in listed.splitlines() if line.startswith((".data ", ".bss "))]
+    assert {size for _, size, _ in sections} == {"0"}
+
+
 # ---- halo: volumes, grids, orders ----
 
 
