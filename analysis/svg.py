@@ -143,7 +143,9 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
 
 
 def _fonts(css: str) -> str:
-    return re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) [^;]+", r"font-size: \1; font-family: inherit", css)
+    """Sizes stay, families are the page's; matplotlib writes them apart or, before 3.11, in one `font`."""
+    apart = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
+    return re.sub(r"font-family: [^;]+", "font-family: inherit", apart)
 
 
 def _colours(css: str) -> str:
