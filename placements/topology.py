@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from railyard.errors import InputError
 
@@ -137,6 +139,11 @@ class Topology:
             for c in self.coordinates
             for slot in range(self.nodes_per_router)
         )
+
+    @cached_property
+    def node_coordinates(self) -> NDArray[np.int64]:
+        """The router coordinate of every node; shape (nodes, 3), in the order of `nodes`."""
+        return np.repeat(np.array(self.coordinates, dtype=np.int64), self.nodes_per_router, axis=0)
 
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
         """`n0-1-2`; with several nodes a router `n0-1-2-s`."""

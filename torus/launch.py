@@ -72,6 +72,7 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
         "plm_rsh_no_tree_spawn": "1",
         "plm_rsh_num_concurrent": "4096",
         "orte_default_hostfile": str(torus.folder / "hostfile"),
+        "orte_tmpdir_base": str(torus.folder),
         "oob_tcp_if_include": "mgmt0",
         "pml": "ob1",
         "btl": "self,vader,tcp",
