@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import cases, comparison, curves, figures, report, statistics, tables
@@ -67,6 +67,7 @@ def test_too_few_launches_have_no_interval(n: int) -> None:
     assert statistics.median_interval([1.0] * n) is None
 
 
+@settings(deadline=None)  # other work on the machine is no fault of the function
 @given(VALUES)
 def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
     interval = statistics.median_interval(values)
@@ -77,6 +78,7 @@ def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
         assert (interval.low, interval.high) == (theirs.low, theirs.high)
 
 
+@settings(deadline=None)  # other work on the machine is no fault of the function
 @given(VALUES)
 def test_summary_is_ordered_and_ignores_order(values: list[float]) -> None:
     found = statistics.summarise(values)
@@ -297,6 +299,22 @@ def test_curves_have_a_line_for_each_dimension_and_keep_every_point() -> None:
         [1, 2],
         [*range(1, 7)],
     ]
+
+
+def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
+    output = json.loads((DATA / "output-hops.json").read_text())
+    made = synthetic.case(
+        benchmark="hops", extents=[2, 1, 1], parameters={}, placements=["plain"], launches_per_combination=1
+    )
+    only = cases.group([synthetic.job(made, lambda *_: output["series"])])[0]
+    panels = curves.panels(only)
+    assert [(panel.subject, panel.axis) for panel in panels] == [
+        ("bandwidth", "size_bytes"),
+        ("bidirectional bandwidth", "size_bytes"),
+        ("latency", "size_bytes"),
+    ]
+    assert panels[2].lines[0].points[0].x == 0
+    assert "0 B" in texts(figures.panel_svg(panels[2], "f"))
 
 
 def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:

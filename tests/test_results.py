@@ -188,6 +188,21 @@ def test_files_that_are_no_json_are_refused_in_one_line(tmp_path: Path, content:
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["halo", "hops"])
+def test_recorded_outputs_of_the_benchmarks_are_read_whole_and_refused_when_cut(
+    name: str, tmp_path: Path
+) -> None:
+    path = DATA / f"output-{name}.json"
+    read = benchmark.load(path)
+    assert (read.benchmark, read.verified) == (name, True)
+    content, cut = path.read_bytes().rstrip(), tmp_path / "cut.json"
+    for place in random.Random(3).sample(range(len(content)), 60):
+        cut.write_bytes(content[:place])
+        with pytest.raises(InputError) as caught:
+            benchmark.load(cut)
+        one_line(caught.value)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         benchmark.load(tmp_path / "none.json")
