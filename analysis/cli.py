@@ -95,14 +95,18 @@ def render(
     loaded: Sequence[Record], page: Path | None, json_file: Path | None, figure_file: Path | None
 ) -> list[tuple[Path, str]]:
     """Files to write with their content."""
-    from analysis import figures, report  # here: matplotlib takes a second that other commands need not wait
+    from analysis import (  # here: matplotlib takes a second that other commands need not wait
+        figures,
+        report,
+        summary,
+    )
     from results import strictjson
 
     written = []
     if page:
         written.append((page, report.html(loaded)))
     if json_file:
-        written.append((json_file, strictjson.text(report.summary(loaded))))
+        written.append((json_file, strictjson.text(summary.summary(loaded))))
     if figure_file:
         written.append((figure_file, figures.overview_svg(loaded)))
     return written

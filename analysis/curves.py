@@ -84,11 +84,19 @@ def _series_of(
     fom: str, found: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
 ) -> list[_Series]:
     return [
-        _Series(fom=fom, labels=dict(labels), combination=combination, observations=tuple(of_arm))
+        _Series(fom=fom, labels=_placed(labels), combination=combination, observations=tuple(of_arm))
         for (name, labels), by_arm in found.items()
         if name == fom
         for combination, of_arm in by_arm.items()
     ]
+
+
+def _placed(labels: Labels) -> dict[str, Label]:
+    """Labels without dimension and hops where a benchmark says that it knew no coordinates."""
+    known = dict(labels)
+    if known.get("dimension") == "none":
+        return {name: value for name, value in labels if name not in ("dimension", "hops")}
+    return known
 
 
 def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:

@@ -227,6 +227,11 @@ def describe_panel(panel: Panel) -> str:
     return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
 
 
+def tick(panel: Panel, x: int) -> str:
+    """A value of the panel's axis in words: `3 hops`, `64 KiB`."""
+    return comparison.label_text((("hops", x),)) if panel.axis == "hops" else size_text(x)
+
+
 def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:
     """Comparisons that share a figure: those of one FOM, in their order."""
     return [list(members) for _, members in itertools.groupby(found, key=lambda each: each.fom)]

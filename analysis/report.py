@@ -7,6 +7,7 @@ figure, table, failures and provenance. Leaves out: numbers (`analysis.compariso
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,6 @@ from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-SUMMARY_FORMAT = "railyard-summary/1"
 #: Comparisons of a case that have a figure and a line in the page's summary; the others are in its table.
 _SHOWN_FOMS = 2
 
@@ -112,11 +112,8 @@ def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
         origin_note=origin_note(case),
         facts=facts(case),
         tally=cases.tally(case),
-        statements=[
-            *map(_statement, shown),
-            *(_curve_statement(panel) for panel in panels if panel.axis == "hops"),
-        ],
-        others=[*map(_statement, rest)],
+        statements=[*_statements(shown), *_curve_statements(panels)],
+        others=_statements(rest),
         figures=[Markup(each) for each in drawn],  # made by an XML writer, which escapes text and attributes
         table=_table(case, found) if found else None,
         curve_tables=[_curve_table(panel) for panel in panels],
@@ -177,20 +174,38 @@ def _value(value: Json) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def _statement(found: Comparison) -> Statement:
-    return Statement(title=found.title, text=comparison.sentence(found), outcome=str(found.verdict.outcome))
+def _statements(found: Sequence[Comparison]) -> list[Statement]:
+    """A sentence for each comparison; neighbours of which the same can be said share it."""
+    said = [(comparison.sentence(each), str(each.verdict.outcome), each.title) for each in found]
+    grouped = itertools.groupby(said, key=lambda each: each[:2])
+    return [
+        Statement(title=", ".join(title for _, _, title in members), text=text, outcome=outcome)
+        for (text, outcome), members in grouped
+    ]
 
 
-def _curve_statement(panel: Panel) -> Statement:
+def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
+    """A sentence for each curve over hops, or where there is none, over message sizes."""
+    over = [panel for panel in panels if panel.axis == "hops"] or panels
+    return [
+        Statement(
+            title=", ".join(filter(None, [panel.subject, panel.title])), text=_ends(panel), outcome="curve"
+        )
+        for panel in over
+    ]
+
+
+def _ends(panel: Panel) -> str:
     parts = []
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
         change = statistics.change_percent(last.summary.median, first.summary.median)
-        plural = "" if first.x == 1 else "s"
-        said = "" if change is None or len(line.points) < 2 else f", {percent(change)} at {last.x}"
-        value = f"{first.summary.median:.4g} {panel.unit.text}"
-        parts.append(f"{line.name or 'all'} {value} at {first.x} hop{plural}{said}")
-    return Statement(title=f"{panel.subject}, {panel.title}", text="; ".join(parts) + ".", outcome="curve")
+        moved = f"{last.summary.median:.4g} at {figures.tick(panel, last.x)}"
+        if panel.axis == "hops" and change is not None:
+            moved = f"{percent(change)} at {figures.tick(panel, last.x)}"
+        value = f"{first.summary.median:.4g} {panel.unit.text} at {figures.tick(panel, first.x)}"
+        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+    return "; ".join(parts) + "."
 
 
 def _table(case: Case, found: Sequence[Comparison]) -> TableView:
@@ -227,7 +242,9 @@ def _commands(case: Case) -> list[tuple[str, str]]:
 
 
 def _known(value: Json) -> str:
-    return "not known" if value is None else str(value)
+    if value is None:
+        return "not known"
+    return ("no", "yes")[value] if isinstance(value, bool) else _value(value)
 
 
 def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
@@ -235,9 +252,10 @@ def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
     alike = [number for number, each in enumerate(earlier, 1) if title(each) == title(case)]
     if not alike:
         return ""
-    names = cases.differences(case, earlier[alike[-1] - 1])
+    other = min(alike, key=lambda number: len(cases.differences(case, earlier[number - 1])))
+    names = cases.differences(case, earlier[other - 1])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"Not compared with case {alike[-1]}; differs in: {', '.join(names[:3])}{more}."
+    return f"Not compared with case {other}; differs in: {', '.join(names[:3])}{more}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,85 +312,3 @@ def html(records: Iterable[Record]) -> str:
         dark=svg.variables(svg.DARK),
         strokes=svg.STROKES,
     )
-
-
-def summary(records: Iterable[Record]) -> dict[str, Json]:
-    """The same statements and statistics for programs; medians and intervals in the FOM's unit."""
-    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(case) for case in cases.group(records)]}
-
-
-def _case_summary(case: Case) -> dict[str, Json]:
-    tally = cases.tally(case)
-    return {
-        "title": title(case),
-        "origin": str(case.origin),
-        "system": case.first.document["system"],
-        "check": case.first.case.check,
-        "records": [record.id for record in case.records],
-        "statuses": {
-            record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
-        },
-        "launches": {"ok": tally.ok, "failed": tally.failed, "not_measured": tally.not_measured},
-        "comparisons": [_comparison_summary(each) for each in comparison.comparisons(case)],
-        "curves": [_panel_summary(panel) for panel in curves.panels(case)],
-    }
-
-
-def _comparison_summary(found: Comparison) -> dict[str, Json]:
-    return {
-        "fom": found.fom,
-        "labels": dict(found.labels),
-        "better": str(found.unit.better),
-        "baseline": found.baseline,
-        "outcome": str(found.verdict.outcome),
-        "best": found.verdict.best,
-        "sentence": comparison.sentence(found),
-        "combinations": [
-            {
-                "name": group.name,
-                "placement": group.combination.placement,
-                "nic_policy": group.combination.nic_policy,
-                "launches": {
-                    "ok": group.tally.ok,
-                    "failed": group.tally.failed,
-                    "not_measured": group.tally.not_measured,
-                },
-                "change_percent": group.change_percent,
-                **_statistics(group.summary),
-            }
-            for group in found.groups
-        ],
-    }
-
-
-def _statistics(found: statistics.Summary | None) -> dict[str, Json]:
-    if found is None:
-        return {"n": 0, "median": None, "minimum": None, "maximum": None, "interval": None}
-    interval = found.interval and {
-        "low": found.interval.low,
-        "high": found.interval.high,
-        "coverage": found.interval.coverage,
-    }
-    return {
-        "n": found.n,
-        "median": found.median,
-        "minimum": found.minimum,
-        "maximum": found.maximum,
-        "interval": interval,
-    }
-
-
-def _panel_summary(panel: Panel) -> dict[str, Json]:
-    return {
-        "fom": panel.fom,
-        "subject": panel.subject,
-        "axis": panel.axis,
-        "title": panel.title,
-        "lines": [
-            {
-                "name": line.name,
-                "points": [{"x": point.x, **_statistics(point.summary)} for point in line.points],
-            }
-            for line in panel.lines
-        ],
-    }

@@ -75,7 +75,7 @@ def _note(group: Group) -> str:
 
 
 def _point_row(panel: Panel, point: Point) -> Row:
-    form = Format.for_values([each.summary.median for line in panel.lines for each in line.points])
+    form = Format.for_values([point.summary.median])
     return Row(
         name=f"{point.x}" if panel.axis == "hops" else size_text(point.x),
         median=form.text(point.summary.median),

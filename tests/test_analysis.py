@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import cases, comparison, curves, figures, report, statistics, tables
+from analysis import cases, comparison, curves, figures, report, statistics, summary, tables
 from analysis.cli import report as command
 from analysis.numbers import Format, percent, size_text
 from analysis.statistics import Outcome, Summary
@@ -472,7 +472,7 @@ def test_table_is_the_golden_one() -> None:
 
 def test_summary_for_programs_is_the_golden_one() -> None:
     golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
-    assert report.summary([HALO])["cases"][0]["comparisons"][0] == golden
+    assert summary.summary([HALO])["cases"][0]["comparisons"][0] == golden
 
 
 # ---- the command ----
@@ -493,7 +493,7 @@ def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> 
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "r.html").read_text() == report.html([HALO, HOPS])
-    assert json.loads((tmp_path / "r.json").read_text())["format"] == report.SUMMARY_FORMAT
+    assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
     assert "custom" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
 
