@@ -28,6 +28,7 @@ from results.strictjson import Json
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 #: Comparisons of a case that have a figure and a line in the page's summary; the others are in its table.
 _SHOWN_FOMS = 2
+_MOST_EXTENTS = 4
 
 ORIGIN_NOTES = {
     Origin.EMULATED: (
@@ -169,7 +170,8 @@ def facts(case: Case) -> list[tuple[str, str]]:
 
 def _value(value: Json) -> str:
     if isinstance(value, list):
-        joiner = f" {TIMES} " if all(isinstance(each, int) for each in value) else ", "
+        extents = 1 < len(value) <= _MOST_EXTENTS and all(isinstance(each, int) for each in value)
+        joiner = f" {TIMES} " if extents else ", "
         return joiner.join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
