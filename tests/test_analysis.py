@@ -29,7 +29,8 @@ from analysis.numbers import Format, percent, size_text
 from analysis.statistics import Outcome, Summary
 from railyard.errors import InputError, RunError
 from results import archive
-from results.assemble import LaunchRun
+from results.assemble import LaunchRun, absent, assemble
+from results.record import Status
 from results.units import Better
 
 DATA = Path(__file__).parent / "data" / "records"
@@ -422,6 +423,23 @@ def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
 
 def test_page_without_records_says_so() -> None:
     assert "No records" in report.html([])
+
+
+def test_jobs_without_values_are_shown_with_their_reasons() -> None:
+    asked = {"system": {"name": "v", "partition": "p", "environment": "e"}, "origin": "measured"}
+    origin = synthetic.provenance(torus=None)
+    skipped = absent(
+        status=Status.SKIPPED,
+        reason="needs two rails",
+        case=synthetic.case(topology=None),
+        provenance=origin,
+        **asked,
+    )
+    lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
+    page = report.html([skipped, lost])
+    assert "skipped:</span> needs two rails" in page
+    assert "18 of 18 launches not measured: the launch was never started" in page
+    assert "<svg" not in page
 
 
 HOSTILE = "<script>alert(1)</script>\"'&$x^2$ ]]> {{7*7}} \u202e"
