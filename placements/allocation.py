@@ -1,7 +1,8 @@
 """The nodes that a job was granted, in the scheduler's order.
 
 Orders: `contiguous` (the topology's own, X slowest), `snake` (as ALPS numbers nodes: every node beside the one before,
-block by block; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `random` (from a seed).
+block by block; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `random` (from a seed), `axes` (the first node and
+one node at each hop count from it along X, Y and Z: what a point-to-point benchmark by dimension and hops needs).
 Leaves out what a real scheduler does when the machine is not empty.
 """
 
@@ -26,6 +27,7 @@ class Order(StrEnum):
     CONTIGUOUS = "contiguous"
     SNAKE = "snake"
     RANDOM = "random"
+    AXES = "axes"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +50,7 @@ def allocate(
 ) -> Allocation:
     """All nodes of a block of routers that starts at 0,0,0 (default: the whole torus), numbered in an order.
 
-    Raises InputError for an unknown order, a block that does not fit, or `random` without a seed.
+    The order `axes` takes only some of them. Raises InputError for an unknown order, a block that does not fit, or `random` without a seed.
     """
     if order not in set(Order):
         raise InputError("allocation", "order", order, ", ".join(Order))
@@ -59,8 +61,10 @@ def allocate(
     box = (extents[0], extents[1], extents[2])
     if order == Order.RANDOM and seed is None:
         raise InputError("allocation", "seed", seed, "an integer, for the order random")
-    routers = snake(box, ALPS_BLOCK) if order == Order.SNAKE else row_major(box)
-    indices = _nodes_of(topology, routers)
+    if order == Order.AXES:
+        indices = _nodes_of(topology, _axes(box))[:: topology.nodes_per_router]
+    else:
+        indices = _nodes_of(topology, snake(box, ALPS_BLOCK) if order == Order.SNAKE else row_major(box))
     if order == Order.RANDOM:
         indices = np.random.default_rng(seed).permutation(indices)
     return Allocation(topology=topology, order=Order(order), seed=seed, block=box, indices=indices)
@@ -93,6 +97,12 @@ def snake(extents: Coordinate, block: Coordinate) -> NDArray[np.int64]:
         size = tuple(np.minimum(np.array(block), np.array(extents) - start).tolist())
         walk.append(boustrophedon(size) + start)
     return np.concatenate(walk)
+
+
+def _axes(extents: Coordinate) -> NDArray[np.int64]:
+    """The origin, then one router at each hop count along X, Y, Z; shape (routers, 3)."""
+    steps = [np.eye(3, dtype=np.int64)[d] * hop for d, extent in enumerate(extents) for hop in range(1, extent // 2 + 1)]
+    return np.array([np.zeros(3, dtype=np.int64), *steps])
 
 
 def _nodes_of(topology: Topology, routers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,22 +6,20 @@ import json
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from torus import lifecycle, netns, plan
 from torus.lifecycle import Torus
+
+COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Counts of what exists and what was planned, and the first things that differ."""
 
-    name: str
-    topology: str
-    engine: str
-    rate_scale: float
-    mtu_bytes: int
+    torus: Torus
     namespaces: int
     namespaces_planned: int
     shapers: int
@@ -35,14 +33,16 @@ class Report:
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "sound": self.sound}
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {**self.torus.provenance(), "topology": self.torus.topology.name, **counts, "sound": self.sound}
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """For a table."""
-        yield "topology", self.topology
-        yield "engine", self.engine
-        yield "rate scale", f"{self.rate_scale:g} (1 GB/s is {self.rate_scale * 8e3:g} Mbit/s)"
-        yield "MTU", f"{self.mtu_bytes} bytes"
+        shape = self.torus.shape
+        yield "topology", self.torus.topology.name
+        yield "engine", self.torus.engine
+        yield "rate scale", f"{shape.rate_scale:g} (1 GB/s is {shape.rate_scale * 8e3:g} Mbit/s)"
+        yield "MTU", f"{shape.mtu_bytes} bytes"
         yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
         yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
         yield "latency", "not scaled"
@@ -75,11 +75,7 @@ def inspect(torus: Torus) -> Report:
     missing = sorted(set(wanted) - set(existing))
     inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
     return Report(
-        name=torus.name,
-        topology=torus.topology.name,
-        engine=torus.engine,
-        rate_scale=torus.shape.rate_scale,
-        mtu_bytes=torus.shape.mtu_bytes,
+        torus=torus,
         namespaces=len(existing),
         namespaces_planned=len(wanted),
         shapers=len(planned) - len(wrong),

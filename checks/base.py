@@ -1,0 +1,293 @@
+"""What every check of this suite does: one job, all placements in seeded random order, evidence, a record.
+
+A check says what to run (`benchmark`, `options`) and on which grid; this class turns each placement into what the
+launcher needs, writes every launch as a plain line of the job script, and afterwards makes one record of them all.
+Leaves out NIC policies other than the library's default, and launchers other than Open MPI's mpirun.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import reframe as rfm
+import reframe.core.runtime as runtime
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
+
+from placements import render
+from placements import topology as topologies
+from placements.allocation import Allocation, allocate
+from placements.placement import Placement, place
+from railyard.errors import InputError
+from results import archive, assemble, provenance, units
+from results.record import Record
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+NIC_POLICY = "library-default"
+TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One planned launch: its number in the job, what it is to measure, and its line in the job script."""
+
+    index: int
+    placement: str
+    repeat: int
+    command: str
+
+    @property
+    def stem(self) -> str:
+        """Its files in the stage directory are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`."""
+        return f"launch-{self.index:03d}"
+
+
+class PlacedCheck(rfm.RunOnlyRegressionTest):
+    """A benchmark under several placements, in one job on one allocation."""
+
+    valid_systems = ["+torus"]
+    valid_prog_environs = ["+mpi"]
+    sourcesdir = None
+
+    #: The benchmark program, which must be on the PATH.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    benchmark = variable(str)
+
+    #: Its options, `--json` excepted.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    options = variable(typ.List[str], value=[])
+
+    #: The parameters that make up the case in the record, as the benchmark's own output names them.
+    #:
+    #: :type: :class:`Dict[str, object]`
+    #: :default: ``{}``
+    parameters = variable(dict, value={})
+
+    #: Placements to compare: plain, cart-create, custom, random.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``['plain', 'cart-create', 'custom']``
+    placements = variable(typ.List[str], value=["plain", "cart-create", "custom"])
+
+    #: Launches of each placement; the launch is the sample unit, and fewer than 6 give no 95 % interval.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``6``
+    launches = variable(int, value=6)
+
+    #: Order in which the scheduler grants the nodes: snake, contiguous, random, axes.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'snake'``
+    allocation = variable(str, value="snake")
+
+    #: Process grid; empty for one rank a node of the allocation.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[]``
+    grid = variable(typ.List[int], value=[])
+
+    #: Seed of the order of launches, of random allocations and of random placements.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``1``
+    seed = variable(int, value=1)
+
+    #: The studies that this check belongs to; each is a tag, too.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    studies = variable(typ.List[str], value=[])
+
+    #: Folder of the archive that the record is added to.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``results`` in the checkout
+    archive = variable(str, value=str(CHECKOUT / "results"))
+
+    @run_after("init")
+    def tag_studies(self) -> None:
+        self.tags |= set(self.studies)
+
+    @run_after("setup")
+    def place_ranks(self) -> None:
+        """Compute every placement; bad input skips nothing: it fails the check with its one line."""
+        extras = self.current_partition.extras
+        self.topology = topologies.load(extras["topology"])
+        self.granted: Allocation = allocate(self.topology, self.allocation, seed=self.seed)
+        self.grid = self.grid or self._whole_grid()
+        grid = tuple(self.grid)
+        self.placed: dict[str, Placement] = {
+            kind: place(kind, self.granted, grid, seed=self.seed) for kind in self.placements
+        }
+        self.num_tasks = len(self.placed[self.placements[0]].indices)
+        self.num_tasks_per_node = 1
+
+    def _whole_grid(self) -> list[int]:
+        """One rank a node, on a grid like the torus where all its nodes were granted; both nodes of a router along Y."""
+        x, y, z = self.topology.extents
+        whole = [x, y * self.topology.nodes_per_router, z]
+        granted = len(self.granted.indices)
+        return whole if granted == len(self.topology.nodes) else [granted]
+
+    @run_before("run")
+    def write_job(self) -> None:
+        """Write what the launches read, and the launches as lines that can be pasted."""
+        folder = Path(self.stagedir)
+        for kind, placed in self.placed.items():
+            (folder / f"{kind}.hostfile").write_text(render.openmpi_hostfile(placed.nodes))
+        (folder / "coordinates").write_text(render.coordinates(self.topology))
+        self.plan = list(self._plan())
+        self.prerun_cmds = [line for launch in self.plan for line in self._lines(launch)]
+        self.job.launcher = getlauncher("local")()
+        self.executable = "echo"
+        self.executable_opts = [str(len(self.plan)), "launches ended"]
+
+    def _plan(self) -> Iterator[Launch]:
+        """Every placement once in each round, each round in its own random order: drift spares none of them."""
+        shuffle = random.Random(self.seed)
+        for repeat in range(self.launches):
+            for place_in_round, kind in enumerate(shuffle.sample(self.placements, len(self.placements))):
+                index = repeat * len(self.placements) + place_in_round
+                yield Launch(index=index, placement=kind, repeat=repeat, command=self._command(index, kind))
+
+    def _command(self, index: int, kind: str) -> str:
+        launcher = self.current_partition.launcher_type.registered_name
+        if launcher != "mpirun" or "openmpi" not in self.current_environ.features:
+            stack = f"{launcher} with {self.current_environ.name}"
+            raise InputError("launcher", "placement", kind, f"mpirun of Open MPI; {stack} cannot express it yet")
+        where = ["--map-by", "seq", "--hostfile", f"{kind}.hostfile"]
+        output = ["--json", f"launch-{index:03d}.json"]
+        return shlex.join(["mpirun", "-np", str(self.num_tasks), *where, self.benchmark, *self.options, *output])
+
+    def _lines(self, launch: Launch) -> list[str]:
+        stem = launch.stem
+        return [
+            f"# launch {launch.index}: {launch.placement}, {NIC_POLICY}, repeat {launch.repeat}",
+            f"date +%s.%N > {stem}.begun",
+            f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
+        ]
+
+    @run_before("sanity")
+    def write_record(self) -> None:
+        """One record of all launches, good and bad, before anything is judged."""
+        self.record: Record = assemble.assemble(
+            case=self._described(),
+            system={
+                "name": self.current_system.name,
+                "partition": self.current_partition.name,
+                "environment": self.current_environ.name,
+            },
+            origin=self.current_partition.extras["origin"],
+            provenance=self._provenance(),
+            launches=[self._run_of(launch) for launch in self.plan],
+        )
+        self.record_path = archive.add(self.record, Path(self.archive))
+
+    @sanity_function
+    def every_launch_is_good(self) -> Any:
+        """Verified data, exit status 0, and every rank where its placement put it."""
+        return sn.assert_eq(str(self.record.status), "ok", msg=f"{self.record.reason} (record: {self.record_path})")
+
+    @run_before("performance")
+    def report_foms(self) -> None:
+        """For ReFrame's own report: the median over launches of each launch's median. The record keeps the samples."""
+        self.perf_variables = {
+            name: performance_function(units.unit_of(name.rpartition("/")[2]).text)(lambda _, v=value: v)(self)
+            for name, value in self._foms().items()
+        }
+
+    def _foms(self) -> dict[str, float]:
+        samples: dict[str, list[float]] = {}
+        for launch in self.record.launches:
+            for series in launch.series:
+                if not series.labels:
+                    samples.setdefault(f"{launch.placement}/{series.fom}", []).append(median(series.samples))
+        return {name: median(values) for name, values in samples.items()}
+
+    def _described(self) -> dict[str, Any]:
+        topology = self.topology
+        return {
+            "check": self.name.split(" ")[0],
+            "benchmark": self.benchmark,
+            "studies": self.studies,
+            "parameters": self.parameters,
+            "topology": {
+                "name": topology.name,
+                "sha256": topology.sha256,
+                "extents": list(topology.extents),
+                "nodes_per_router": topology.nodes_per_router,
+                "rails": topology.rails,
+            },
+            "allocation": {
+                "order": str(self.granted.order),
+                "seed": self.granted.seed,
+                "nodes": [{"name": n.name, "coordinate": list(n.coordinate)} for n in self.granted.nodes],
+            },
+            "placements": self.placements,
+            "nic_policies": [NIC_POLICY],
+            "seed": self.seed,
+            "launches_per_combination": self.launches,
+        }
+
+    def _provenance(self) -> dict[str, Any]:
+        return provenance.collect(
+            reframe={
+                "version": rfm.VERSION,
+                "session": str(runtime.runtime().timestamp),
+                "check": self.unique_name,
+            },
+            torus=self._torus(),
+        )
+
+    def _torus(self) -> dict[str, Any] | None:
+        """What `railyard torus status` said of the job's torus, where it ran on one."""
+        path = Path(self.stagedir, "torus.json")
+        if not path.is_file():
+            return None
+        said = json.loads(path.read_text())
+        return {name: said[name] for name in TORUS_FIELDS}
+
+    def _run_of(self, launch: Launch) -> assemble.LaunchRun:
+        """What a launch left in the stage directory."""
+        begun = _words(Path(self.stagedir, f"{launch.stem}.begun"))
+        ended = _words(Path(self.stagedir, f"{launch.stem}.ended"))
+        start = float(begun[0]) if begun else None
+        return assemble.LaunchRun(
+            index=launch.index,
+            placement=launch.placement,
+            nic_policy=NIC_POLICY,
+            repeat=launch.repeat,
+            command=launch.command,
+            exit_status=int(ended[0]) if ended else None,
+            started=assemble.utc_text(datetime.fromtimestamp(start, UTC)) if start else None,
+            elapsed_s=float(ended[1]) - start if ended and start else None,
+            output=Path(self.stagedir, f"{launch.stem}.json"),
+            expected_hosts=[node.name for node in self.placed[launch.placement].nodes],
+            reason=_last_line(Path(self.stagedir, f"{launch.stem}.err")),
+        )
+
+
+def _words(path: Path) -> list[str]:
+    return path.read_text().split() if path.is_file() else []
+
+
+def _last_line(path: Path) -> str:
+    """The last line of a program's complaints that mpirun's own frame does not consist of."""
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    said = [line for line in lines if line.strip("- ") and not line.startswith("mpirun")]
+    return said[0] if said else ""

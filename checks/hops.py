@@ -1,0 +1,68 @@
+"""Latency and bandwidth between nodes by torus dimension and hops: Peña et al., EuroMPI'13, Figure 3."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class HopsCheck(PlacedCheck):
+    """Ranks on the first node and on one node at each hop count along each axis; one pair at a time."""
+
+    descr = "Latency and bandwidth by dimension and hops"
+    benchmark = "hops"
+    placements = ["cart-create"]
+    allocation = "axes"
+
+    #: Message sizes in bytes; 0 is for latency alone.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[0, 64 KiB, 1 MiB]``
+    sizes = variable(typ.List[int], value=[0, 1 << 16, 1 << 20])
+
+    #: Samples of each point.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``5``
+    repeats = variable(int, value=5)
+
+    #: Messages in flight for bandwidth.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``2``
+    window = variable(int, value=2)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {"sizes_bytes": self.sizes, "window": self.window, "repeats": self.repeats}
+        self.options = [
+            *("--coordinates", "coordinates"),
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--window", str(self.window)),
+            *("--repeats", str(self.repeats)),
+            *("--warmups", "1"),
+            *("--max-time-per-point", "0"),
+        ]
+
+
+@rfm.simple_test
+class hops_curve(HopsCheck):
+    """The study: message sizes from 0 B to 1 MiB at every hop count."""
+
+    studies = ["pena2013"]
+    launches = 1
+    sizes = [0, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20]
+    repeats = 3
+
+
+@rfm.simple_test
+class hops_smoke(HopsCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    launches = 1
+    sizes = [0, 1 << 16]
+    repeats = 3
