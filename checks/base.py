@@ -169,10 +169,14 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         launcher = self.current_partition.launcher_type.registered_name
         if launcher != "mpirun" or "openmpi" not in self.current_environ.features:
             stack = f"{launcher} with {self.current_environ.name}"
-            raise InputError("launcher", "placement", kind, f"mpirun of Open MPI; {stack} cannot express it yet")
+            raise InputError(
+                "launcher", "placement", kind, f"mpirun of Open MPI; {stack} cannot express it yet"
+            )
         where = ["--map-by", "seq", "--hostfile", f"{kind}.hostfile"]
         output = ["--json", f"launch-{index:03d}.json"]
-        return shlex.join(["mpirun", "-np", str(self.num_tasks), *where, self.benchmark, *self.options, *output])
+        return shlex.join(
+            ["mpirun", "-np", str(self.num_tasks), *where, self.benchmark, *self.options, *output]
+        )
 
     def _lines(self, launch: Launch) -> list[str]:
         stem = launch.stem
@@ -201,13 +205,17 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_launch_is_good(self) -> Any:
         """Verified data, exit status 0, and every rank where its placement put it."""
-        return sn.assert_eq(str(self.record.status), "ok", msg=f"{self.record.reason} (record: {self.record_path})")
+        return sn.assert_eq(
+            str(self.record.status), "ok", msg=f"{self.record.reason} (record: {self.record_path})"
+        )
 
     @run_before("performance")
     def report_foms(self) -> None:
         """For ReFrame's own report: the median over launches of each launch's median. The record keeps the samples."""
         self.perf_variables = {
-            name: performance_function(units.unit_of(name.rpartition("/")[2]).text)(lambda _, v=value: v)(self)
+            name: performance_function(units.unit_of(name.rpartition("/")[2]).text)(lambda _, v=value: v)(
+                self
+            )
             for name, value in self._foms().items()
         }
 

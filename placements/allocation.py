@@ -46,7 +46,11 @@ class Allocation:
 
 
 def allocate(
-    topology: Topology, order: str = Order.SNAKE, *, block: tuple[int, ...] | None = None, seed: int | None = None
+    topology: Topology,
+    order: str = Order.SNAKE,
+    *,
+    block: tuple[int, ...] | None = None,
+    seed: int | None = None,
 ) -> Allocation:
     """All nodes of a block of routers that starts at 0,0,0 (default: the whole torus), numbered in an order.
 
@@ -101,7 +105,11 @@ def snake(extents: Coordinate, block: Coordinate) -> NDArray[np.int64]:
 
 def _axes(extents: Coordinate) -> NDArray[np.int64]:
     """The origin, then one router at each hop count along X, Y, Z; shape (routers, 3)."""
-    steps = [np.eye(3, dtype=np.int64)[d] * hop for d, extent in enumerate(extents) for hop in range(1, extent // 2 + 1)]
+    steps = [
+        np.eye(3, dtype=np.int64)[d] * hop
+        for d, extent in enumerate(extents)
+        for hop in range(1, extent // 2 + 1)
+    ]
     return np.array([np.zeros(3, dtype=np.int64), *steps])
 
 

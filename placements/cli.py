@@ -40,7 +40,9 @@ def topology(name: str | None, as_yaml: bool) -> None:
     if as_yaml:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
-    links = Counter((topologies.DIMENSIONS[k.dimension], str(k.link_class), k.rate_gbyte_s) for k in topo.links())
+    links = Counter(
+        (topologies.DIMENSIONS[k.dimension], str(k.link_class), k.rate_gbyte_s) for k in topo.links()
+    )
     table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
     for (dimension, link_class, rate), count in sorted(links.items()):
         table.add_row(dimension, link_class, f"{rate:.2f}", str(count))
@@ -51,8 +53,12 @@ def topology(name: str | None, as_yaml: bool) -> None:
 @click.command()
 @click.argument("topology")
 @click.option("--grid", required=True, help="Process grid, AxB or AxBxC.")
-@click.option("--placement", type=click.Choice([str(k) for k in Kind]), default=str(Kind.CUSTOM), show_default=True)
-@click.option("--allocation", type=click.Choice([str(o) for o in Order]), default=str(Order.SNAKE), show_default=True)
+@click.option(
+    "--placement", type=click.Choice([str(k) for k in Kind]), default=str(Kind.CUSTOM), show_default=True
+)
+@click.option(
+    "--allocation", type=click.Choice([str(o) for o in Order]), default=str(Order.SNAKE), show_default=True
+)
 @click.option("--block", help="Routers of the allocation, AxBxC from 0,0,0.  [default: all]")
 @click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
 @click.option("--ranks-per-node", type=click.IntRange(1), default=1, show_default=True)
@@ -98,7 +104,9 @@ def _print(placed: Placement) -> None:
     console = Console()
     console.print(table)
     every = mean_hops(placed.allocation.topology.extents)
-    console.print(f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})")
+    console.print(
+        f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
+    )
 
 
 def _title(topo: topologies.Topology) -> str:

@@ -77,7 +77,9 @@ def place(
     slots = np.repeat(allocation.indices, ranks_per_node)
     ranks = math.prod(grid)
     if ranks > len(slots):
-        raise InputError("placement", "grid", "x".join(map(str, grid)), f"at most {len(slots)} ranks, one a slot")
+        raise InputError(
+            "placement", "grid", "x".join(map(str, grid)), f"at most {len(slots)} ranks, one a slot"
+        )
     match Kind(kind):
         case Kind.PLAIN:
             indices = slots[np.ravel_multi_index(tuple(row_major(grid).T), grid, order="F")]
@@ -107,7 +109,8 @@ def _matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray
     for groups in _groupings(len(grid)):
         for inside in _grids(ranks_per_node, len(grid)):
             if all(
-                g == f * math.prod(box[d] for d in group) for g, f, group in zip(grid, inside, groups, strict=True)
+                g == f * math.prod(box[d] for d in group)
+                for g, f, group in zip(grid, inside, groups, strict=True)
             ):
                 return _lay(allocation, grid, inside, groups, box)
     raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))

@@ -31,5 +31,7 @@ def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
     """The coordinates file of docs/formats.md, for all nodes or some."""
     lines = ["torus " + " ".join(map(str, topology.extents)) + "\n"]
-    lines += [f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes]
+    lines += [
+        f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes
+    ]
     return "".join(lines)

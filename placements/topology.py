@@ -226,7 +226,9 @@ def load(name_or_path: str) -> Topology:
     if path.suffix not in {".yml", ".yaml"}:
         path = TOPOLOGIES / f"{name_or_path}.yml"
         if not path.is_file():
-            raise InputError("topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file")
+            raise InputError(
+                "topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file"
+            )
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -234,7 +236,9 @@ def load(name_or_path: str) -> Topology:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f"line {where.line + 1}" if where else ""
-        raise InputError(str(path), line, getattr(error, "problem", None) or "text", "a YAML document") from error
+        raise InputError(
+            str(path), line, getattr(error, "problem", None) or "text", "a YAML document"
+        ) from error
     return parse(document, source=str(path))
 
 

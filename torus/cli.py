@@ -39,7 +39,9 @@ def torus() -> None:
     show_default=True,
     help="Virtual over real link rate. At 0.00025 a link of 1 GB/s becomes 2 Mbit/s.",
 )
-@click.option("--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes.")
+@click.option(
+    "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
+)
 @click.option(
     "--burst",
     type=click.FloatRange(1, 1000),

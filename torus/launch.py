@@ -39,7 +39,9 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
     """Replace this process by a command on a host; InputError for a host that the torus does not have."""
     if host not in hosts(torus):
         some = ", ".join(node.name for node in torus.topology.nodes[:4])
-        raise InputError("host", "", host, f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}")
+        raise InputError(
+            "host", "", host, f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}"
+        )
     environment = {**os.environ, **_common(torus)}
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], environment)
 
@@ -50,7 +52,10 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     environment = {**os.environ, **_common(torus), **openmpi(torus)}
     command = ["setpriv", "--pdeathsig", "TERM", _system_mpirun(), *arguments]
     child = subprocess.Popen(
-        [str(BIN / "railyard-enter"), HEAD, *command], env=environment, stderr=subprocess.PIPE, close_fds=False
+        [str(BIN / "railyard-enter"), HEAD, *command],
+        env=environment,
+        stderr=subprocess.PIPE,
+        close_fds=False,
     )
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: child.send_signal(received))

@@ -77,7 +77,9 @@ def up(
         if existing is not None and existing.complete:
             if existing == wanted:
                 return existing, False
-            raise InputError("--name", "", name, f"a name not in use; `railyard torus down {name}` would free it")
+            raise InputError(
+                "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
+            )
         _remove(name)
         _write(wanted, made, complete=False)
         try:
@@ -108,7 +110,9 @@ def down_all() -> list[str]:
 
 def names() -> set[str]:
     """Of every torus of which anything exists."""
-    folders = {p.parent.name for p in RUN.glob("*/torus.json")} | {p.name for p in RUN.glob("*/") if p.is_dir()}
+    folders = {p.parent.name for p in RUN.glob("*/torus.json")} | {
+        p.name for p in RUN.glob("*/") if p.is_dir()
+    }
     return folders | netns.tori()
 
 
@@ -140,7 +144,9 @@ def read(name: str) -> Torus | None:
 def _write(torus: Torus, made: Plan, *, complete: bool) -> None:
     torus.folder.mkdir(parents=True, exist_ok=True)
     files = {
-        "hosts": "".join(f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)),
+        "hosts": "".join(
+            f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)
+        ),
         "hostfile": render.openmpi_default_hostfile(torus.topology),
         "coordinates": render.coordinates(torus.topology),
         "torus.json": json.dumps(

@@ -28,7 +28,9 @@ LIMITS = {"X": 64, "Y": 256, "Z": 32}
 PORTS = ("x+", "x-", "y+", "y-", "z+", "z-")
 HEAD = "head"
 MANAGEMENT = ipaddress.ip_network("172.16.0.0/16")
-QUEUE_BYTES = 32 << 20  # longer than all TCP windows that can meet at one port: a lossless network drops nothing
+QUEUE_BYTES = (
+    32 << 20
+)  # longer than all TCP windows that can meet at one port: a lossless network drops nothing
 ETHERNET_BYTES = 14
 TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full packet must still fit
 
@@ -130,7 +132,9 @@ def port_name(dimension: int, direction: int) -> str:
 def _check_extents(topology: Topology) -> None:
     for (name, limit), extent in zip(LIMITS.items(), topology.extents, strict=True):
         if extent > limit:
-            raise InputError(topology.name, f"dimensions.{name}.extent", extent, f"at most {limit} in a virtual torus")
+            raise InputError(
+                topology.name, f"dimensions.{name}.extent", extent, f"at most {limit} in a virtual torus"
+            )
 
 
 def _check_rates(topology: Topology, shape: Shape) -> None:
@@ -163,8 +167,14 @@ def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
             router = Router(coordinate=node.coordinate, rail=rail)
             yield Cable(
                 ends=(
-                    Port(namespace=router_name(router), interface=f"h{node.slot}", mac=_mac(router, 6 + node.slot)),
-                    Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(router, 6 + node.slot, far=True)),
+                    Port(
+                        namespace=router_name(router),
+                        interface=f"h{node.slot}",
+                        mac=_mac(router, 6 + node.slot),
+                    ),
+                    Port(
+                        namespace=node.name, interface=f"nic{rail}", mac=_mac(router, 6 + node.slot, far=True)
+                    ),
                 ),
                 mtu_bytes=shape.mtu_bytes,
             )
@@ -197,7 +207,9 @@ def _near(link: Link) -> Port:
 
 def _shaper(interface: str, rate_gbyte_s: float, shape: Shape) -> str:
     rate = shape.rate_bit_s(rate_gbyte_s)
-    return f"qdisc replace dev {interface} root tbf rate {rate}bit burst {shape.burst_bytes} limit {QUEUE_BYTES}"
+    return (
+        f"qdisc replace dev {interface} root tbf rate {rate}bit burst {shape.burst_bytes} limit {QUEUE_BYTES}"
+    )
 
 
 def _router(topology: Topology, shape: Shape, router: Router) -> Namespace:

@@ -34,7 +34,12 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in COUNTS}
-        return {**self.torus.provenance(), "topology": self.torus.topology.name, **counts, "sound": self.sound}
+        return {
+            **self.torus.provenance(),
+            "topology": self.torus.topology.name,
+            **counts,
+            "sound": self.sound,
+        }
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """For a table."""
@@ -83,8 +88,10 @@ def inspect(torus: Torus) -> Report:
         processes=len(netns.processes(inodes)),
         differences=tuple(
             [f"{name} is missing" for name in missing]
-            + [f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
-               for host, device in wrong]
+            + [
+                f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
+                for host, device in wrong
+            ]
         ),
     )
 

@@ -19,7 +19,11 @@ from railyard.errors import RunError
 
 INSIDE = "RAILYARD_INSIDE"
 HOLDER = "railyard-holder"
-SETUP = "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a " + HOLDER + " sleep inf"
+SETUP = (
+    "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a "
+    + HOLDER
+    + " sleep inf"
+)
 
 
 def needed() -> bool:
@@ -31,7 +35,17 @@ def reenter() -> NoReturn:
     """Run this very command again inside the user's namespaces; RunError where the kernel or its policy forbids."""
     pid = _holder() or _start()
     inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, *_self()]
-    command = ["nsenter", "--target", str(pid), "--user", "--net", "--mount", "--preserve-credentials", "--", *inside]
+    command = [
+        "nsenter",
+        "--target",
+        str(pid),
+        "--user",
+        "--net",
+        "--mount",
+        "--preserve-credentials",
+        "--",
+        *inside,
+    ]
     os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid)})
 
 
@@ -66,7 +80,12 @@ def _holder() -> int | None:
 def _start() -> int:
     unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", SETUP]
     holder = subprocess.Popen(
-        unshare, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        unshare,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert holder.stdout is not None and holder.stderr is not None
     if holder.stdout.readline() != "ready\n":

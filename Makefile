@@ -1,0 +1,74 @@
+# railyard. `make help` lists what can be made; `make demo` and `make test` do all the set-up they need.
+
+PYTHON ?= python3
+MPICC  ?= mpicc.openmpi
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMPS  := build/stamps
+REFRAME := $(BIN)/reframe -C reframe.yml -c checks
+
+PACKAGES       := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
+TEST_PACKAGES  := chromium clang-format cppcheck iputils-ping
+BENCH_PACKAGES := iperf3 mininet
+
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint format bench clean test-tools bench-tools
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: $(STAMPS)/venv build/bin/railyard-enter build/benchmarks-openmpi/bin/halo  ## install what railyard needs, build the benchmarks
+
+demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
+	$(REFRAME) -r -t pena2013
+	$(BIN)/railyard report -o report.html
+
+test: setup test-tools lint  ## lint, then all tests, on real namespaces and real MPI
+	$(BIN)/python -m pytest
+
+lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	clang-format --dry-run --Werror --style=file:benchmarks/.clang-format $$(git ls-files '*.c' '*.h')
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+	    --suppress=missingIncludeSystem --inline-suppr -I benchmarks $$(git ls-files '*.c')
+
+format: setup test-tools  ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format
+	clang-format -i --style=file:benchmarks/.clang-format $$(git ls-files '*.c' '*.h')
+
+bench: setup bench-tools  ## print the figures that documents and issues quote
+	$(BIN)/python -m bench
+
+clean:  ## remove everything that is made, the records and the report excepted
+	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# What the targets above stand on. --------------------------------------------------------------------------------------
+
+$(STAMPS)/packages: Makefile
+	tools/need-packages $(PACKAGES)
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+build/bin/railyard-enter: torus/enter.c $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion -o $@ $<
+
+build/benchmarks-openmpi/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+	cmake -S benchmarks -B build/benchmarks-openmpi -DMPI_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake --build build/benchmarks-openmpi --parallel 2
+	@touch $@
+
+test-tools: $(STAMPS)/packages
+	@tools/need-packages $(TEST_PACKAGES)
+
+bench-tools: $(STAMPS)/packages
+	@tools/need-packages $(BENCH_PACKAGES)
