@@ -143,13 +143,19 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         _size_axes(axes, panel, xs)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(
+            0, 1.18 * max(each.summary.maximum for line in panel.lines for each in line.points) or 1
+        )
     axes.set_xlabel(AXIS_TEXT[panel.axis])
     axes.set_ylabel(panel.unit.heading)
     axes.set_title(_title(", ".join(filter(None, [panel.subject, panel.title]))))
     if len(panel.lines) > 1:
         axes.legend(
-            title=None, ncols=min(3, len(panel.lines)), loc="best", handlelength=2.6, columnspacing=1.2
+            title=None,
+            ncols=min(3, len(panel.lines)),
+            loc="upper right" if panel.axis == "hops" else "best",
+            handlelength=2.6,
+            columnspacing=1.2,
         )
 
 

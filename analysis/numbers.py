@@ -40,6 +40,7 @@ class Format:
 def percent(value: float, *, signed: bool = True) -> str:
     """`-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is no zero."""
     decimals = 2 if abs(value) < 1 else 1
+    value = round(value, decimals) + 0.0  # + 0.0: no "-0.00"
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)
 
 

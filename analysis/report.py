@@ -28,7 +28,8 @@ from results.strictjson import Json
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 #: Comparisons of a case that have a figure and a line in the page's summary; the others are in its table.
 _SHOWN_FOMS = 2
-_MOST_EXTENTS = 4
+#: Parameters whose lists are extents.
+EXTENTS = frozenset({"grid", "cells", "extents", "torus"})
 
 ORIGIN_NOTES = {
     Origin.EMULATED: (
@@ -136,7 +137,7 @@ def title(case: Case) -> str:
     """`halo, grid 4 x 4 x 4 on gemini-4x4x4`"""
     asked = case.first.case
     grid = asked.parameters.get("grid")
-    parts = [asked.benchmark, f"grid {_value(grid)}" if grid else ""]
+    parts = [asked.benchmark, f"grid {_value(grid, 'grid')}" if grid else ""]
     where = f" on {asked.topology.name}" if asked.topology else ""
     return ", ".join(filter(None, parts)) + where
 
@@ -154,9 +155,11 @@ def facts(case: Case) -> list[tuple[str, str]]:
     """Terms and values that say what was run."""
     asked, topology = case.first.case, case.first.case.topology
     nodes = asked.allocation["nodes"]
-    found = [(name.replace("_", " "), _value(value)) for name, value in sorted(asked.parameters.items())]
+    found = [
+        (name.replace("_", " "), _value(value, name)) for name, value in sorted(asked.parameters.items())
+    ]
     if topology:
-        extents = f"{_value(list(topology.extents))} torus, " if topology.extents else ""
+        extents = f"{_value(list(topology.extents), 'extents')} torus, " if topology.extents else ""
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
         routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} a router"
         found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
@@ -168,11 +171,9 @@ def facts(case: Case) -> list[tuple[str, str]]:
     return found
 
 
-def _value(value: Json) -> str:
+def _value(value: Json, name: str = "") -> str:
     if isinstance(value, list):
-        extents = 1 < len(value) <= _MOST_EXTENTS and all(isinstance(each, int) for each in value)
-        joiner = f" {TIMES} " if extents else ", "
-        return joiner.join(map(str, value))
+        return (f" {TIMES} " if name in EXTENTS else ", ").join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
@@ -207,7 +208,10 @@ def _ends(panel: Panel) -> str:
             moved = f"{percent(change)} at {figures.tick(panel, last.x)}"
         value = f"{first.summary.median:.4g} {panel.unit.text} at {figures.tick(panel, first.x)}"
         parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
-    return "; ".join(parts) + "."
+    fewest = min(point.summary.n for line in panel.lines for point in line.points)
+    return (
+        f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= statistics.ENOUGH else ': no interval'}."
+    )
 
 
 def _table(case: Case, found: Sequence[Comparison]) -> TableView:

@@ -165,7 +165,7 @@ def test_numbers_have_four_digits(values: list[float], text: str) -> None:
 
 
 def test_percent_and_sizes() -> None:
-    assert [percent(-8.51), percent(0.234)] == ["\N{MINUS SIGN}8.5 %", "+0.23 %"]
+    assert [percent(-8.51), percent(0.234), percent(-0.001)] == ["\N{MINUS SIGN}8.5 %", "+0.23 %", "+0.00 %"]
     assert [size_text(size) for size in (0, 8, 1024, 1500, 2**20, 3 * 2**30)] == [
         "0 B",
         "8 B",
