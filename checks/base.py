@@ -138,7 +138,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.num_tasks_per_node = 1
 
     def _whole_grid(self) -> list[int]:
-        """One rank a node, on a grid like the torus where all its nodes were granted; both nodes of a router along Y."""
+        """One rank a node; like the torus where all of it was granted, both nodes of a router along Y."""
         x, y, z = self.topology.extents
         whole = [x, y * self.topology.nodes_per_router, z]
         granted = len(self.granted.indices)

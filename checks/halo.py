@@ -17,14 +17,14 @@ class HaloCheck(PlacedCheck):
     #: Local cells (doubles) of each rank in each dimension.
     #:
     #: :type: :class:`int`
-    #: :default: ``64``
-    cells = variable(int, value=64)
+    #: :default: ``128`` (faces of 128 KiB: the links, not the two cores that all ranks share, set the time)
+    cells = variable(int, value=128)
 
     #: Timed iterations in each launch.
     #:
     #: :type: :class:`int`
-    #: :default: ``10``
-    repeats = variable(int, value=10)
+    #: :default: ``5``
+    repeats = variable(int, value=5)
 
     @run_after("setup")
     def choose_options(self) -> None:

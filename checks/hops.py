@@ -50,11 +50,11 @@ class HopsCheck(PlacedCheck):
 
 @rfm.simple_test
 class hops_curve(HopsCheck):
-    """The study: message sizes from 0 B to 1 MiB at every hop count."""
+    """The study: from 0 B to 1 MiB at every hop count."""
 
     studies = ["pena2013"]
     launches = 1
-    sizes = [0, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20]
+    sizes = [0, 1 << 13, 1 << 16, 1 << 20]
     repeats = 3
 
 

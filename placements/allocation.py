@@ -54,7 +54,8 @@ def allocate(
 ) -> Allocation:
     """All nodes of a block of routers that starts at 0,0,0 (default: the whole torus), numbered in an order.
 
-    The order `axes` takes only some of them. Raises InputError for an unknown order, a block that does not fit, or `random` without a seed.
+    The order `axes` takes only some of them. Raises InputError for an unknown order, a block that does not fit, or
+    `random` without a seed.
     """
     if order not in set(Order):
         raise InputError("allocation", "order", order, ", ".join(Order))
@@ -116,4 +117,5 @@ def _axes(extents: Coordinate) -> NDArray[np.int64]:
 def _nodes_of(topology: Topology, routers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices of the nodes behind routers, router by router, slot by slot."""
     first = np.ravel_multi_index(tuple(routers.T), topology.extents) * topology.nodes_per_router
-    return (first[:, None] + np.arange(topology.nodes_per_router)).ravel().astype(np.int64)
+    nodes: NDArray[np.int64] = (first[:, None] + np.arange(topology.nodes_per_router)).ravel()
+    return nodes

@@ -14,7 +14,8 @@ from rich.table import Table
 from placements import render
 from placements import topology as topologies
 from placements.allocation import Order, allocate
-from placements.placement import Kind, Placement, check_ranks, place as make_placement
+from placements.placement import Kind, Placement, check_ranks
+from placements.placement import place as make_placement
 from placements.routing import mean_hops
 from railyard.errors import InputError
 

@@ -44,7 +44,8 @@ def hops(
     `sources` and `destinations` have shape (..., 3) and broadcast; the result has the shape without the last axis.
     """
     ahead = np.abs(sources - destinations)
-    return np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
+    total: NDArray[np.int64] = np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
+    return total
 
 
 def mean_hops(extents: Coordinate) -> float:

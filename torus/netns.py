@@ -1,4 +1,4 @@
-"""Engine `netns`: applies a plan to the kernel with `ip -batch` and `tc -batch`, one pass per namespace, and removes it.
+"""Engine `netns`: applies a plan to the kernel with `ip -batch` and `tc -batch`, namespace by namespace; removes it.
 
 Nothing is done in the machine's own network: cables are born inside the namespaces that they join. All that exists is
 named `railyard.TORUS.HOST` under /run/netns, so that whatever a killed `up` left behind can be found and removed.

@@ -241,7 +241,7 @@ def _routes(topology: Topology, router: Router) -> list[str]:
     """Prefix routes: one for each other X, each other Y at this X, each other Z at this X and Y."""
     lines = []
     source = address(ROUTER_SLOT, router.coordinate, router.rail)
-    x, y, z = router.coordinate
+    x, y, _ = router.coordinate
     for dimension, extent in enumerate(topology.extents):
         for target in range(extent):
             if direction := step(router.coordinate[dimension], target, extent):
