@@ -17,14 +17,14 @@ class HaloCheck(PlacedCheck):
     #: Local cells (doubles) of each rank in each dimension.
     #:
     #: :type: :class:`int`
-    #: :default: ``128`` (faces of 128 KiB: the links, not the two cores that all ranks share, set the time)
-    cells = variable(int, value=128)
+    #: :default: ``64`` (faces of 32 KiB)
+    cells = variable(int, value=64)
 
     #: Timed iterations in each launch.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    repeats = variable(int, value=5)
+    #: :default: ``8``
+    repeats = variable(int, value=8)
 
     @run_after("setup")
     def choose_options(self) -> None:

@@ -32,7 +32,10 @@ def namespaces(name: str) -> list[str]:
 
 def inside(name: str, host: str, *command: str) -> str:
     done = subprocess.run(
-        ["ip", "netns", "exec", f"railyard.{name}.{host}", *command], capture_output=True, text=True, check=True
+        ["ip", "netns", "exec", f"railyard.{name}.{host}", *command],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
@@ -40,7 +43,9 @@ def inside(name: str, host: str, *command: str) -> str:
 def host_network() -> str:
     """The machine's own interfaces, routes, rules and forwarding."""
     commands = ["ip -o link", "ip -4 route show table all", "ip rule", "sysctl net.ipv4.ip_forward"]
-    return "".join(subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands)
+    return "".join(
+        subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands
+    )
 
 
 def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_name: str) -> None:
@@ -48,7 +53,13 @@ def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_na
     assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
     assert len(namespaces(torus_name)) == 8 + 8 + 1
     listed = json.loads(railyard("torus", "list", "--json").stdout)
-    assert {"name": torus_name, "topology": "gemini-2x2x2", "state": "up", "nodes": 8, "rate_scale": 0.00025} in listed
+    assert {
+        "name": torus_name,
+        "topology": "gemini-2x2x2",
+        "state": "up",
+        "nodes": 8,
+        "rate_scale": 0.000125,
+    } in listed
     report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
     assert report["sound"] and report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
     assert host_network() == before
@@ -93,7 +104,10 @@ def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, sm
 
 
 def test_two_tori_side_by_side_do_not_see_each_other(railyard: Run, small: str, torus_name: str) -> None:
-    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005").returncode == 0
+    assert (
+        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005").returncode
+        == 0
+    )
     for name, rate in ((small, 85120000), (torus_name, 42560000)):
         queues = json.loads(inside(name, "n0-0-0", "tc", "-j", "qdisc"))
         assert [8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"] == [rate]
@@ -211,7 +225,9 @@ def test_a_failed_up_removes_what_it_made(torus_name: str, monkeypatch: pytest.M
         (["exec", "nobody", "n0-0-0", "true"], ["nobody"]),
     ],
 )
-def test_wrong_use_is_one_line_and_changes_nothing(railyard: Run, arguments: list[str], words: list[str]) -> None:
+def test_wrong_use_is_one_line_and_changes_nothing(
+    railyard: Run, arguments: list[str], words: list[str]
+) -> None:
     before = lifecycle.names()
     done = railyard("torus", *arguments)
     assert done.returncode == 2
@@ -267,7 +283,9 @@ def _as_nobody(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with a copy of the checkout's code in it, which an ordinary user could have made."""
     home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
-    shutil.copytree(CHECKOUT, home / "checkout", ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv"))
+    shutil.copytree(
+        CHECKOUT, home / "checkout", ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv")
+    )
     for path in [home, *home.rglob("*")]:
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
     yield home
@@ -277,8 +295,12 @@ def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
     probe = ["setpriv", f"--reuid={NOBODY.pw_uid}", "--clear-groups"]
-    if subprocess.run([*probe, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]).returncode:
-        pytest.skip("/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run")
+    if subprocess.run(
+        [*probe, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]
+    ).returncode:
+        pytest.skip(
+            "/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run"
+        )
     if subprocess.run([*probe, "unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
     up = _as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")

@@ -37,7 +37,7 @@ def torus() -> None:
     type=float,
     default=DEFAULT.rate_scale,
     show_default=True,
-    help="Virtual over real link rate. At 0.00025 a link of 1 GB/s becomes 2 Mbit/s.",
+    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s.",
 )
 @click.option(
     "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."

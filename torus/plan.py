@@ -39,7 +39,7 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full pa
 class Shape:
     """How link rates become shapers. The defaults are the measured trade of docs/torus.md."""
 
-    rate_scale: float = 2.5e-4
+    rate_scale: float = 1.25e-4
     mtu_bytes: int = 3000
     burst_packets: float = 1.0
 
@@ -48,7 +48,7 @@ class Shape:
         return round(self.burst_packets * (self.mtu_bytes + ETHERNET_BYTES)) + TICK_SLACK_BYTES
 
     def rate_bit_s(self, rate_gbyte_s: float) -> int:
-        """The shaper's rate for a link of the real machine; 1 GB/s becomes 2 Mbit/s at the default scale."""
+        """The shaper's rate for a link of the real machine; 1 GB/s becomes 1 Mbit/s at the default scale."""
         return round(rate_gbyte_s * 8e9 * self.rate_scale)
 
 
