@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 MPICC  ?= mpicc.openmpi
+CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -18,7 +19,7 @@ BENCH_PACKAGES := iperf3 mininet
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/benchmarks-openmpi/bin/halo  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/lib/railyard-idle.so build/benchmarks-openmpi/bin/halo  ## install what railyard needs, build the benchmarks
 
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	$(REFRAME) -r -t pena2013
@@ -60,7 +61,11 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 
 build/bin/railyard-enter: torus/enter.c $(STAMPS)/packages
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion -o $@ $<
+	$(CC) $(CFLAGS) -o $@ $<
+
+build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
 build/benchmarks-openmpi/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
 	cmake -S benchmarks -B build/benchmarks-openmpi -DMPI_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING

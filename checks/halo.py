@@ -23,8 +23,8 @@ class HaloCheck(PlacedCheck):
     #: Timed iterations in each launch.
     #:
     #: :type: :class:`int`
-    #: :default: ``8``
-    repeats = variable(int, value=8)
+    #: :default: ``5``
+    repeats = variable(int, value=5)
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -34,6 +34,7 @@ class HaloCheck(PlacedCheck):
             *("--grid", "x".join(map(str, self.grid))),
             *("--cells", "x".join(map(str, cells))),
             *("--repeats", str(self.repeats)),
+            *("--warmups", "1"),
         ]
 
 

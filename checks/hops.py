@@ -20,8 +20,8 @@ class HopsCheck(PlacedCheck):
     #: Message sizes in bytes; 0 is for latency alone.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[0, 64 KiB, 256 KiB]``
-    sizes = variable(typ.List[int], value=[0, 1 << 16, 1 << 18])
+    #: :default: ``[0, 64 KiB]``
+    sizes = variable(typ.List[int], value=[0, 1 << 16])
 
     #: Samples of each point.
     #:
@@ -50,11 +50,11 @@ class HopsCheck(PlacedCheck):
 
 @rfm.simple_test
 class hops_curve(HopsCheck):
-    """The study: from 0 B to 256 KiB at every hop count."""
+    """The study: from 0 B to 128 KiB at every hop count."""
 
     studies = ["pena2013"]
     launches = 1
-    sizes = [0, 1 << 13, 1 << 16, 1 << 18]
+    sizes = [0, 1 << 13, 1 << 16, 1 << 17]
     repeats = 3
 
 
@@ -64,5 +64,4 @@ class hops_smoke(HopsCheck):
 
     tags = {"smoke"}
     launches = 1
-    sizes = [0, 1 << 16]
     repeats = 3

@@ -265,11 +265,10 @@ NOBODY = pwd.getpwnam("nobody")
 
 def _as_nobody(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`railyard ARGUMENTS...` as the user nobody, with an interpreter and a checkout that nobody can read."""
-    python = Path("/usr/bin/python3")
+    become = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
     packages = next((CHECKOUT / ".venv/lib").glob("python3.*/site-packages"))
     return subprocess.run(
-        ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
-        + [str(python), "-m", "railyard.cli", *arguments],
+        [*become, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
         capture_output=True,
         text=True,
         timeout=120,

@@ -24,6 +24,7 @@ from torus.plan import HEAD
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 BIN = CHECKOUT / "build/bin"
+IDLE = CHECKOUT / "build/lib/railyard-idle.so"
 SHIM = CHECKOUT / "torus/bin"
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
@@ -49,7 +50,7 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
 def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     """Run the system's mpirun on the torus's head, once no other launch is running; its exit status."""
     _wait_for_turn()
-    environment = {**os.environ, **_common(torus), **openmpi(torus)}
+    environment = {**os.environ, **_common(torus), **openmpi(torus), "LD_PRELOAD": _preloaded()}
     command = ["setpriv", "--pdeathsig", "TERM", _system_mpirun(), *arguments]
     child = subprocess.Popen(
         [str(BIN / "railyard-enter"), HEAD, *command],
@@ -82,7 +83,7 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
         "pml": "ob1",
         "btl": "self,vader,tcp",
         "btl_tcp_if_include": nics,
-        # Not `put`: its handshake waits behind data in the same stream, and a halo of 128 KiB faces takes 1.7 times as long.
+        # Not `put`: its handshake waits behind data in the same stream; a halo of 128 KiB faces takes 1.7 times as long.
         "btl_tcp_flags": "send",
         "mpi_yield_when_idle": "1",
         "hwloc_base_binding_policy": "none",
@@ -93,9 +94,15 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
 
 
 def _common(torus: Torus) -> Mapping[str, str]:
-    if not (BIN / "railyard-enter").is_file():
-        raise RunError(f"{BIN / 'railyard-enter'} is not built; run `make setup`")
+    for built in (BIN / "railyard-enter", IDLE):
+        if not built.is_file():
+            raise RunError(f"{built} is not built; run `make setup`")
     return {"RAILYARD_TORUS": torus.name, "PATH": f"{BIN}:{os.environ.get('PATH', os.defpath)}"}
+
+
+def _preloaded() -> str:
+    """What the ranks are to load first: torus/idle.c, then what the caller wanted."""
+    return " ".join(filter(None, [str(IDLE), os.environ.get("LD_PRELOAD")]))
 
 
 def _system_mpirun() -> str:
