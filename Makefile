@@ -11,7 +11,7 @@ REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
 PACKAGES       := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 TEST_PACKAGES  := chromium clang-format cppcheck iputils-ping
-BENCH_PACKAGES := iperf3 mininet
+BENCH_PACKAGES := bridge-utils mininet
 
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test lint format bench clean test-tools bench-tools

@@ -24,11 +24,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from railyard import schemas
 from railyard.errors import InputError
 
 TOPOLOGIES = Path(__file__).parent / "topologies"
@@ -244,7 +244,7 @@ def load(name_or_path: str) -> Topology:
 
 def parse(document: object, *, source: str) -> Topology:
     """The topology that a loaded YAML document says; InputError names the field, the value and the valid ones."""
-    _validate(document, source)
+    schemas.validate(document, schemas.validator(SCHEMA), source)
     assert isinstance(document, dict)
     rates = {LinkClass(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
     x, y, z = (_dimension(document["dimensions"][name], name, rates, source) for name in DIMENSIONS)
@@ -267,39 +267,3 @@ def _dimension(entry: dict[str, Any], name: str, rates: Mapping[LinkClass, float
             valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
             raise InputError(source, f"dimensions.{name}.pattern", str(link_class), valid)
     return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=pattern)
-
-
-def _validate(document: object, source: str) -> None:
-    """Check against the JSON Schema; say the first error, deepest first, in the reader's terms."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
-    if error is None:
-        return
-    field = ".".join(map(str, error.absolute_path))
-    raise InputError(source, field, _found(error), _wanted(error))
-
-
-def _found(error: jsonschema.ValidationError) -> object:
-    if error.validator == "required":
-        return sorted(error.instance)
-    if error.validator == "additionalProperties":
-        return sorted(set(error.instance) - set(error.schema.get("properties", {})))
-    return error.instance
-
-
-def _wanted(error: jsonschema.ValidationError) -> str:
-    match error.validator:
-        case "enum":
-            return ", ".join(map(str, error.validator_value))
-        case "required":
-            return f"all of {', '.join(error.validator_value)}"
-        case "additionalProperties":
-            return f"only {', '.join(error.schema.get('properties', {}))}"
-        case "minimum" | "exclusiveMinimum":
-            return f"a number {'of at least' if error.validator == 'minimum' else 'above'} {error.validator_value}"
-        case "maximum":
-            return f"a number of at most {error.validator_value}"
-        case "type":
-            return f"of type {error.validator_value}"
-        case _:
-            return f"{error.validator} {error.validator_value}"

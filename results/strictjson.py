@@ -11,14 +11,13 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import jsonschema
-from jsonschema.exceptions import best_match
 
+from railyard import schemas
 from railyard.errors import InputError
 
 #: JSON has no better static type: Mapping, list, str, int, float, bool or None, nested.
@@ -26,7 +25,6 @@ Json = Any
 
 SCHEMAS = Path(__file__).resolve().parent / "schema"
 WIDTH = 110
-_SHOWN_CHARACTERS = 60
 
 
 def read(path: Path) -> Json:
@@ -57,7 +55,7 @@ def loads(text: str, source: str) -> Json:
         if len(document) != len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(source, "", shown(twice), "each key once in an object")
+            raise InputError(source, "", schemas.shown(twice), "each key once in an object")
         return document
 
     try:
@@ -126,74 +124,12 @@ def _compact(value: Json) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
-def shown(value: Json) -> Json:
-    """A value as an error message may show it: scalars, cut when long; containers by their size."""
-    if isinstance(value, str) and len(value) > _SHOWN_CHARACTERS:
-        return value[:_SHOWN_CHARACTERS] + "..."
-    if isinstance(value, Mapping):
-        return f"an object of {len(value)} keys"
-    if isinstance(value, list):
-        return f"an array of {len(value)} items"
-    return value
-
-
-def field_path(path: Iterable[str | int]) -> str:
-    """`launches[3].series[0].fom`; a key that is no plain name is quoted: the path stays on one line."""
-    parts = [_field_part(part) for part in path]
-    return "".join(parts).removeprefix(".")
-
-
-def _field_part(part: str | int) -> str:
-    if isinstance(part, int):
-        return f"[{part}]"
-    return f".{part}" if re.fullmatch(r"[\w-]{1,60}", part) else f"[{shown(part)!r}]"
-
-
 @functools.cache
 def validator(schema_name: str) -> jsonschema.Draft202012Validator:
     """The validator of a schema file in `results/schema`."""
-    schema = json.loads((SCHEMAS / schema_name).read_text(encoding="utf-8"))
-    return jsonschema.Draft202012Validator(schema)
+    return schemas.validator(SCHEMAS / schema_name)
 
 
 def validate(document: Json, schema_name: str, source: str) -> None:
     """Raises InputError for the fault that explains a refusal best: field, value, what is valid."""
-    fault = best_match(validator(schema_name).iter_errors(document))
-    if fault is not None:
-        path, rule = list(fault.absolute_path), str(fault.validator)
-        field, value, valid = _explain(path, rule, fault.validator_value, fault.schema, fault.instance)
-        raise InputError(source, field_path(field), value, valid)
-
-
-def _explain(
-    path: list[str | int], rule: str, wanted: Json, schema: Json, found: Json
-) -> tuple[list[str | int], Json, str]:
-    if rule == "required":
-        missing = next(name for name in wanted if name not in found)
-        return [*path, missing], "missing", "this field is required"
-    if rule == "additionalProperties":
-        known = schema.get("properties", {})
-        extra = next(name for name in found if name not in known)
-        return [*path, extra], "an unknown field", f"one of {', '.join(sorted(known)) or 'no field'}"
-    return path, shown(found), _wanted_text(rule, wanted, schema)
-
-
-def _wanted_text(rule: str, wanted: Json, schema: Mapping[str, Json]) -> str:
-    if "description" in schema and rule in {"pattern", "type", "minLength", "not"}:
-        return str(schema["description"])
-    match rule:
-        case "enum":
-            return f"one of {', '.join(map(str, wanted))}"
-        case "const":
-            return str(wanted)
-        case "type":
-            return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
-        case "minimum":
-            return f"at least {wanted}"
-        case "minItems":
-            return f"at least {wanted} items"
-        case "uniqueItems":
-            return "each item once"
-        case "propertyNames":
-            return "names of small letters, digits and _"
-    return f"{rule} {wanted}"
+    schemas.validate(document, validator(schema_name), source)

@@ -1,0 +1,207 @@
+"""`make bench`: what the virtual torus costs and how true it is, as tables, and as JSON in build/bench.json.
+
+    up        torus up gemini-4x4x4 against Mininet's 8x8 torus: as many switches and hosts, in the same run
+    links     TCP payload rate of every link against what its shaped wire rate allows
+    messages  one message between X neighbours of an idle torus against latency + size / wire rate, by MTU
+    exchange  all 64 nodes exchange 1 MiB with a neighbour at once: what the slowest gets of its link, by MTU
+    launch    64 ranks of Open MPI start, exchange and finish
+
+Times are of this machine and this moment; the ratios are what to quote.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import links
+from placements import topology
+from torus import lifecycle, plan
+from torus.lifecycle import Torus
+from torus.plan import Shape
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
+OUTPUT = CHECKOUT / "build/bench.json"
+NAME = "bench"
+MTUS = (1500, 3000, 4500, 9000)
+SIZES = (0, 16384, 65536, 131072, 262144, 1048576)
+console = Console(width=110)
+
+
+def main() -> None:
+    """Run every benchmark, print its table, keep the figures."""
+    figures: dict[str, Any] = {"up": bring_up()}
+    with torus(Shape()) as made:
+        figures["links"] = link_rates(made)
+        figures["launch"] = launch()
+    figures["shapes"] = [shape(mtu) for mtu in MTUS]
+    show_shapes(figures["shapes"])
+    OUTPUT.write_text(json.dumps(figures, indent=1))
+    console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)}")
+
+
+@contextmanager
+def torus(shaped: Shape) -> Iterator[Torus]:
+    """gemini-4x4x4, up for as long as the block lasts."""
+    made, _ = lifecycle.up(topology.load("gemini-4x4x4"), name=NAME, shape=shaped)
+    try:
+        yield made
+    finally:
+        lifecycle.down(NAME)
+
+
+def bring_up() -> dict[str, float]:
+    """Seconds of `railyard torus up` and `down`, Python's start included, three times; of Mininet, once."""
+    ups, downs = [], []
+    for _ in range(3):
+        ups.append(_seconds("torus", "up", "gemini-4x4x4", "--name", NAME))
+        downs.append(_seconds("torus", "down", NAME))
+    mininet_s, switches, hosts, cables = _mininet()
+    table = Table("", "switches", "hosts", "links", "up (s)", "down (s)", title="bring a torus up")
+    ours = topology.load("gemini-4x4x4")
+    count = [str(len(ours.routers)), str(len(ours.nodes)), str(len(plan.make(ours, Shape()).cables))]
+    table.add_row("railyard gemini-4x4x4, shaped", *count, f"{median(ups):.2f}", f"{median(downs):.2f}")
+    table.add_row("Mininet TorusTopo(8, 8), not shaped", switches, hosts, cables, f"{mininet_s:.1f}", "")
+    console.print(table, f"railyard is {mininet_s / median(ups):.0f} times as fast up\n")
+    return {"up_s": median(ups), "down_s": median(downs), "mininet_up_s": mininet_s}
+
+
+def link_rates(made: Torus) -> list[dict[str, Any]]:
+    """A row for every dimension and class of link."""
+    rates = links.measure(made)
+    base = median(r.measured_byte_s for r in rates if r.link.dimension == 0)
+    table = Table(
+        "links",
+        "count",
+        "wire (Mbit/s)",
+        "payload (MB/s)",
+        "worst error",
+        "ratio to X",
+        "wanted",
+        title="links",
+    )
+    rows = []
+    for key in sorted({(r.link.dimension, str(r.link.link_class)) for r in rates}):
+        group = [r for r in rates if (r.link.dimension, str(r.link.link_class)) == key]
+        worst = max((r.error_percent for r in group), key=abs)
+        rate = group[0].link.rate_gbyte_s
+        ratio, wanted = median(r.measured_byte_s for r in group) / base, rate / 9.36
+        name = f"{topology.DIMENSIONS[key[0]]} {key[1]}"
+        wire, payload = made.shape.rate_bit_s(rate) / 1e6, median(r.measured_byte_s for r in group) / 1e6
+        numbers = [f"{wire:.3f}", f"{payload:.4f}", f"{worst:+.2f} %", f"{ratio:.3f}", f"{wanted:.3f}"]
+        table.add_row(name, str(len(group)), *numbers)
+        rows.append(
+            {
+                "links": name,
+                "count": len(group),
+                "worst_error_percent": worst,
+                "ratio": ratio,
+                "wanted": wanted,
+            }
+        )
+    console.print(table, "")
+    return rows
+
+
+def launch() -> dict[str, float]:
+    """Seconds from mpirun's start to its end, 64 ranks, one small halo exchange."""
+    program = [str(PROGRAMS / "halo"), "--grid", "4x4x4", "--cells", "8", "--repeats", "1", "--warmups", "0"]
+    times = [_seconds("torus", "mpirun", NAME, "-np", "64", *program) for _ in range(3)]
+    spread = f"{min(times):.1f} to {max(times):.1f}"
+    console.print(f"64 ranks start, exchange and finish: median {median(times):.1f} s of 3 ({spread})\n")
+    return {"median_s": median(times), "max_s": max(times)}
+
+
+def shape(mtu: int) -> dict[str, Any]:
+    """What one message sees, and what 64 nodes at once get, at one MTU."""
+    shaped = Shape(mtu_bytes=mtu)
+    with torus(shaped) as made:
+        wire_byte_s = links.payload_share(shaped) * shaped.rate_bit_s(9.36) / 8
+        seen = _messages(made)
+        ratios = {size: seen[size] / (seen[0] + size / wire_byte_s * 1e6) for size in SIZES if size}
+        iteration_us = _exchange(made)
+    return {
+        "mtu_bytes": mtu,
+        "latency_us": seen[0],
+        "message_ratio": ratios,
+        "exchange_share": (1 << 20) / wire_byte_s / (iteration_us / 1e6),
+    }
+
+
+def show_shapes(rows: list[dict[str, Any]]) -> None:
+    """The trade between what one message and what all nodes together see."""
+    headings = [f"{size // 1024} KiB" for size in SIZES if size]
+    title = "one message: time over (latency + size / wire rate); 64 nodes at once: share of the link"
+    table = Table("MTU", "latency (us)", *headings, "64 at once", title=title)
+    for row in rows:
+        ratios = [f"{ratio:.3f}" for ratio in row["message_ratio"].values()]
+        table.add_row(
+            str(row["mtu_bytes"]), f"{row['latency_us']:.0f}", *ratios, f"{row['exchange_share']:.1%}"
+        )
+    console.print(table, "")
+
+
+def _messages(made: Torus) -> dict[int, float]:
+    """Size -> median one-way time in us between n0-0-0 and n1-0-0."""
+    sizes = ",".join(map(str, SIZES))
+    options = ["--tests", "latency", "--dimensions", "X", "--hops", "1", "--sizes", sizes, "--repeats", "7"]
+    where = ["--coordinates", str(made.folder / "coordinates")]
+    series = _measured("hops", ["n0-0-0", "n1-0-0"], [*options, *where, "--max-time-per-point", "0"])
+    return {s["labels"]["size_bytes"]: median(s["samples"]) for s in series}
+
+
+def _exchange(made: Torus) -> float:
+    """Median time in us of the slowest of 64 ranks that exchange 2 x 512 KiB with one X neighbour (halo, extent 2)."""
+    nodes = [f"n{2 * (j // 16) + i}-{j % 16 // 4}-{j % 4}" for i in range(2) for j in range(32)]
+    options = ["--grid", "2x32x1", "--cells", "1x256x256", "--repeats", "5"]
+    series = _measured("halo", nodes, options)
+    samples: list[float] = next(s["samples"] for s in series if s["fom"] == "iteration_us")
+    return median(samples)
+
+
+def _measured(program: str, nodes: list[str], options: list[str]) -> list[dict[str, Any]]:
+    """The series of a program that ran with rank k on nodes[k]."""
+    with tempfile.TemporaryDirectory() as folder:
+        hosts, output = Path(folder, "hosts"), Path(folder, "output.json")
+        hosts.write_text("\n".join(nodes) + "\n")
+        where = ["-np", str(len(nodes)), "--map-by", "seq", "--hostfile", str(hosts)]
+        _seconds("torus", "mpirun", NAME, *where, str(PROGRAMS / program), *options, "--json", str(output))
+        series: list[dict[str, Any]] = json.loads(output.read_text())["series"]
+    return series
+
+
+def _seconds(*arguments: str) -> float:
+    begun = time.monotonic()
+    subprocess.run(
+        [Path(sys.executable).with_name("railyard"), *arguments], check=True, stdout=subprocess.DEVNULL
+    )
+    return time.monotonic() - begun
+
+
+def _mininet() -> tuple[float, str, str, str]:
+    """Seconds up, switches, hosts, links; in namespaces of its own, because its own removal takes minutes."""
+    unshared = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    command = [*unshared, "/usr/bin/python3", str(Path(__file__).with_name("mininet_torus.py"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        words = process.stdout.readline().split()
+        process.kill()
+    if len(words) != 4:
+        raise SystemExit("bench: Mininet did not come up; see above")
+    return float(words[0]), words[1], words[2], words[3]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The payload rate that TCP gets through every link of a torus, router to router, a direction at a time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import time
+from dataclasses import dataclass
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
+
+from placements.topology import Link
+from torus import netns, plan
+from torus.lifecycle import Torus
+from torus.plan import Shape
+
+PORT = 5001
+CHUNK = bytes(65536)
+SECONDS = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A link's measured and expected payload rate, bytes per second."""
+
+    link: Link
+    measured_byte_s: float
+    expected_byte_s: float
+
+    @property
+    def error_percent(self) -> float:
+        return 100 * (self.measured_byte_s / self.expected_byte_s - 1)
+
+
+def payload_share(shape: Shape) -> float:
+    """Of the bytes on the wire: TCP with timestamps over IPv4 over Ethernet."""
+    return (shape.mtu_bytes - 52) / (shape.mtu_bytes + plan.ETHERNET_BYTES)
+
+
+def measure(torus: Torus) -> list[Rate]:
+    """Every directed link of a torus, six phases: X+ X- Y+ Y- Z+ Z-."""
+    rates = []
+    for dimension in range(3):
+        for step in (1, -1):
+            links = [k for k in torus.topology.links() if (k.dimension, k.step) == (dimension, step)]
+            rates += _phase(torus, links)
+    return rates
+
+
+def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
+    context = multiprocessing.get_context("fork")
+    found: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
+    ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
+    ends = []
+    for index, link in enumerate(links):
+        line = torus.shape.rate_bit_s(link.rate_gbyte_s) / 8
+        ends.append(context.Process(target=_receive, args=(torus.name, link, index, listening, ready, found)))
+        ends.append(
+            context.Process(target=_send, args=(torus.name, link, int(SECONDS * line), listening, ready))
+        )
+    for end in ends:
+        end.start()
+    measured = dict(found.get() for _ in links)
+    for end in ends:
+        end.join()
+    share = payload_share(torus.shape)
+    return [
+        Rate(
+            link=link,
+            measured_byte_s=measured[index],
+            expected_byte_s=share * torus.shape.rate_bit_s(link.rate_gbyte_s) / 8,
+        )
+        for index, link in enumerate(links)
+    ]
+
+
+def _enter(torus: str, link: Link, *, far: bool) -> None:
+    netns.enter(netns.full_name(torus, plan.router_name(link.target if far else link.source)))
+
+
+def _receive(
+    torus: str,
+    link: Link,
+    index: int,
+    listening: Barrier,
+    ready: Barrier,
+    found: SimpleQueue[tuple[int, float]],
+) -> None:
+    """Rate from the end of the first tenth of a second, so that neither slow start nor the bucket counts."""
+    _enter(torus, link, far=True)
+    with socket.create_server(("", PORT + link.dimension * 2 + (link.step < 0))) as server:
+        listening.wait()
+        connection, _ = server.accept()
+        ready.wait()
+        first = begun = last = time.monotonic()
+        counted = 0
+        while data := connection.recv(len(CHUNK)):
+            last = time.monotonic()
+            if last - first < 0.1:
+                begun, counted = last, 0
+            else:
+                counted += len(data)
+        found.put((index, counted / (last - begun)))
+
+
+def _send(torus: str, link: Link, size: int, listening: Barrier, ready: Barrier) -> None:
+    _enter(torus, link, far=False)
+    listening.wait()
+    target = plan.address(plan.ROUTER_SLOT, link.target.coordinate, link.target.rail)
+    with socket.create_connection((target, PORT + link.dimension * 2 + (link.step < 0))) as connection:
+        ready.wait()
+        while size > 0:
+            size -= connection.send(CHUNK[:size])

@@ -1,0 +1,94 @@
+"""What a JSON Schema refuses, said in one line of the reader's terms: field, value, what is valid.
+
+Serves topologies and records alike. Leaves out everything but the fault that explains a refusal best.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import best_match
+
+from railyard.errors import InputError
+
+_SHOWN_CHARACTERS = 60
+
+
+def validator(schema: Path) -> jsonschema.Draft202012Validator:
+    """The validator of a schema file."""
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+
+
+def validate(document: Any, against: jsonschema.Draft202012Validator, source: str) -> None:
+    """Raises InputError for the fault that explains a refusal best; `source` names the file."""
+    fault = best_match(against.iter_errors(document))
+    if fault is not None:
+        path, rule = list(fault.absolute_path), str(fault.validator)
+        field, value, valid = _explain(path, rule, fault.validator_value, fault.schema, fault.instance)
+        raise InputError(source, field_path(field), value, valid)
+
+
+def shown(value: Any) -> Any:
+    """A value as an error message may show it: scalars, cut when long; containers by their size."""
+    if isinstance(value, str) and len(value) > _SHOWN_CHARACTERS:
+        return value[:_SHOWN_CHARACTERS] + "..."
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} keys"
+    if isinstance(value, list):
+        return f"an array of {len(value)} items"
+    return value
+
+
+def field_path(path: Iterable[str | int]) -> str:
+    """`launches[3].series[0].fom`; a key that is no plain name is quoted: the path stays on one line."""
+    parts = [_field_part(part) for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def _field_part(part: str | int) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f".{part}" if re.fullmatch(r"[\w-]{1,60}", part) else f"[{shown(part)!r}]"
+
+
+def _explain(
+    path: list[str | int], rule: str, wanted: Any, schema: Any, found: Any
+) -> tuple[list[str | int], Any, str]:
+    if rule == "required":
+        missing = next(name for name in wanted if name not in found)
+        return [*path, missing], "missing", "this field is required"
+    if rule == "additionalProperties":
+        known = schema.get("properties", {})
+        extra = next(name for name in found if name not in known)
+        return [*path, extra], "an unknown field", f"one of {', '.join(sorted(known)) or 'no field'}"
+    return path, shown(found), _wanted_text(rule, wanted, schema)
+
+
+def _wanted_text(rule: str, wanted: Any, schema: Mapping[str, Any]) -> str:
+    if "description" in schema and rule in {"pattern", "type", "minLength", "not"}:
+        return str(schema["description"])
+    match rule:
+        case "enum":
+            return f"one of {', '.join(map(str, wanted))}"
+        case "const":
+            return str(wanted)
+        case "type":
+            return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+        case "minimum":
+            return f"at least {wanted}"
+        case "exclusiveMinimum":
+            return f"above {wanted}"
+        case "maximum":
+            return f"at most {wanted}"
+        case "minItems":
+            return f"at least {wanted} items"
+        case "uniqueItems":
+            return "each item once"
+        case "propertyNames":
+            return "names of small letters, digits and _"
+    return f"{rule} {wanted}"
