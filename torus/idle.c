@@ -26,19 +26,25 @@ static long long cpu_time_ns(void)
     return (long long)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* Called after every poll that was not to wait; says whether this one was one too many. */
-static int spinning(int found)
+/* A thread's polls in a row that found nothing, and its CPU time at the last. */
+struct loop {
+    int empty;
+    long long last_ns;
+};
+
+/* Counts a poll; says whether it was one too many. What was found starts the count anew: a library may need some more
+ * polls to finish what a packet began. */
+static int spinning(struct loop *loop, int found)
 {
-    static _Thread_local long long last_ns;
-    static _Thread_local int empty;
     long long now_ns = cpu_time_ns();
-    empty = found == 0 && now_ns - last_ns < GAP_NS ? empty + 1 : 0;
-    last_ns = now_ns;
-    return empty > SPINS;
+    loop->empty = found == 0 && now_ns - loop->last_ns < GAP_NS ? loop->empty + 1 : 0;
+    loop->last_ns = now_ns;
+    return loop->empty > SPINS;
 }
 
 int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
 {
+    static _Thread_local struct loop loop;
     static poll_function *real;
     if (real == NULL) {
         /* POSIX's own idiom: an object pointer from dlsym, stored as the function pointer it is. */
@@ -49,8 +55,9 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
         return -1;
     }
     int found = real(descriptors, count, timeout_ms);
-    if (timeout_ms == 0 && spinning(found)) {
+    if (timeout_ms == 0 && spinning(&loop, found)) {
         found = real(descriptors, count, WAIT_MS);
+        loop.empty = found == 0 ? SPINS : 0;
     }
     return found;
 }
