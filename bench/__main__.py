@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
@@ -34,8 +35,9 @@ from torus.plan import Shape
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
 OUTPUT = CHECKOUT / "build/bench.json"
+CURVE = CHECKOUT / "build/message-curve.svg"
 NAME = "bench"
-MTUS = (1500, 3000, 4500, 9000)
+MTUS = (1500, 2500, 4500, 9000)
 SIZES = (0, 16384, 65536, 131072, 262144, 1048576)
 console = Console(width=110)
 
@@ -48,8 +50,9 @@ def main() -> None:
         figures["launch"] = launch()
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])
+    draw(figures["shapes"], CURVE)
     OUTPUT.write_text(json.dumps(figures, indent=1))
-    console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)}")
+    console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")
 
 
 @contextmanager
@@ -151,6 +154,29 @@ def show_shapes(rows: list[dict[str, Any]]) -> None:
             str(row["mtu_bytes"]), f"{row['latency_us']:.0f}", *ratios, f"{row['exchange_share']:.1%}"
         )
     console.print(table, "")
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """The curve of docs/torus.md: one line for each MTU, 1 is a wire without idle credit."""
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "railyard", "font.family": "sans-serif"})
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    axes.axhspan(0.95, 1.05, color="0.92")
+    for row, marker in zip(rows, "osD^", strict=True):
+        sizes = [int(size) / 1024 for size in row["message_ratio"]]
+        axes.plot(
+            sizes, list(row["message_ratio"].values()), marker=marker, label=f"MTU {row['mtu_bytes']} bytes"
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+    axes.set_xlabel("message size (KiB)")
+    axes.set_ylabel("time / (latency + size / wire rate)")
+    axes.set_title(
+        "One message between neighbours of an idle torus; grey: within 5 %", loc="left", fontsize=10
+    )
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
 
 
 def _messages(made: Torus) -> dict[int, float]:

@@ -40,8 +40,8 @@ class Shape:
     """How link rates become shapers. The defaults are the measured trade of docs/torus.md."""
 
     rate_scale: float = 1.25e-4
-    mtu_bytes: int = 3000
-    burst_packets: float = 1.0
+    mtu_bytes: int = 2500
+    burst_packets: float = 1.1
 
     @property
     def burst_bytes(self) -> int:

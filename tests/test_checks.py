@@ -1,0 +1,182 @@
+"""The checks under ReFrame, on real tori: records, evidence, disobedience, interruption, other people's checks.
+
+The small torus (2x2x2, links ten times as fast as by default) stands for the large one: the path is the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BIN, CHECKOUT, environment
+
+from results import archive
+from results.record import Record
+from torus import lifecycle
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
+QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00125"}
+
+
+def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -> list[str]:
+    fixed = ["--prefix", str(prefix), "-C", str(CHECKOUT / "reframe.yml"), "-c", str(checks), "--nocolor"]
+    return [str(BIN / "reframe"), *fixed, *arguments]
+
+
+@pytest.fixture
+def reframe(tmp_path: Path) -> ReFrame:
+    """Run ReFrame with its own stage below tmp_path, and the archive in tmp_path/archive."""
+
+    def run(*arguments: str, checks: Path = CHECKOUT / "checks") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(tmp_path, *arguments, checks=checks),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=CHECKOUT,
+            env=environment(**QUICK),
+            check=False,
+        )
+
+    return run
+
+
+def records(tmp_path: Path) -> list[Record]:
+    return archive.load_all(tmp_path / "archive")
+
+
+def into(tmp_path: Path) -> list[str]:
+    return ["-S", f"archive={tmp_path}/archive"]
+
+
+def test_every_check_is_listed_and_every_study_is_a_tag(reframe: ReFrame) -> None:
+    listed = reframe("-l", "-t", "pena2013").stdout
+    assert set(re.findall(r"^- (\w+)", listed, re.M)) == {"halo_3d", "hops_curve"}
+    listed = reframe("-l").stdout
+    assert "selected system:   'vtorus'" in listed
+    assert {"halo_3d", "halo_smoke", "hops_curve", "hops_smoke"} <= set(re.findall(r"^- (\w+)", listed, re.M))
+
+
+def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("--dry-run", *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert records(tmp_path) == []
+
+
+def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
+    before = lifecycle.names()
+    for _ in range(2):
+        done = reframe("-r", "-t", "smoke", *into(tmp_path))
+        assert done.returncode == 0, done.stdout
+    found = records(tmp_path)
+    assert len(found) == 4
+    assert {r.case.check for r in found} == {"halo_smoke", "hops_smoke"}
+    assert lifecycle.names() == before, "a job left its torus behind"
+    for record in found:
+        assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
+        assert record.provenance["torus"]["rate_scale"] == 0.00125
+        assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
+        assert all(series.samples for launch in record.launches for series in launch.series)
+
+
+def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp_path: Path) -> None:
+    choose = ["-n", "halo_3d", "-S", "launches=3", "-S", "cells=4", "-S", "repeats=1", "-S", "seed=7"]
+    done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    script = next(tmp_path.rglob("rfm_job.sh")).read_text()
+    lines = re.findall(r"^mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile halo .*$", script, re.M)
+    rounds = [lines[i : i + 3] for i in range(0, 9, 3)]
+    assert all(sorted(r) == ["cart-create", "custom", "plain"] for r in rounds)
+    assert len({tuple(r) for r in rounds}) > 1, "every round in the same order is no random order"
+    assert [launch.placement for launch in records(tmp_path)[0].launches] == lines
+
+
+def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
+    reframe: ReFrame, tmp_path: Path
+) -> None:
+    """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
+    wrong = tmp_path / "bin"
+    wrong.mkdir()
+    script = 'exec "{}" -np 8 $(shift 6; echo "$@")\n'.format(CHECKOUT / "torus/bin/mpirun")
+    (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
+    (wrong / "mpirun").chmod(0o755)
+    config = (
+        (CHECKOUT / "reframe.yml")
+        .read_text()
+        .replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
+    )
+    (tmp_path / "reframe.yml").write_text(config)
+    arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]
+    full = command(tmp_path, *arguments)
+    full[full.index("-C") + 1] = str(tmp_path / "reframe.yml")
+    done = subprocess.run(
+        full, capture_output=True, text=True, timeout=120, cwd=CHECKOUT, env=environment(**QUICK), check=False
+    )
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert record.status == "failed" and record.launches[0].placement_verdict == "not-obeyed"
+    assert re.search(r"rank \d+ ran on n\d-\d-\d, asked n\d-\d-\d", done.stdout), done.stdout
+
+
+def test_a_benchmark_that_fails_is_recorded_as_failed(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "hops_smoke", "-S", "window=-1", *into(tmp_path))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert record.status == "failed"
+    assert "exit status 2" in record.reason and "--window -1" in record.reason
+    assert record.reason.splitlines()[0] in done.stdout
+
+
+def test_a_placement_that_does_not_fit_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "halo_smoke", "-S", "grid=3,3,3", *into(tmp_path))
+    assert done.returncode != 0
+    assert "3x3x3" in done.stdout and "at most 8 ranks" in done.stdout
+    assert records(tmp_path) == []
+
+
+@pytest.mark.parametrize("after_s", [4.0, 7.0])
+def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after_s: float) -> None:
+    running = subprocess.Popen(
+        command(tmp_path, "-r", "-t", "smoke", *into(tmp_path)),
+        cwd=CHECKOUT,
+        env=environment(**QUICK),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(after_s)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    before = records(tmp_path)
+    done = reframe("-r", "-t", "smoke", *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert len(records(tmp_path)) == len(before) + 2
+    for name in lifecycle.names():
+        if re.fullmatch(r"job\d+", name):
+            lifecycle.down(name)
+
+
+def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> None:
+    done = reframe("-r", checks=CHECKOUT / "tests/data/third_party")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) -> None:
+    reframe("-r", "-n", "halo_smoke", *into(tmp_path))
+    (record,) = records(tmp_path)
+    document: dict[str, Any] = json.loads(Path(record.source).read_text())
+    provenance = document["provenance"]
+    assert provenance["reframe"]["check"] == "halo_smoke" and provenance["reframe"]["session"]
+    assert re.fullmatch(r"[0-9a-f]{40}", provenance["railyard"]["git_commit"] or "0" * 40)
+    assert "Open MPI" in provenance["mpi"]["library"]
+    assert len(document["case"]["allocation"]["nodes"]) == 8
+    assert document["launches"][0]["ranks"][3]["host"].startswith("n")
