@@ -32,14 +32,14 @@ lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	clang-format --dry-run --Werror --style=file:benchmarks/.clang-format $$(git ls-files '*.c' '*.h')
+	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --inline-suppr -I benchmarks $$(git ls-files '*.c')
 
 format: setup test-tools  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
-	clang-format -i --style=file:benchmarks/.clang-format $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files '*.c' '*.h')
 
 bench: setup bench-tools  ## print the figures that documents and issues quote
 	$(BIN)/python -m bench
@@ -50,7 +50,7 @@ clean:  ## remove everything that is made, the records and the report excepted
 # What the targets above stand on. --------------------------------------------------------------------------------------
 
 $(STAMPS)/packages: Makefile
-	tools/need-packages $(PACKAGES)
+	@tools/need-packages $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
@@ -69,7 +69,7 @@ build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
 
 build/benchmarks-openmpi/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
 	cmake -S benchmarks -B build/benchmarks-openmpi -DMPI_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/benchmarks-openmpi --parallel 2
+	cmake --build build/benchmarks-openmpi --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 test-tools: $(STAMPS)/packages

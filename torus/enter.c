@@ -1,12 +1,13 @@
 /* railyard-enter [-s] HOST COMMAND [ARGUMENT...]
  *
- * Runs a command on a host of the virtual torus that RAILYARD_TORUS names: in its network, with its host name, its
- * /etc/hosts and its /sys. With -s the arguments are one shell line, as for ssh: so it serves Open MPI as its remote
- * agent (plm_rsh_agent). C and not Python or sh, because a 64-node launch starts it 64 times.
+ * Runs a command on a host of the virtual torus that RAILYARD_TORUS names: in its network, with its host
+ * name, its /etc/hosts and its /sys. With -s the arguments are one shell line, as for ssh: so it serves Open
+ * MPI as its remote agent (plm_rsh_agent). C and not Python or sh, because a 64-node launch starts it 64
+ * times.
  *
- * It also asks the scheduler for the shortest time slice (0.1 ms; Linux 6.12 and later, elsewhere no effect). Dozens of
- * ranks that poll and yield share a core here; with the default slice of about 3 ms a rank waits up to 0.1 s for its
- * turn, and a neighbour's measurement with it.
+ * It also asks the scheduler for the shortest time slice (0.1 ms; Linux 6.12 and later, elsewhere no effect).
+ * Dozens of ranks that poll and yield share a core here; with the default slice of about 3 ms a rank waits up
+ * to 0.1 s for its turn, and a neighbour's measurement with it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,14 +35,12 @@ struct attributes {
     uint64_t period_ns;
 };
 
-static void fail(const char *what, const char *name)
-{
+static void fail(const char *what, const char *name) {
     fprintf(stderr, "railyard-enter: cannot %s %s: %s\n", what, name, strerror(errno));
     exit(EXIT_CANNOT);
 }
 
-static void enter_network(const char *torus, const char *host)
-{
+static void enter_network(const char *torus, const char *host) {
     char path[512];
     snprintf(path, sizeof path, "/run/netns/railyard.%s.%s", torus, host);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -52,8 +51,7 @@ static void enter_network(const char *torus, const char *host)
 }
 
 /* Own mount and host name: what is mounted here is seen by the command alone and ends with it. */
-static void dress(const char *torus, const char *host)
-{
+static void dress(const char *torus, const char *host) {
     char hosts[512];
     snprintf(hosts, sizeof hosts, "/run/railyard/%s/hosts", torus);
     if (unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0 || mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0) {
@@ -65,12 +63,12 @@ static void dress(const char *torus, const char *host)
     if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) != 0) {
         fail("bind", hosts);
     }
-    /* Refused in some user namespaces; then /sys shows the machine's interfaces, and nothing of ours reads it. */
+    /* Refused in some user namespaces; then /sys shows the machine's interfaces, and nothing of ours reads
+     * it. */
     (void)mount("sysfs", "/sys", "sysfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-static void shorten_slice(void)
-{
+static void shorten_slice(void) {
     struct attributes now = {.size = sizeof now};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) == 0 && now.policy == SCHED_OTHER) {
         now.runtime_ns = SHORTEST_SLICE_NS;
@@ -79,8 +77,7 @@ static void shorten_slice(void)
 }
 
 /* The arguments joined by blanks, as ssh joins them. */
-static char *joined(char **words)
-{
+static char *joined(char **words) {
     size_t length = 1;
     for (char **word = words; *word != NULL; word++) {
         length += strlen(*word) + 1;
@@ -96,11 +93,11 @@ static char *joined(char **words)
     return line;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     const char *torus = getenv("RAILYARD_TORUS");
     int shell = count > 1 && strcmp(arguments[1], "-s") == 0;
-    if (count < 3 + shell || torus == NULL || strchr(torus, '/') != NULL || strchr(arguments[1 + shell], '/') != NULL) {
+    if (count < 3 + shell || torus == NULL || strchr(torus, '/') != NULL ||
+        strchr(arguments[1 + shell], '/') != NULL) {
         fputs("usage: RAILYARD_TORUS=NAME railyard-enter [-s] HOST COMMAND [ARGUMENT...]\n", stderr);
         return EXIT_USAGE;
     }
