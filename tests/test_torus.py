@@ -94,7 +94,8 @@ def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) 
     there, back = route(topo, source, destination), route(topo, destination, source)
     expected = {(k.source.coordinate, plan.port_name(k.dimension, k.step)) for k in [*there, *back]}
     assert set(passed) == expected
-    assert all(size == pytest.approx(payload, rel=0.02) for size in passed.values())
+    headers = 1.05  # of IP fragments and Ethernet, at most
+    assert all(payload <= size <= headers * payload for size in passed.values()), passed
 
 
 def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, small: str) -> None:
