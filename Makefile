@@ -24,6 +24,7 @@ setup: $(STAMPS)/venv build/bin/railyard-enter build/lib/railyard-idle.so build/
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	$(REFRAME) -r -t pena2013
 	$(BIN)/railyard report -o report.html
+	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
 test: setup test-tools lint  ## lint, then all tests, on real namespaces and real MPI
 	$(BIN)/python -m pytest
