@@ -271,7 +271,18 @@ def _node(topology: Topology, shape: Shape, index: int, node: Node) -> Namespace
             f"route add 10.{64 * rail}.0.0/10 via {_gateway(0)} dev nic{rail} onlink src {own} {TCP_ROUTE}",
         ]
         tc.append(_shaper(f"nic{rail}", topology.host_rate_gbyte_s, shape))
-    return Namespace(name=node.name, ip=tuple(ip), tc=tuple(tc), sysctls=NODE_SYSCTLS)
+    return Namespace(
+        name=node.name, ip=tuple(ip), tc=tuple(tc), sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape))
+    )
+
+
+def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
+    """What one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
+
+    More would stand before the messages of the node's other sockets.
+    """
+    millisecond = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
+    return "net/ipv4/tcp_limit_output_bytes", str(max(4 * shape.mtu_bytes, millisecond))
 
 
 def _head(topology: Topology) -> Namespace:
@@ -315,7 +326,6 @@ NODE_SYSCTLS = (
     ("net/ipv4/conf/default/rp_filter", "0"),
     ("net/ipv4/tcp_rmem", "4096 4194304 8388608"),
     ("net/ipv4/tcp_wmem", "4096 4194304 8388608"),
-    ("net/ipv4/tcp_limit_output_bytes", "12000"),
     ("net/ipv4/tcp_early_retrans", "0"),
     ("net/ipv4/tcp_no_metrics_save", "1"),
     ("net/ipv4/tcp_slow_start_after_idle", "0"),
