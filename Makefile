@@ -1,7 +1,8 @@
 # railyard. `make help` lists what can be made; `make demo` and `make test` do all the set-up they need.
 
 PYTHON ?= python3
-MPICC  ?= mpicc.openmpi
+# Debian's names; MPICH where it is installed.
+MPIS   := openmpi $(if $(shell command -v mpicc.mpich),mpich)
 CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
@@ -19,7 +20,7 @@ BENCH_PACKAGES := bridge-utils mininet
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/lib/railyard-idle.so build/benchmarks-openmpi/bin/halo  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
 
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	$(REFRAME) -r -t pena2013
@@ -68,9 +69,9 @@ build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/benchmarks-openmpi/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
-	cmake -S benchmarks -B build/benchmarks-openmpi -DMPI_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/benchmarks-openmpi --parallel 2 -- --no-print-directory -s
+build/benchmarks-%/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+	cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 test-tools: $(STAMPS)/packages

@@ -469,3 +469,17 @@ def test_hops_finds_a_corrupted_byte(sanitized: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", ["halo", "hops"])
 def test_the_fault_is_not_in_the_usual_build(program: str) -> None:
     assert run(program, 2, *QUICK[program], RAILYARD_TEST_FAULT="0").status == 0
+
+
+@pytest.mark.parametrize("program", ["halo", "hops"])
+def test_the_mpich_build_runs(program: str, tmp_path: Path) -> None:
+    """MPICH is optional: `make setup` builds with it where it is installed."""
+    built = ROOT / "build/benchmarks-mpich/bin" / program
+    if shutil.which("mpirun.mpich") is None or not built.exists():
+        pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
+    output = tmp_path / "output.json"
+    command = ["mpirun.mpich", "-n", "2", built, *QUICK[program], "--json", output]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(output.read_text())
+    assert "MPICH" in document["mpi"]["library"] and document["mpi"]["ranks"] == 2
