@@ -1,4 +1,4 @@
-"""What a user reads is true: commands are documented, documents name what exists. Nothing made or unpinned is in git."""
+"""What a user reads is true: commands are documented, documents name what exists; git holds nothing made or unpinned."""
 
 from __future__ import annotations
 
