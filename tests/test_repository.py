@@ -1,4 +1,4 @@
-"""What a user reads is true: commands are documented, documents name what exists; git holds nothing made or unpinned."""
+"""What a user reads is true: commands are documented, documents name what exists, git holds nothing made."""
 
 from __future__ import annotations
 
