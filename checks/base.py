@@ -12,6 +12,7 @@ import os
 import random
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,19 +24,28 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import ReframeError, SanityError
 
 from placements import render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate
 from placements.placement import Placement, place
-from railyard.errors import InputError
+from railyard.errors import InputError, RunError
 from results import archive, assemble, provenance, units
 from results.record import Record
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NIC_POLICY = "library-default"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled")
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Bad input as ReFrame's own error: its report then shows the one line, not our source code."""
+    try:
+        yield
+    except (InputError, RunError) as error:
+        raise ReframeError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +135,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.tags |= set(self.studies)
 
     @run_after("setup")
+    @_plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
         extras = self.current_partition.extras
@@ -146,6 +157,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         return whole if granted == len(self.topology.nodes) else [granted]
 
     @run_before("run")
+    @_plainly()
     def write_job(self) -> None:
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
@@ -188,6 +200,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         ]
 
     @run_before("sanity")
+    @_plainly()
     def write_record(self) -> None:
         """One record of all launches, good and bad, before anything is judged."""
         if self.is_dry_run():

@@ -23,8 +23,8 @@ class HaloCheck(PlacedCheck):
     #: Timed iterations in each launch.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    repeats = variable(int, value=5)
+    #: :default: ``4``
+    repeats = variable(int, value=4)
 
     @run_after("setup")
     def choose_options(self) -> None:

@@ -141,6 +141,7 @@ def test_a_placement_that_does_not_fit_is_one_clear_reason(reframe: ReFrame, tmp
     done = reframe("-r", "-n", "halo_smoke", "-S", "grid=3,3,3", *into(tmp_path))
     assert done.returncode != 0
     assert "3x3x3" in done.stdout and "at most 8 ranks" in done.stdout
+    assert "placement.py" not in done.stdout, "a message for users, not our source code"
     assert records(tmp_path) == []
 
 
