@@ -288,7 +288,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def _torus(self) -> dict[str, Any] | None:
         """What `railyard torus status` said of the job's torus, where it ran on one."""
         path = Path(self.stagedir, "torus.json")
-        if not path.is_file():
+        if not path.is_file() or not path.stat().st_size:
             return None
         said = json.loads(path.read_text())
         return {name: said[name] for name in TORUS_FIELDS}

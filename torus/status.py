@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from railyard.errors import RunError
 from torus import lifecycle, netns, plan
 from torus.lifecycle import Torus
 
@@ -108,6 +109,9 @@ def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
 
 
 def _rates(namespace: str) -> dict[tuple[str, str], int]:
-    done = subprocess.run(["tc", "-j", "-n", namespace, "qdisc"], capture_output=True, text=True, check=True)
+    command = ["nsenter", f"--net={netns.NETNS / namespace}", "tc", "-j", "qdisc"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"cannot read the shapers of {namespace}: {done.stderr.strip()}")
     queues = json.loads(done.stdout)
     return {(namespace, q["dev"]): q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"}
