@@ -268,13 +268,21 @@ def _as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subpr
     """`railyard ARGUMENTS...` as the user nobody, with an interpreter and a checkout that nobody can read."""
     become = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
     packages = next((CHECKOUT / ".venv/lib").glob("python3.*/site-packages"))
+    # Bound where nobody can read them, wherever the checkout is; the mount ends with the command.
+    bind = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+    bound = ["unshare", "--mount", "sh", "-c", bind, "sh", str(packages), str(home / "packages")]
     return subprocess.run(
-        [*within, *become, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
+        [*bound, *within, *become, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         cwd="/",
-        env={**os.environ, "HOME": str(home), "PYTHONPATH": f"{home}/checkout:{packages}", "COLUMNS": "120"},
+        env={
+            **os.environ,
+            "HOME": str(home),
+            "PYTHONPATH": f"{home}/checkout:{home}/packages",
+            "COLUMNS": "120",
+        },
         check=False,
     )
 
@@ -286,6 +294,7 @@ def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.copytree(
         CHECKOUT, home / "checkout", ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv")
     )
+    (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
     yield home
