@@ -138,6 +138,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @_plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
+        if not self.placements or self.launches < 1:
+            asked = f"{len(self.placements)} placements, {self.launches} launches"
+            raise InputError(self.name, "placements, launches", asked, "at least one of each")
         extras = self.current_partition.extras
         self.topology = topologies.load(extras["topology"])
         self.granted: Allocation = allocate(self.topology, self.allocation, seed=self.seed)

@@ -55,16 +55,28 @@ def topology(name: str | None, as_yaml: bool) -> None:
 @click.argument("topology")
 @click.option("--grid", required=True, help="Process grid, AxB or AxBxC.")
 @click.option(
-    "--placement", type=click.Choice([str(k) for k in Kind]), default=str(Kind.CUSTOM), show_default=True
+    "--placement",
+    type=click.Choice([str(k) for k in Kind]),
+    default=str(Kind.CUSTOM),
+    show_default=True,
+    help="How ranks take the slots.",
 )
 @click.option(
-    "--allocation", type=click.Choice([str(o) for o in Order]), default=str(Order.SNAKE), show_default=True
+    "--allocation",
+    type=click.Choice([str(o) for o in Order]),
+    default=str(Order.SNAKE),
+    show_default=True,
+    help="Order in which the nodes are granted.",
 )
 @click.option("--block", help="Routers of the allocation, AxBxC from 0,0,0.  [default: all]")
 @click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
-@click.option("--ranks-per-node", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Slots of each node."
+)
 @click.option("--seed", type=int, help="For random allocations and placements.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
+)
 def place(
     topology: str,
     grid: str,

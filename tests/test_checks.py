@@ -137,6 +137,11 @@ def test_a_benchmark_that_fails_is_recorded_as_failed(reframe: ReFrame, tmp_path
     assert record.reason.splitlines()[0] in done.stdout
 
 
+def test_nothing_to_launch_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "halo_smoke", "-S", "launches=0", *into(tmp_path))
+    assert done.returncode != 0 and "2 placements, 0 launches" in done.stdout, done.stdout
+
+
 def test_a_placement_that_does_not_fit_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("-r", "-n", "halo_smoke", "-S", "grid=3,3,3", *into(tmp_path))
     assert done.returncode != 0

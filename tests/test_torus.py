@@ -262,17 +262,17 @@ def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:
 # An ordinary user. ----------------------------------------------------------------------------------------------------
 
 NOBODY = pwd.getpwnam("nobody")
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
 
 
 def _as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """`railyard ARGUMENTS...` as the user nobody, with an interpreter and a checkout that nobody can read."""
-    become = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
     packages = next((CHECKOUT / ".venv/lib").glob("python3.*/site-packages"))
     # Bound where nobody can read them, wherever the checkout is; the mount ends with the command.
     bind = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
     bound = ["unshare", "--mount", "sh", "-c", bind, "sh", str(packages), str(home / "packages")]
     return subprocess.run(
-        [*bound, *within, *become, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
+        [*bound, *within, *AS_NOBODY, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -303,14 +303,13 @@ def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
-    probe = ["setpriv", f"--reuid={NOBODY.pw_uid}", "--clear-groups"]
     if subprocess.run(
-        [*probe, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]
+        [*AS_NOBODY, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]
     ).returncode:
         pytest.skip(
             "/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run"
         )
-    if subprocess.run([*probe, "unshare", "-Ur", "true"], capture_output=True).returncode:
+    if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
     up = _as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
     assert up.returncode == 0, up.stderr

@@ -70,7 +70,7 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
 
 
 def openmpi(torus: Torus) -> Mapping[str, str]:
-    """What Open MPI must know: how to reach a host, the hosts, which network is whose, two cores for all ranks."""
+    """What Open MPI must know: how to reach a host, the hosts, which network is whose, that ranks share cores."""
     nics = ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
     parameters = {
         "plm": "rsh",

@@ -110,10 +110,7 @@ def down_all() -> list[str]:
 
 def names() -> set[str]:
     """Of every torus of which anything exists."""
-    folders = {p.parent.name for p in RUN.glob("*/torus.json")} | {
-        p.name for p in RUN.glob("*/") if p.is_dir()
-    }
-    return folders | netns.tori()
+    return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
 
 
 def get(name: str) -> Torus:

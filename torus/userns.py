@@ -53,7 +53,6 @@ def release() -> None:
     """End the holder, from inside, when no torus is left."""
     pid = os.environ.get(INSIDE)
     if pid is not None:
-        _pid_file().unlink(missing_ok=True)
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGTERM)
 
@@ -62,19 +61,14 @@ def _self() -> list[str]:
     return ["-m", "railyard.cli", *sys.argv[1:]]
 
 
-def _pid_file() -> Path:
-    """Outside /run, which is another one inside."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "railyard/holder"
-
-
 def _holder() -> int | None:
-    """The running holder's process number."""
-    try:
-        pid = int(_pid_file().read_text())
-        alive = Path(f"/proc/{pid}/cmdline").read_bytes().startswith(HOLDER.encode())
-    except (OSError, ValueError):
-        return None
-    return pid if alive else None
+    """The user's holder, found among the processes: a file with its number could be missing after a kill."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if entry.stat().st_uid == os.geteuid() and _command_of(int(entry.name)) == HOLDER:
+                    return int(entry.name)
+    return None
 
 
 def _start() -> int:
@@ -93,8 +87,6 @@ def _start() -> int:
         raise RunError(f"no permission for namespaces ({reason}); run as root, or allow user namespaces")
     while _command_of(holder.pid) != HOLDER:
         time.sleep(0.01)
-    _pid_file().parent.mkdir(parents=True, exist_ok=True)
-    _pid_file().write_text(str(holder.pid))
     return holder.pid
 
 
