@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placements.topology import Link
-from torus import netns, plan
+from torus import addresses, netns, plan
 from torus.lifecycle import Torus
 from torus.plan import Shape
 
@@ -57,10 +57,8 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
     ends = []
     for index, link in enumerate(links):
         line = torus.shape.rate_bit_s(link.rate_gbyte_s) / 8
-        ends.append(context.Process(target=_receive, args=(torus.name, link, index, listening, ready, found)))
-        ends.append(
-            context.Process(target=_send, args=(torus.name, link, int(SECONDS * line), listening, ready))
-        )
+        ends.append(context.Process(target=_receive, args=(torus, link, index, listening, ready, found)))
+        ends.append(context.Process(target=_send, args=(torus, link, int(SECONDS * line), listening, ready)))
     for end in ends:
         end.start()
     measured = dict(found.get() for _ in links)
@@ -77,12 +75,13 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
     ]
 
 
-def _enter(torus: str, link: Link, *, far: bool) -> None:
-    netns.enter(netns.full_name(torus, plan.router_name(link.target if far else link.source)))
+def _enter(torus: Torus, link: Link, *, far: bool) -> None:
+    router = torus.topology.router_name(link.target if far else link.source)
+    netns.enter(netns.full_name(torus.name, router))
 
 
 def _receive(
-    torus: str,
+    torus: Torus,
     link: Link,
     index: int,
     listening: Barrier,
@@ -108,10 +107,10 @@ def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> flo
     return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
 
 
-def _send(torus: str, link: Link, size: int, listening: Barrier, ready: Barrier) -> None:
+def _send(torus: Torus, link: Link, size: int, listening: Barrier, ready: Barrier) -> None:
     _enter(torus, link, far=False)
     listening.wait()
-    target = plan.address(plan.ROUTER_SLOT, link.target.coordinate, link.target.rail)
+    target = addresses.router_address(torus.topology, link.target)
     with socket.create_connection((target, PORT + link.dimension * 2 + (link.step < 0))) as connection:
         # In a queue of seconds TCP takes waiting for loss, sends twice, and the link looks slow.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(CHUNK))

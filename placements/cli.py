@@ -123,5 +123,4 @@ def _print(placed: Placement) -> None:
 
 
 def _title(topo: topologies.Topology) -> str:
-    extents = "x".join(map(str, topo.extents))
-    return f"{topo.name}: {extents} routers, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"
+    return f"{topo.name}: {topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"

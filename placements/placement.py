@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placements.allocation import Allocation, boustrophedon, row_major
-from placements.routing import hops
 from placements.topology import Node
 from railyard.errors import InputError
 
@@ -58,7 +57,7 @@ class Placement:
         """Mean hops between neighbours of the periodic grid, over both directions of all its dimensions."""
         topology = self.allocation.topology
         at = topology.node_coordinates[self.indices].reshape(*self.grid, 3)
-        far = [hops(at, np.roll(at, -1, axis=d), topology.extents) for d, e in enumerate(self.grid) if e > 1]
+        far = [topology.hops(at, np.roll(at, -1, axis=d)) for d, e in enumerate(self.grid) if e > 1]
         return float(np.mean(far)) if far else 0.0
 
 

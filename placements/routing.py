@@ -1,18 +1,18 @@
-"""Hops and dimension-order routes on a torus: X, then Y, then Z, the shortest way round in each.
+"""Routes: dimension order on a torus (X, then Y, then Z, the shortest way round in each), up and down in a fat tree.
 
 Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
 coordinate and in the minus direction from an odd one, so that ties load both directions alike. After the first step of
 a tie the rest is no tie, so every router can decide alone: `step` is the whole routing function.
 
-Leaves out adaptive routing and broken links.
+Leaves out adaptive routing; what happens round broken links is in `detours`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from placements.topology import Coordinate, FatTree, Link, Router, Topology, Torus
+from placements.torus import hops
 
-from placements.topology import Coordinate, Link, Router, Topology
+__all__ = ["hops", "mean_hops", "route", "step"]
 
 
 def step(position: int, destination: int, extent: int) -> int:
@@ -25,8 +25,16 @@ def step(position: int, destination: int, extent: int) -> int:
     return 1 if 2 * ahead < extent else -1
 
 
-def route(topology: Topology, source: Coordinate, destination: Coordinate, rail: int = 0) -> list[Link]:
-    """The links from one router to another, in order; empty for a router and itself."""
+def route(
+    topology: Topology, source: Coordinate, destination: Coordinate, rail: int = 0, slot: int = 0
+) -> list[Link]:
+    """The links from a router to the router of the destination, in order; empty for a router and itself.
+
+    `slot` is the destination node's; only in a fat tree does it decide anything.
+    """
+    if isinstance(topology, FatTree):
+        return _up_and_down(topology, source, destination, rail, slot)
+    assert isinstance(topology, Torus)
     links: list[Link] = []
     here = Router(coordinate=source, rail=rail)
     for dimension, extent in enumerate(topology.extents):
@@ -36,20 +44,17 @@ def route(topology: Topology, source: Coordinate, destination: Coordinate, rail:
     return links
 
 
-def hops(
-    sources: NDArray[np.int64], destinations: NDArray[np.int64], extents: Coordinate
-) -> NDArray[np.int64]:
-    """Links between routers on a dimension-order route.
-
-    `sources` and `destinations` have shape (..., 3) and broadcast; the result has the shape without the last axis.
-    """
-    ahead = np.abs(sources - destinations)
-    total: NDArray[np.int64] = np.minimum(ahead, np.array(extents) - ahead).sum(axis=-1)
-    return total
+def _up_and_down(
+    tree: FatTree, source: Coordinate, destination: Coordinate, rail: int, slot: int
+) -> list[Link]:
+    if source == destination:
+        return []
+    up = tree.link(Router(coordinate=source, rail=rail), tree.spine_of(slot))
+    return [up, tree.link(up.target, destination[0])]
 
 
 def mean_hops(extents: Coordinate) -> float:
-    """Mean hops over all ordered pairs of routers, a router with itself included: the closed form.
+    """Mean hops over all ordered pairs of a torus's routers, a router with itself included: the closed form.
 
     A ring of n routers has mean distance n/4 (even n) or (n*n - 1)/(4n) (odd n); dimensions add up.
     """

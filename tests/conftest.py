@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from placements.topology import Dimension, LinkClass, Topology
+from placements.topology import Dimension, LinkClass, Torus
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -24,12 +24,12 @@ RATES = {
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def gemini(extents: str, nodes_per_router: int = 1, rails: int = 1) -> Topology:
+def gemini(extents: str, nodes_per_router: int = 1, rails: int = 1) -> Torus:
     """A Gemini torus in one line: gemini("4x2x3")."""
     x, y, z = map(int, extents.split("x"))
     alternating = (LinkClass.MEZZANINE, LinkClass.CABLE)
     cage = (LinkClass.BACKPLANE,) * 7 + (LinkClass.CABLE,)
-    return Topology(
+    return Torus(
         name=f"gemini-{extents}",
         dimensions=(
             Dimension(extent=x, tiles=8, pattern=(LinkClass.CABLE,)),

@@ -18,8 +18,9 @@ from conftest import BIN, CHECKOUT, Run, environment, gemini
 
 from placements import topology
 from placements.routing import route
+from placements.topology import Node
 from railyard.errors import InputError
-from torus import lifecycle, netns, plan
+from torus import addresses, lifecycle, netns, plan
 from torus.plan import Shape
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
@@ -71,10 +72,9 @@ def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_na
 def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
     topo = topology.load("gemini-2x2x2")
     for link in topo.links():
-        queues = json.loads(inside(small, plan.router_name(link.source), "tc", "-j", "qdisc"))
+        queues = json.loads(inside(small, topo.router_name(link.source), "tc", "-j", "qdisc"))
         rates = {q["dev"]: 8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"}
-        port = plan.port_name(link.dimension, link.step)
-        assert rates[port] == pytest.approx(link.rate_gbyte_s * 8e9 * 1e-3, rel=1e-6)
+        assert rates[link.port] == pytest.approx(link.rate_gbyte_s * 8e9 * 1e-3, rel=1e-6)
 
 
 def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) -> None:
@@ -83,16 +83,16 @@ def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) 
     topo = topology.load("gemini-4x4x4")
     source, destination = (0, 1, 2), (3, 3, 3)
     payload = 50_000
-    target = plan.address(0, destination, 0)
+    target = addresses.node_address(topo, Node(coordinate=destination, slot=0, name=""), 0)
     inside(torus_name, "n0-1-2", "ping", "-q", "-c", "10", "-i", "0.01", "-s", str(payload // 10), target)
-    passed = {}
+    passed, ports = {}, {k.port for k in topo.links()}
     for router in topo.routers:
-        links = json.loads(inside(torus_name, plan.router_name(router), "ip", "-s", "-j", "link"))
+        links = json.loads(inside(torus_name, topo.router_name(router), "ip", "-s", "-j", "link"))
         for port in links:
-            if port["ifname"] in plan.PORTS and port["stats64"]["tx"]["bytes"] >= payload:
+            if port["ifname"] in ports and port["stats64"]["tx"]["bytes"] >= payload:
                 passed[router.coordinate, port["ifname"]] = port["stats64"]["tx"]["bytes"]
     there, back = route(topo, source, destination), route(topo, destination, source)
-    expected = {(k.source.coordinate, plan.port_name(k.dimension, k.step)) for k in [*there, *back]}
+    expected = {(k.source.coordinate, k.port) for k in [*there, *back]}
     assert set(passed) == expected
     headers = 1.05  # of IP fragments and Ethernet, at most
     assert all(payload <= size <= headers * payload for size in passed.values()), passed

@@ -61,9 +61,8 @@ def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: floa
             shape=shape,
             progress=lambda done: bar.update(task, completed=done),
         )
-    extents = "x".join(map(str, topo.extents))
     click.echo(
-        f"{made.name}: {'up' if new else 'already up'}: {extents} routers, {len(topo.nodes)} nodes, "
+        f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
     )
 

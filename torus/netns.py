@@ -118,7 +118,7 @@ def _configure(work: tuple[str, Namespace]) -> None:
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
         Path("/proc/sys", key).write_text(value)
-    _batch("ip", namespace.ip)
+    _batch("ip", namespace.ip_lines)
     _batch("tc", namespace.tc)
 
 

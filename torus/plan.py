@@ -1,38 +1,39 @@
 """What a virtual torus consists of, as data: namespaces, cables, addresses, routes, shapers. Pure; `netns` applies it.
 
 Every router and node is a network namespace, every cable a veth pair, shaped where packets leave it. Packets are
-forwarded by the kernel along prefix routes that implement `placements.routing`.
+forwarded by the kernel along prefix routes (`routes`). Next hops are link-local addresses with permanent neighbour
+entries: no ARP in a measurement.
 
-Addresses are f(rail, x, y, z, slot), so that one route serves a whole plane: 10.(64 rail + x).y.(8 z + slot), slot 7
-being the router itself. A router needs X - 1 routes of /16, Y - 1 of /24, Z - 1 of /29. Next hops are link-local
-addresses with permanent neighbour entries: no ARP in a measurement.
+Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
+its addresses, so that what is bound to a NIC leaves by that NIC or not at all.
 
 The management network (one unshaped bridge in the namespace `head`) carries what a launcher says to its daemons, as the
 service network of a cluster does, so that only MPI's own traffic crosses the torus.
 
-Leaves out latency: this model has the kernel's own (about 15 us per round trip and hop), not scaled.
+Latency: where the kernel has netem and the topology says what a hop costs, each router's ports delay packets by that
+cost over the rate scale; elsewhere a hop costs what the kernel takes.
 """
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from placements.routing import step
-from placements.topology import Coordinate, Link, Node, Router, Topology
+from placements.detours import Detours, detours
+from placements.faults import Faults
+from placements.topology import Link, Node, Router, Topology
 from railyard.errors import InputError
+from torus import addresses, routes
 
-ROUTER_SLOT = 7
-LIMITS = {"X": 64, "Y": 256, "Z": 32}
-PORTS = ("x+", "x-", "y+", "y-", "z+", "z-")
 HEAD = "head"
-MANAGEMENT = ipaddress.ip_network("172.16.0.0/16")
-QUEUE_BYTES = (
-    32 << 20
-)  # longer than all TCP windows that can meet at one port: a lossless network drops nothing
+# Longer than all TCP windows that can meet at one port: a lossless network drops nothing.
+QUEUE_BYTES = 32 << 20
 ETHERNET_BYTES = 14
 TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full packet must still fit
+NIC_PORT = 128  # of a MAC address: ports from here on lead to nodes
+NIC_GATEWAY = "169.254.0.1"
+FIRST_RAIL_TABLE = 100
+HEALTHY = Faults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Shape:
     rate_scale: float = 1.25e-4
     mtu_bytes: int = 2500
     burst_packets: float = 1.1
+    latency_scaled: bool = False
 
     @property
     def burst_bytes(self) -> int:
@@ -51,15 +53,31 @@ class Shape:
         """The shaper's rate for a link of the real machine; 1 GB/s becomes 1 Mbit/s at the default scale."""
         return round(rate_gbyte_s * 8e9 * self.rate_scale)
 
+    @property
+    def lowest_rate_bit_s(self) -> float:
+        """TBF keeps a bucket as time, in a 32-bit count of 64 ns ticks."""
+        return 8 * max(self.burst_bytes, QUEUE_BYTES) / (2**32 * 64e-9)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
-    """One host of the virtual machine: commands for `ip -batch` and `tc -batch` inside it, and its sysctls."""
+    """One host of the virtual machine, as lines for `ip -batch` and `tc -batch` inside it, and its sysctls.
+
+    `routes` maps a prefix to the rest of its route; `ports` an interface to the lines that bring it up.
+    """
 
     name: str
     ip: tuple[str, ...]
+    ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
     tc: tuple[str, ...] = ()
     sysctls: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def ip_lines(self) -> list[str]:
+        """All of it for `ip -batch`, in order."""
+        ports = [line for lines in self.ports.values() for line in lines]
+        return [*self.ip, *ports, *(f"route add {prefix} {rest}" for prefix, rest in self.routes.items())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,99 +103,69 @@ class Plan:
 
     topology: Topology
     shape: Shape
+    faults: Faults
     namespaces: tuple[Namespace, ...]
     cables: tuple[Cable, ...]
     hosts: tuple[tuple[str, str], ...] = field(repr=False)
 
 
-def make(topology: Topology, shape: Shape) -> Plan:
-    """The plan of a topology's virtual torus; InputError when it does not fit the address space or the kernel."""
-    _check_extents(topology)
+def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
+    """The plan of a topology's virtual torus, with its faults.
+
+    Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
+    """
+    addresses.check(topology)
     _check_rates(topology, shape)
+    dead = [topology.links_by_name[name] for name in faults.down]
+    around = [detours(topology, dead, rail) for rail in range(topology.rails)]
     return Plan(
         topology=topology,
         shape=shape,
+        faults=faults,
         namespaces=(
             _head(topology),
-            *(_router(topology, shape, router) for router in topology.routers),
-            *(_node(topology, shape, index, node) for index, node in enumerate(topology.nodes)),
+            *(_router(topology, shape, faults, around[r.rail], r) for r in topology.routers),
+            *(_node(topology, shape, faults, index, node) for index, node in enumerate(topology.nodes)),
         ),
         cables=tuple(_cables(topology, shape)),
         hosts=tuple(_hosts(topology)),
     )
 
 
-def address(topology_slot: int, coordinate: Coordinate, rail: int) -> str:
-    """The address of a node's NIC, or of a router for slot 7."""
-    x, y, z = coordinate
-    return f"10.{64 * rail + x}.{y}.{8 * z + topology_slot}"
-
-
-def management_address(index: int) -> str:
-    """Of the index-th node in the topology's order; the head itself is .0.1."""
-    return str(MANAGEMENT[index + 2])
-
-
-def router_name(router: Router) -> str:
-    """`r0-1-2`, on rail r > 0 `r0-1-2.r`."""
-    rail = f".{router.rail}" if router.rail else ""
-    return "r" + "-".join(map(str, router.coordinate)) + rail
-
-
-def port_name(dimension: int, direction: int) -> str:
-    """`x+`, `z-`: the interface of a router towards that neighbour."""
-    return PORTS[2 * dimension + (direction < 0)]
-
-
-def _check_extents(topology: Topology) -> None:
-    for (name, limit), extent in zip(LIMITS.items(), topology.extents, strict=True):
-        if extent > limit:
-            raise InputError(
-                topology.name, f"dimensions.{name}.extent", extent, f"at most {limit} in a virtual torus"
-            )
-
-
 def _check_rates(topology: Topology, shape: Shape) -> None:
-    """TBF keeps a bucket as time in a 32-bit count of 64 ns ticks, and a rate in whole bytes per second."""
     rates = [link.rate_gbyte_s for link in topology.links()] + [topology.host_rate_gbyte_s]
-    lowest = 8 * max(shape.burst_bytes, QUEUE_BYTES) / (2**32 * 64e-9)
-    scales = lowest / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
+    scales = shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
     if not scales[0] <= shape.rate_scale <= scales[1]:
         valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that the kernel can shape every link"
         raise InputError("--rate-scale", "", shape.rate_scale, valid)
 
 
 def _mac(router: Router, port: int, *, far: bool = False) -> str:
-    """Locally administered: 02, then rail and end, x, y, z, port. `far` is the node's end of a host link."""
+    """Locally administered: 02, then rail, level and end, x, y, z, port. `far` is the node's end of a host link."""
     x, y, z = router.coordinate
-    return f"02:{router.rail * 16 + far:02x}:{x:02x}:{y:02x}:{z:02x}:{port:02x}"
-
-
-def _gateway(port: int) -> str:
-    return f"169.254.0.{port + 1}"
+    return f"02:{16 * router.rail + 2 * router.level + far:02x}:{x:02x}:{y:02x}:{z:02x}:{port:02x}"
 
 
 def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
     for link in topology.links():
         if link.step > 0:
-            yield Cable(ends=(_near(link), _near(_back(topology, link))), mtu_bytes=shape.mtu_bytes)
+            ends = _near(topology, link), _near(topology, topology.reverse(link))
+            yield Cable(ends=ends, mtu_bytes=shape.mtu_bytes)
     for index, node in enumerate(topology.nodes):
         yield _management_cable(index, node)
         for rail in range(topology.rails):
-            router = Router(coordinate=node.coordinate, rail=rail)
-            yield Cable(
-                ends=(
-                    Port(
-                        namespace=router_name(router),
-                        interface=f"h{node.slot}",
-                        mac=_mac(router, 6 + node.slot),
-                    ),
-                    Port(
-                        namespace=node.name, interface=f"nic{rail}", mac=_mac(router, 6 + node.slot, far=True)
-                    ),
-                ),
-                mtu_bytes=shape.mtu_bytes,
-            )
+            yield _host_cable(topology, shape, node, rail)
+
+
+def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cable:
+    router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
+    return Cable(
+        ends=(
+            Port(namespace=topology.router_name(router), interface=f"h{node.slot}", mac=_mac(router, port)),
+            Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(router, port, far=True)),
+        ),
+        mtu_bytes=shape.mtu_bytes,
+    )
 
 
 def _management_cable(index: int, node: Node) -> Cable:
@@ -191,89 +179,117 @@ def _management_cable(index: int, node: Node) -> Cable:
     )
 
 
-def _back(topology: Topology, link: Link) -> Link:
-    return topology.link(link.target, link.dimension, -link.step)
-
-
-def _near(link: Link) -> Port:
+def _near(topology: Topology, link: Link) -> Port:
     """The interface through which a directed link leaves its source."""
-    interface = port_name(link.dimension, link.step)
     return Port(
-        namespace=router_name(link.source),
-        interface=interface,
-        mac=_mac(link.source, PORTS.index(interface)),
+        namespace=topology.router_name(link.source),
+        interface=link.port,
+        mac=_mac(link.source, _index(topology, link)),
     )
+
+
+def _index(topology: Topology, link: Link) -> int:
+    """Of a link's port among the ports of its router."""
+    ports = [other.port for other in topology.links_from(link.source)]
+    return ports.index(link.port)
+
+
+def _gateway(port_index: int) -> str:
+    return f"169.254.0.{port_index + 1}"
 
 
 def _shaper(interface: str, rate_gbyte_s: float, shape: Shape) -> str:
     rate = shape.rate_bit_s(rate_gbyte_s)
-    return (
-        f"qdisc replace dev {interface} root tbf rate {rate}bit burst {shape.burst_bytes} limit {QUEUE_BYTES}"
+    bucket = f"burst {shape.burst_bytes} limit {QUEUE_BYTES}"
+    return f"qdisc replace dev {interface} root handle 1: tbf rate {rate}bit {bucket}"
+
+
+def _delay(interface: str, topology: Topology, shape: Shape) -> list[str]:
+    """What a router's port adds where latency is scaled: one hop's latency over the rate scale."""
+    if not shape.latency_scaled:
+        return []
+    delay = topology.hop_latency_us / shape.rate_scale
+    packets = QUEUE_BYTES // shape.mtu_bytes
+    return [f"qdisc replace dev {interface} parent 1:1 handle 10: netem delay {delay:.0f}us limit {packets}"]
+
+
+def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, router: Router) -> Namespace:
+    links = list(topology.links_from(router))
+    own = addresses.router_address(topology, router)
+    ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
+    table = {}
+    tc = []
+    for slot in range(topology.nodes_per_router if router.level == 0 else 0):
+        node = Node(coordinate=router.coordinate, slot=slot, name="")
+        address = addresses.node_address(topology, node, router.rail)
+        mac = _mac(router, NIC_PORT + slot, far=True)
+        ports[f"h{slot}"] = (
+            f"link set h{slot} up",
+            f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent",
+        )
+        table[f"{address}/32"] = f"dev h{slot}"
+        tc += [_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape), *_delay(f"h{slot}", topology, shape)]
+    for link in links:
+        rate = faults.rate_gbyte_s(topology, link)
+        tc += [_shaper(link.port, rate, shape), *_delay(link.port, topology, shape)]
+    gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
+    table |= {
+        prefix: f"via {gateways[link.port]} dev {link.port} onlink src {own}"
+        for prefix, link in routes.table(topology, router, around).items()
+    }
+    return Namespace(
+        name=topology.router_name(router),
+        ip=("link set lo up", f"addr add {own}/32 dev lo"),
+        ports=ports,
+        routes=table,
+        tc=tuple(tc),
+        sysctls=ROUTER_SYSCTLS,
     )
 
 
-def _router(topology: Topology, shape: Shape, router: Router) -> Namespace:
-    ip = ["link set lo up", f"addr add {address(ROUTER_SLOT, router.coordinate, router.rail)}/32 dev lo"]
-    tc = []
-    for link in topology.links_from(router):
-        port = _near(link)
-        index = PORTS.index(port.interface)
-        peer = _near(_back(topology, link)).mac
-        ip += [
-            f"link set {port.interface} up",
-            f"neigh replace {_gateway(index)} lladdr {peer} dev {port.interface} nud permanent",
-        ]
-        tc.append(_shaper(port.interface, link.rate_gbyte_s, shape))
-    for slot in range(topology.nodes_per_router):
-        node = address(slot, router.coordinate, router.rail)
-        mac = _mac(router, 6 + slot, far=True)
-        ip += [
-            f"link set h{slot} up",
-            f"route add {node}/32 dev h{slot}",
-            f"neigh replace {node} lladdr {mac} dev h{slot} nud permanent",
-        ]
-        tc.append(_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape))
-    ip += _routes(topology, router)
-    return Namespace(name=router_name(router), ip=tuple(ip), tc=tuple(tc), sysctls=ROUTER_SYSCTLS)
+def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
+    peer = _near(topology, topology.reverse(link)).mac
+    neighbour = f"neigh replace {_gateway(index)} lladdr {peer} dev {link.port} nud permanent"
+    return f"link set {link.port} up", neighbour
 
 
-def _routes(topology: Topology, router: Router) -> list[str]:
-    """Prefix routes: one for each other X, each other Y at this X, each other Z at this X and Y."""
-    lines = []
-    source = address(ROUTER_SLOT, router.coordinate, router.rail)
-    x, y, _ = router.coordinate
-    for dimension, extent in enumerate(topology.extents):
-        for target in range(extent):
-            if direction := step(router.coordinate[dimension], target, extent):
-                link = topology.link(router, dimension, direction)
-                interface = port_name(dimension, link.step)
-                prefix = (
-                    f"10.{64 * router.rail + target}.0.0/16",
-                    f"10.{64 * router.rail + x}.{target}.0/24",
-                    f"10.{64 * router.rail + x}.{y}.{8 * target}/29",
-                )[dimension]
-                gateway = _gateway(PORTS.index(interface))
-                lines.append(f"route add {prefix} via {gateway} dev {interface} onlink src {source}")
-    return lines
-
-
-def _node(topology: Topology, shape: Shape, index: int, node: Node) -> Namespace:
-    ip = ["link set lo up", f"addr add {management_address(index)}/16 dev mgmt0", "link set mgmt0 up"]
-    tc = []
+def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: Node) -> Namespace:
+    ip = [
+        "link set lo up",
+        f"addr add {addresses.management_address(index)}/16 dev mgmt0",
+        "link set mgmt0 up",
+    ]
+    table, rules, tc = {}, [], []
     for rail in range(topology.rails):
         router = Router(coordinate=node.coordinate, rail=rail)
-        own = address(node.slot, node.coordinate, rail)
-        mac = _mac(router, 6 + node.slot)
+        own = addresses.node_address(topology, node, rail)
+        mac = _mac(router, NIC_PORT + node.slot)
         ip += [
             f"link set nic{rail} gso_max_segs 1 up",
             f"addr add {own}/10 dev nic{rail} noprefixroute",
-            f"neigh replace {_gateway(0)} lladdr {mac} dev nic{rail} nud permanent",
-            f"route add 10.{64 * rail}.0.0/10 via {_gateway(0)} dev nic{rail} onlink src {own} {TCP_ROUTE}",
+            f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent",
         ]
-        tc.append(_shaper(f"nic{rail}", topology.host_rate_gbyte_s, shape))
+        way = f"via {NIC_GATEWAY} dev nic{rail} onlink src {own} {TCP_ROUTE}"
+        table[addresses.rail_prefix(rail)] = way
+        rules += _rail_rules(rail, own, way)
+        tc.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
     return Namespace(
-        name=node.name, ip=tuple(ip), tc=tuple(tc), sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape))
+        name=node.name,
+        ip=(*ip, *(rules if topology.rails > 1 else ())),
+        routes=table,
+        tc=tuple(tc),
+        sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
     )
+
+
+def _rail_rules(rail: int, own: str, way: str) -> list[str]:
+    """What is sent from a NIC's address leaves by that NIC; to another rail there is no way."""
+    number = FIRST_RAIL_TABLE + rail
+    return [
+        f"route add {addresses.rail_prefix(rail)} {way} table {number}",
+        f"route add unreachable default table {number}",
+        f"rule add from {own}/32 lookup {number} pref {number}",
+    ]
 
 
 def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
@@ -289,18 +305,20 @@ def _head(topology: Topology) -> Namespace:
     """The bridge that is the management network, with the head's own address on it."""
     ip = ["link add mgmt0 type bridge forward_delay 0 mcast_snooping 0", "link set lo up"]
     ip += [f"link set m{index} master mgmt0 up" for index in range(len(topology.nodes))]
-    ip += [f"addr add {MANAGEMENT[1]}/16 dev mgmt0", "link set mgmt0 up"]
+    ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
 
 
 def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
-    """Name -> address, as in /etc/hosts. A node's name is its NIC on rail 0; NAME.mgmt its management address."""
-    yield HEAD, str(MANAGEMENT[1])
+    """Name -> address, as in /etc/hosts: NAME is a node's NIC on rail 0, NAME.nic1 on rail 1; NAME.mgmt manages it."""
+    yield HEAD, addresses.head_address()
     for index, node in enumerate(topology.nodes):
-        yield node.name, address(node.slot, node.coordinate, 0)
-        yield f"{node.name}.mgmt", management_address(index)
+        yield node.name, addresses.node_address(topology, node, 0)
+        for rail in range(1, topology.rails):
+            yield f"{node.name}.nic{rail}", addresses.node_address(topology, node, rail)
+        yield f"{node.name}.mgmt", addresses.management_address(index)
     for router in topology.routers:
-        yield router_name(router), address(ROUTER_SLOT, router.coordinate, router.rail)
+        yield topology.router_name(router), addresses.router_address(topology, router)
 
 
 # IPv6 off: its neighbour discovery would be background traffic on every link.
