@@ -20,7 +20,7 @@ BENCH_PACKAGES := bridge-utils mininet
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
 
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	$(REFRAME) -r -t pena2013
@@ -61,7 +61,7 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-build/bin/railyard-enter: torus/enter.c $(STAMPS)/packages
+build/bin/railyard-%: torus/%.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $<
 

@@ -90,7 +90,10 @@ class Faults:
             f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()
         ]
         lines += [f"{name}: down" for name in sorted(self.down)]
-        lines += [f"{name}: injection at {p:g} %" for name, p in self.injection_percent.items()]
+        for percent in sorted(set(self.injection_percent.values())):
+            names = [name for name, p in self.injection_percent.items() if p == percent]
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            lines.append(f"{', '.join(names[:3])}{more}: injection at {percent:g} %")
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:

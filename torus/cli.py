@@ -12,7 +12,7 @@ from rich.table import Table
 
 from placements import topology as topologies
 from railyard.errors import InputError
-from torus import launch, lifecycle, status, userns
+from torus import cli_links, launch, lifecycle, status, userns
 from torus.plan import Shape
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -140,3 +140,7 @@ def down(name: str | None, everything: bool) -> None:
 def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
     """Without the `--` that separates our own arguments from the command's."""
     return words[1:] if words[:1] == ("--",) else words
+
+
+torus.add_command(cli_links.fault)
+torus.add_command(cli_links.show_counters)

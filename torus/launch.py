@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from railyard.errors import InputError, RunError
-from torus import netns
+from torus import guard, netns
 from torus.lifecycle import RUN, Torus
 from torus.plan import HEAD
 
@@ -48,8 +48,21 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
 
 
 def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
-    """Run the system's mpirun on the torus's head, once no other launch is running; its exit status."""
+    """Run the system's mpirun on the torus's head, once no other launch is running; its exit status.
+
+    What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too.
+    """
     _wait_for_turn()
+    with guard.Watch(torus) as watch:
+        status = _run(torus, arguments)
+    if watch.guard.verdict == guard.Verdict.VOID:
+        print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
+    if path := os.environ.get("RAILYARD_EVIDENCE"):
+        guard.write(watch.evidence(), Path(path))
+    return status
+
+
+def _run(torus: Torus, arguments: Sequence[str]) -> int:
     environment = {**os.environ, **_common(torus), **openmpi(torus), "LD_PRELOAD": _preloaded()}
     command = ["setpriv", "--pdeathsig", "TERM", _system_mpirun(), *arguments]
     child = subprocess.Popen(

@@ -1,6 +1,6 @@
 """A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
 
-    /run/railyard/lock                 held while a torus is made or removed
+    /run/railyard/lock                 held while a torus is made, changed or removed
     /run/railyard/launch               held by a running launch: two at once would measure each other
     /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
@@ -14,6 +14,7 @@ something by which `down` finds the rest.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -24,7 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from placements import faults as fault_model
 from placements import render, topology
+from placements.faults import Faults
 from placements.topology import Topology
 from railyard.errors import InputError, RunError
 from torus import netns, plan
@@ -43,6 +46,7 @@ class Torus:
     topology: Topology
     shape: Shape
     complete: bool
+    faults: Faults = plan.HEALTHY
 
     @property
     def folder(self) -> Path:
@@ -56,7 +60,8 @@ class Torus:
             "rate_scale": self.shape.rate_scale,
             "mtu_bytes": self.shape.mtu_bytes,
             "burst_bytes": self.shape.burst_bytes,
-            "latency_scaled": False,
+            "latency_scaled": self.shape.latency_scaled,
+            "faults": list(self.faults.summary),
         }
 
 
@@ -72,7 +77,7 @@ def up(
         raise InputError("--name", "", name, "a letter, then up to 30 letters (lower case), digits or dashes")
     made = plan.make(topo, shape)
     wanted = Torus(name=name, engine="netns", topology=topo, shape=shape, complete=True)
-    with _lock():
+    with lock():
         existing = read(name)
         if existing is not None and existing.complete:
             if existing == wanted:
@@ -81,19 +86,19 @@ def up(
                 "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
             )
         _remove(name)
-        _write(wanted, made, complete=False)
+        write(dataclasses.replace(wanted, complete=False), made)
         try:
             netns.create(name, made, progress)
         except BaseException:
             _remove(name)
             raise
-        _write(wanted, made, complete=True)
+        write(wanted, made)
     return wanted, True
 
 
 def down(name: str) -> None:
     """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
-    with _lock():
+    with lock():
         if name not in names():
             raise InputError("torus", "", name, ", ".join(sorted(names())) or "none is up")
         _remove(name)
@@ -101,7 +106,7 @@ def down(name: str) -> None:
 
 def down_all() -> list[str]:
     """Remove every torus, what killed runs left behind included; their names."""
-    with _lock():
+    with lock():
         found = sorted(names())
         for name in found:
             _remove(name)
@@ -135,10 +140,12 @@ def read(name: str) -> Torus | None:
         topology=topology.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
         shape=Shape(**document["shape"]),
         complete=document["complete"],
+        faults=fault_model.parse(document["faults"]),
     )
 
 
-def _write(torus: Torus, made: Plan, *, complete: bool) -> None:
+def write(torus: Torus, made: Plan) -> None:
+    """Write what `read` reads, and the files that launches need, each as a whole."""
     torus.folder.mkdir(parents=True, exist_ok=True)
     files = {
         "hosts": "".join(
@@ -151,7 +158,8 @@ def _write(torus: Torus, made: Plan, *, complete: bool) -> None:
                 "engine": torus.engine,
                 "topology": torus.topology.to_dict(),
                 "shape": asdict(torus.shape),
-                "complete": complete,
+                "complete": torus.complete,
+                "faults": torus.faults.to_dict(),
             },
             indent=1,
         ),
@@ -168,8 +176,8 @@ def _remove(name: str) -> None:
 
 
 @contextlib.contextmanager
-def _lock() -> Iterator[None]:
-    """One `up` or `down` at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
+def lock() -> Iterator[None]:
+    """One `up`, `down` or fault at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
     descriptor = _acquire(RUN / "lock")
     try:
         yield

@@ -98,6 +98,12 @@ def enter(name: str) -> None:
         os.close(descriptor)
 
 
+def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
+    """Run lines for `ip -batch` or `tc -batch` in a namespace; moves the calling process there."""
+    enter(name)
+    _batch(program, lines)
+
+
 def _signal(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)

@@ -51,7 +51,8 @@ class Report:
         yield "MTU", f"{shape.mtu_bytes} bytes"
         yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
         yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
-        yield "latency", "not scaled"
+        yield "latency", "scaled" if shape.latency_scaled else "not scaled"
+        yield "faults", "; ".join(self.torus.faults.summary) or "none"
         yield "processes in it", str(self.processes)
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
 
@@ -74,7 +75,10 @@ def inspect(torus: Torus) -> Report:
     """Ask the kernel for every namespace and every shaper of a torus."""
     planned = _planned_rates(torus)
     existing = netns.namespaces(torus.name)
-    wanted = [netns.full_name(torus.name, n.name) for n in plan.make(torus.topology, torus.shape).namespaces]
+    wanted = [
+        netns.full_name(torus.name, n.name)
+        for n in plan.make(torus.topology, torus.shape, torus.faults).namespaces
+    ]
     with ThreadPoolExecutor() as pool:
         found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
@@ -100,7 +104,7 @@ def inspect(torus: Torus) -> Report:
 def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
     """(namespace, interface) -> bit/s, as the kernel rounds it (whole bytes)."""
     rates = {}
-    for namespace in plan.make(torus.topology, torus.shape).namespaces:
+    for namespace in plan.make(torus.topology, torus.shape, torus.faults).namespaces:
         for line in namespace.tc:
             words = line.split()
             bits = int(words[words.index("rate") + 1].removesuffix("bit"))
