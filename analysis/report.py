@@ -15,10 +15,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from analysis import cases, comparison, curves, figures, statistics, svg, tables
+from analysis import cases, comparison, curves, drawing, figures, registry, statistics, svg, tables
 from analysis.cases import Case, Tally
 from analysis.comparison import Comparison
 from analysis.curves import Panel
+from analysis.drawing import DataTable, Drawing
 from analysis.numbers import percent
 from analysis.tables import Row
 from results import units
@@ -26,8 +27,6 @@ from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-#: Comparisons of a case that have a figure and a line in the page's summary; the others are in its table.
-_SHOWN_FOMS = 2
 #: Parameters whose lists are extents.
 EXTENTS = frozenset({"grid", "cells", "extents", "torus"})
 
@@ -67,6 +66,15 @@ class TableView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FigureView:
+    """One figure with the numbers behind it; `image` is safe markup."""
+
+    title: str
+    image: Markup
+    data: DataTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
     """One case as the page shows it."""
 
@@ -81,7 +89,7 @@ class CaseView:
     tally: Tally
     statements: Sequence[Statement]
     others: Sequence[Statement]
-    figures: Sequence[Markup]
+    figures: Sequence[FigureView]
     table: TableView | None
     curve_tables: Sequence[TableView]
     troubles: Sequence[tuple[str, Launch]]
@@ -94,15 +102,14 @@ class CaseView:
 
 def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
     """Everything the page says about a case."""
-    found, panels = comparison.comparisons(case), curves.panels(case)
+    own = registry.own_drawings(case)
+    taken = registry.claimed(own)
+    found = [each for each in comparison.comparisons(case) if each.fom not in taken]
+    panels = [each for each in curves.panels(case) if each.fom not in taken]
     grouped = figures.by_fom(found)
-    shown = [member for members in grouped[:_SHOWN_FOMS] for member in members]
-    rest = [member for members in grouped[_SHOWN_FOMS:] for member in members]
-    drawn = [
-        figures.comparison_svg(members, f"c{number}f{place}")
-        for place, members in enumerate(grouped[:_SHOWN_FOMS])
-    ]
-    drawn += [figures.panel_svg(panel, f"c{number}p{place}") for place, panel in enumerate(panels)]
+    shown = [member for members in grouped[: figures.SHOWN_FOMS] for member in members]
+    rest = [member for members in grouped[figures.SHOWN_FOMS :] for member in members]
+    drawn = [*own, *figures.drawings(case, taken)]
     asked, system = case.first.case, case.first.system
     return CaseView(
         number=number,
@@ -114,9 +121,9 @@ def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
         origin_note=origin_note(case),
         facts=facts(case),
         tally=cases.tally(case),
-        statements=[*_statements(shown), *_curve_statements(panels)],
+        statements=[*_own_statements(own), *_statements(shown), *_curve_statements(panels)],
         others=_statements(rest),
-        figures=[Markup(each) for each in drawn],  # made by an XML writer, which escapes text and attributes
+        figures=[_figure(each, f"c{number}") for each in drawn],
         table=_table(case, found) if found else None,
         curve_tables=[_curve_table(panel) for panel in panels],
         troubles=[(record.id, each) for record, each in cases.launches(case) if each.status is not Status.OK],
@@ -177,6 +184,17 @@ def _value(value: Json, name: str = "") -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def _figure(drawn: Drawing, prefix: str) -> FigureView:
+    image = Markup(
+        drawing.inline_svg(drawn, prefix)
+    )  # made by an XML writer, which escapes text and attributes
+    return FigureView(title=drawn.title, image=image, data=drawn.data)
+
+
+def _own_statements(own: Sequence[Drawing]) -> list[Statement]:
+    return [Statement(title=each.title, text=each.statement, outcome="own") for each in own if each.statement]
+
+
 def _statements(found: Sequence[Comparison]) -> list[Statement]:
     """A sentence for each comparison; neighbours of which the same can be said share it."""
     said = [(comparison.sentence(each), str(each.verdict.outcome), each.title) for each in found]
@@ -222,7 +240,7 @@ def _table(case: Case, found: Sequence[Comparison]) -> TableView:
 def _curve_table(panel: Panel) -> TableView:
     fixed = f", {panel.title}" if panel.title else ""
     caption = f"{_sentence_case(panel.subject)}, {panel.unit.heading}{fixed}"
-    return TableView(caption=caption, head=figures.AXIS_TEXT[panel.axis], sections=tables.panel_rows(panel))
+    return TableView(caption=caption, head=curves.AXIS_TEXT[panel.axis], sections=tables.panel_rows(panel))
 
 
 def _sentence_case(text: str) -> str:

@@ -5,10 +5,13 @@ Leaves out: markup. Text is not escaped here; the page's template does that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analysis import comparison as comparisons
 from analysis.comparison import Comparison, Group
-from analysis.curves import Panel, Point
+from analysis.curves import AXIS_TEXT, Panel, Point
+from analysis.drawing import DataTable
 from analysis.numbers import NOTHING, Format, percent, size_text
 from analysis.statistics import Interval, Summary
 
@@ -26,6 +29,31 @@ class Row:
     span: str
     change: str = ""
     note: str = ""
+
+
+_STATISTICS = ("median", "95 % interval", "n", "min to max")
+
+
+def comparison_data(members: Sequence[Comparison]) -> DataTable:
+    """The numbers behind the figure of comparisons of one FOM."""
+    columns = ("series", "combination", *_STATISTICS)
+    found = [
+        (comparisons.label_text(member.labels) or "all", row.name, row.median, row.interval, row.n, row.span)
+        for member in members
+        for row in rows(member)
+    ]
+    return DataTable(columns=columns, rows=found, numbers=frozenset(_STATISTICS))
+
+
+def panel_data(panel: Panel) -> DataTable:
+    """The numbers behind a panel's lines."""
+    columns = ("line", AXIS_TEXT[panel.axis], *_STATISTICS)
+    found = [
+        (name, row.name, row.median, row.interval, row.n, row.span)
+        for name, of_line in panel_rows(panel)
+        for row in of_line
+    ]
+    return DataTable(columns=columns, rows=found, numbers=frozenset(_STATISTICS))
 
 
 def rows(comparison: Comparison) -> list[Row]:

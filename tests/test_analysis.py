@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html.parser
+import importlib
 import itertools
 import json
 import random
@@ -23,7 +24,18 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import cases, comparison, curves, figures, report, statistics, summary, tables
+from analysis import (
+    cases,
+    comparison,
+    curves,
+    drawing,
+    figures,
+    registry,
+    report,
+    statistics,
+    summary,
+    tables,
+)
 from analysis.cli import report as command
 from analysis.numbers import Format, percent, size_text
 from analysis.statistics import Outcome, Summary
@@ -315,7 +327,7 @@ def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
         ("latency", "size_bytes"),
     ]
     assert panels[2].lines[0].points[0].x == 0
-    assert "0 B" in texts(figures.panel_svg(panels[2], "f"))
+    assert "0 B" in texts(drawing.inline_svg(figures.panel_drawing(panels[2], "f"), ""))
 
 
 def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:
@@ -333,7 +345,7 @@ def texts(svg: str) -> list[str]:
 
 def test_figures_are_text_with_units_and_follow_the_page() -> None:
     found = comparison.comparisons(cases.group([HALO])[0])[:1]
-    svg = figures.comparison_svg(found, "f")
+    svg = drawing.inline_svg(figures.comparison_drawing(found, "f"), "")
     assert {"plain", "cart-create", "custom", "Iteration", "µs (lower is better)"} <= set(texts(svg))
     assert "currentColor" in svg
     assert "var(--s1, #0072b2)" in svg
@@ -344,7 +356,41 @@ def test_figures_are_text_with_units_and_follow_the_page() -> None:
 
 def test_figures_are_the_same_each_time() -> None:
     panel = curves.panels(cases.group([HOPS])[0])[0]
-    assert figures.panel_svg(panel, "f") == figures.panel_svg(panel, "f")
+    made = figures.panel_drawing(panel, "f")
+    assert drawing.inline_svg(made, "c1") == drawing.inline_svg(made, "c1")
+    assert drawing.svg_file(made) == drawing.svg_file(made)
+
+
+def own_figures(case: cases.Case) -> list[drawing.Drawing]:
+    """What a benchmark's module brings: a figure that takes over one FOM."""
+    data = drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"}))
+    paint = lambda figure: figure.subplots().plot([1, 2])  # noqa: E731
+    return [
+        drawing.Drawing(
+            name="own",
+            title="Own",
+            description="own",
+            paint=paint,
+            data=data,
+            statement="Own words.",
+            foms=frozenset({"iteration_us"}),
+        )
+    ]
+
+
+def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
+    (case,) = cases.group([HALO])
+    assert [each.name for each in registry.drawings(case)] == ["own", "f0", "f1"]
+    shown = report.view(case, 1)
+    assert shown.statements[0].text == "Own words."
+    assert not any("Iteration" in each.title for each in shown.figures)
+
+
+def test_every_registered_figure_can_be_imported() -> None:
+    for place in registry.FIGURES.values():
+        module, _, function = place.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_overview_is_a_picture_of_both(tmp_path: Path) -> None:
