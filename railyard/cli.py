@@ -13,6 +13,7 @@ from railyard.errors import InputError, RunError
 COMMANDS = {
     "place": "placements.cli:place",
     "report": "analysis.cli:report",
+    "results": "results.cli:results",
     "topology": "placements.cli:topology",
     "torus": "torus.cli:torus",
 }
