@@ -6,24 +6,16 @@ need of it. Leaves out: which drawings a case has (`analysis.registry`), SVG (`a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from analysis import svg
+from analysis.datatable import DataTable as DataTable
 
 WIDTH_IN = 4.6
 HEIGHT_IN = 3.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataTable:
-    """The numbers behind a figure as finished text; `numbers` names the columns that hold numbers."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,8 @@ class Pair(Generic[Key]):
 
 def smallest_p(n: int, m: int) -> float:
     """The smallest two-sided p-value that groups of n and m launches can reach: 2 / C(n + m, n)."""
-    return min(1.0, 2 / math.comb(n + m, n))
+    log_ways = math.lgamma(n + m + 1) - math.lgamma(n + 1) - math.lgamma(m + 1)
+    return min(1.0, 2 * math.exp(-log_ways))
 
 
 def enough(tests: int) -> int:

@@ -9,7 +9,7 @@ distribution.
 
 from __future__ import annotations
 
-import math
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 import numpy as np
+import scipy.stats
 
 from analysis.ranktest import Pair, enough
 from results.units import Better
@@ -84,15 +85,25 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     Returns None when even the full range covers less than `confidence` (n < 6 for 95 %).
     """
     ordered, n = sorted(values), len(values)
-    tail, rank = 0.0, 0
-    for below in range(n // 2):
-        grown = tail + math.comb(n, below) / 2**n
-        if 1 - 2 * grown < confidence:
-            break
-        tail, rank = grown, below + 1
-    if rank == 0:
+    found = _interval_rank(n, confidence)
+    if found is None:
         return None
-    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=1 - 2 * tail)
+    rank, coverage = found
+    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=coverage)
+
+
+@functools.cache
+def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
+    """The largest rank r whose interval covers the median with `confidence`, and the coverage."""
+    half = scipy.stats.binom(n, 0.5)
+    rank = int(
+        half.ppf((1 - confidence) / 2)
+    )  # the smallest k with P(X <= k) at least half of what may be missed
+    while rank > 0 and 1 - 2 * half.cdf(rank - 1) < confidence:
+        rank -= 1
+    while rank < n // 2 and 1 - 2 * half.cdf(rank) >= confidence:
+        rank += 1
+    return (rank, float(1 - 2 * half.cdf(rank - 1))) if rank > 0 else None
 
 
 def summarise(values: Sequence[float]) -> Summary:

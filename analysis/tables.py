@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from analysis import comparison as comparisons
 from analysis.comparison import Comparison, Group
 from analysis.curves import AXIS_TEXT, Panel, Point
-from analysis.drawing import DataTable
+from analysis.datatable import DataTable
 from analysis.numbers import NOTHING, Format, percent, size_text
 from analysis.statistics import Interval, Summary
 
