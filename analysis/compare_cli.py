@@ -93,6 +93,8 @@ def _print(versus: Versus) -> None:
     click.echo()
     for line in versus_text.terminal_lines(versus):
         click.echo(line)
+    for side, case, count in versus_text.alone(versus):
+        click.echo(f"only {side} has {case} ({count} row{'' if count == 1 else 's'}): not compared")
     click.echo()
     for sentence in versus_text.sentences(versus):
         click.echo(sentence)

@@ -35,7 +35,11 @@ _MOST_SIZES = 7
 def drawings(case: Case, claimed: frozenset[str] = frozenset()) -> list[Drawing]:
     """The general figures of a case: its first comparisons, its curves; without the FOMs in `claimed`."""
     found = [each for each in comparison.comparisons(case) if each.fom not in claimed]
-    panels = [each for each in curves.panels(case) if each.fom not in claimed]
+    return drawings_of(found, [each for each in curves.panels(case) if each.fom not in claimed])
+
+
+def drawings_of(found: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
+    """The figures of the first comparisons and of all panels."""
     made = [
         comparison_drawing(members, f"f{place}") for place, members in enumerate(by_fom(found)[:SHOWN_FOMS])
     ]

@@ -40,8 +40,18 @@ class Line:
 
 
 def lines(versus: Versus) -> list[Line]:
-    """Every side of every row, those without a value too."""
-    return [_line(versus, row, name) for row in versus.rows for name in versus.sides]
+    """Every side of every row that two sides or more have, those without a value too."""
+    return [_line(versus, row, name) for row in versus.rows if len(row.cells) > 1 for name in versus.sides]
+
+
+def alone(versus: Versus) -> list[tuple[str, str, int]]:
+    """What only one side has: the side, the case, and how many rows; nothing of it can be compared."""
+    found: dict[tuple[str, str], int] = {}
+    for row in versus.rows:
+        if len(row.cells) == 1:
+            key = (next(iter(row.cells)), what(row.key))
+            found[key] = found.get(key, 0) + 1
+    return [(side, case, count) for (side, case), count in found.items()]
 
 
 def terminal_lines(versus: Versus) -> Iterator[str]:
@@ -172,7 +182,8 @@ def score_of(versus: Versus, name: str, origin: str) -> Score | None:
 
 def origins(versus: Versus) -> list[str]:
     """The origins of the rows, in order."""
-    return list(dict.fromkeys(row.key.origin for row in versus.rows))
+    several = dict.fromkeys(row.key.origin for row in versus.rows if len(row.cells) > 1)
+    return list(several or dict.fromkeys(row.key.origin for row in versus.rows))
 
 
 def score_text(found: Score | None) -> str:
@@ -197,13 +208,13 @@ def sentences(versus: Versus) -> list[str]:
 
 
 def _sentence(versus: Versus, name: str, origin: str) -> str:
-    rows = [row for row in versus.rows if row.key.origin == origin]
+    rows = [row for row in versus.rows if row.key.origin == origin and len(row.cells) > 1]
     verdicts = [verdict_text(versus, row, name) if name in row.cells else "no value" for row in rows]
-    counted = [f"{word} in {verdicts.count(word)}" for word in ("better", "worse") if word in verdicts]
-    open_ones = len(rows) - verdicts.count("better") - verdicts.count("worse")
-    counts = ", ".join([*counted, f"nothing shown in {open_ones}"])
+    words = dict.fromkeys(verdicts)
+    counts = ", ".join(f"{word} in {verdicts.count(word)}" for word in words) or "none"
     found = score_of(versus, name, origin)
-    return f"{name} against {versus.baseline} ({origin}): {overall(found)} Of {len(rows)} rows {counts}.{_flags(rows)}"
+    said = f"{overall(found)} Of {len(rows)} rows that several sides have: {counts}.{_flags(rows)}"
+    return f"{name} against {versus.baseline} ({origin}): {said}"
 
 
 def overall(found: Score | None) -> str:

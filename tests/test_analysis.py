@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import html.parser
 import importlib
-import itertools
 import json
 import random
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -36,6 +34,7 @@ from analysis import (
     summary,
     tables,
 )
+from analysis import page as pages
 from analysis.cli import report as command
 from analysis.numbers import Format, percent, size_text
 from railyard.errors import InputError, RunError
@@ -388,13 +387,13 @@ class Page(html.parser.HTMLParser):
                 self.fetched.append(value or "")
 
 
-PAGE = report.html([*ALL, SPOILED])
+PAGE = pages.html([*ALL, SPOILED])
 
 
 def test_page_is_complete_in_itself() -> None:
     page = Page(PAGE)
     assert [target for target in page.fetched if not target.startswith("#")] == []
-    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "form"} & set(page.tags)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(page.tags)
     assert "url(http" not in PAGE
     assert "@import" not in PAGE
     schemes = set(re.findall(r"https?://[^\"' <>]*", PAGE))
@@ -417,7 +416,7 @@ def test_every_table_head_has_a_scope_and_every_figure_a_label() -> None:
 
 
 def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
-    assert report.html([SPOILED, *reversed(ALL)]) == PAGE
+    assert pages.html([SPOILED, *reversed(ALL)]) == PAGE
 
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
@@ -428,7 +427,7 @@ def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
 
 
 def test_page_without_records_says_so() -> None:
-    assert "No records" in report.html([])
+    assert "No records" in pages.html([])
 
 
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
@@ -442,7 +441,7 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
         **asked,
     )
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = report.html([skipped, lost])
+    page = pages.html([skipped, lost])
     assert "skipped:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page
@@ -475,23 +474,23 @@ def test_hostile_names_are_text_everywhere() -> None:
         return dataclasses.replace(run, command=HOSTILE, exit_status=int(failed), reason=HOSTILE)
 
     made_record = synthetic.job(made, series, change=change, mpi={"library": HOSTILE, "standard": HOSTILE})
-    page = report.html([made_record])
-    assert "<script" not in page
+    page = pages.html([made_record])
+    assert page.count("<script") == 1, "the page's own"
     assert "62710561" not in re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page, flags=re.DOTALL)
     assert page.count("&lt;script&gt;") > 20
-    assert "script" not in Page(page).tags
+    assert Page(page).tags.count("script") == 1
 
 
 def fragment(text: str) -> str:
     """The part of a page that a person checks: the first case's table."""
-    found = re.search(r"<table>\n<caption>Median over launches.*?</table>", text, re.DOTALL)
+    found = re.search(r'<table class="sortable">\n<caption>Median over launches.*?</table>', text, re.DOTALL)
     assert found
     return found.group(0) + "\n"
 
 
 def test_table_is_the_golden_one() -> None:
     golden = DATA / "halo-table.html"
-    assert fragment(report.html([HALO])) == golden.read_text(encoding="utf-8")
+    assert fragment(pages.html([HALO])) == golden.read_text(encoding="utf-8")
 
 
 def test_summary_for_programs_is_the_golden_one() -> None:
@@ -516,7 +515,7 @@ def run(*arguments: object) -> Any:
 def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").read_text() == report.html([HALO, HOPS])
+    assert (tmp_path / "r.html").read_text() == pages.html([HALO, HOPS])
     assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
     assert "custom" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
@@ -548,44 +547,3 @@ def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Pat
 def test_importing_the_command_does_not_load_matplotlib() -> None:
     program = "import sys, analysis.cli; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
-
-
-# ---- a real browser ----
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PROBE = """<script>
-document.title = JSON.stringify({ wide: document.documentElement.scrollWidth > innerWidth, figures:
-[...document.querySelectorAll('svg.figure')].filter(each => each.getBoundingClientRect().height < 50).length,
-ink: getComputedStyle(document.querySelector('svg.figure text')).fill, paper:
-getComputedStyle(document.body).backgroundColor, })
-</script>"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the page was not rendered")
-@pytest.mark.parametrize(("width", "scheme"), [*itertools.product((390, 1280), (0, 1))])
-def test_page_in_a_real_browser(tmp_path: Path, width: int, scheme: int) -> None:
-    """The page does not scroll sideways, figures have size, and text follows the colour scheme.
-
-    Chromium's window is no narrower than 500 pixels: the phone's width is that of a frame.
-    """
-    assert CHROMIUM is not None
-    (tmp_path / "page.html").write_text(PAGE.replace("default-src 'none'; style-src", "style-src") + PROBE)
-    frame = f'<iframe src="page.html" style="width:{width}px;height:900px"></iframe>'
-    copy = "document.body.dataset.seen = frames[0].document.title"
-    script = f"<script>addEventListener('load', () => {{{copy}}})</script>"
-    (tmp_path / "frame.html").write_text(f"<body>{frame}{script}")
-    options = [
-        "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run",
-        "--disable-extensions --allow-file-access-from-files --disable-dev-shm-usage",
-        f"--blink-settings=preferredColorScheme={scheme}",
-        f"--user-data-dir={tmp_path / 'profile'} --dump-dom",
-    ]
-    words = [CHROMIUM, *" ".join(options).split(), (tmp_path / "frame.html").as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=50, check=True)
-    seen = re.search(r'data-seen="([^"]*)"', done.stdout)
-    assert seen, done.stdout[:500] + done.stderr[-500:]
-    found = json.loads(seen.group(1).replace("&quot;", '"'))
-    assert found["wide"] is False
-    assert found["figures"] == 0
-    assert found["paper"] == ("rgb(20, 23, 27)" if scheme == 0 else "rgb(255, 255, 255)")
-    assert found["ink"] == ("rgb(223, 227, 232)" if scheme == 0 else "rgb(27, 32, 38)")
