@@ -9,6 +9,7 @@ median of its repeats. Leaves out: intervals and verdicts (`analysis.statistics`
 from __future__ import annotations
 
 import hashlib
+import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,20 +34,27 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One launch's value of one series, in the FOM's unit; `record`, `index` lead to its raw samples."""
+    """One launch's value of one series, in the FOM's unit; `record`, `index` lead to its raw samples.
+
+    `repeats` are those samples, of several pairs of hosts one after another.
+    """
 
     record: str
     index: int
     value: float
+    repeats: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How launches ended; `unverified` are ok, but the program does not check its data."""
+    """How launches ended. `void` ended well but the guard refused them; `ok` are results, of which `unverified` come
+    from a program that does not check its data and of `cannot_tell` the placement is not proved.
+    """
 
     ok: int
     failed: int
     not_measured: int
+    void: int = 0
     unverified: int = 0
     cannot_tell: int = 0
 
@@ -156,11 +164,12 @@ def tally(case: Case, combination: Combination | None = None) -> Tally:
     chosen = [
         each for _, each in launches(case) if combination is None or combination_of(each) == combination
     ]
-    ok = [each for each in chosen if each.status is Status.OK]
+    ok = [each for each in chosen if each.is_result]
     return Tally(
         ok=len(ok),
         failed=sum(each.status is Status.FAILED for each in chosen),
         not_measured=sum(each.status is Status.NOT_MEASURED for each in chosen),
+        void=sum(each.is_void for each in chosen),
         unverified=sum(each.verified is not True for each in ok),
         cannot_tell=sum(each.placement_verdict == "cannot-tell" for each in ok),
     )
@@ -172,27 +181,29 @@ def combination_of(launch: Launch) -> Combination:
 
 
 def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
-    """For each series (FOM and labels, as they appear) the values of each combination's ok launches.
+    """For each series (FOM and labels, as they appear) the values of each combination's launches that are results.
 
     Labels that name hosts are evidence and no part of the key; a launch that took a series between several
     pairs of hosts still has one value, the median over the pairs.
     """
     found: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
     for record, launch in launches(case):
-        if launch.status is not Status.OK:
+        if not launch.is_result:
             continue
-        for (fom, labels), medians in _medians(launch).items():
-            value = Observation(record=record.id, index=launch.index, value=statistics.median(medians))
-            found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(value)
+        for (fom, labels), taken in _samples(launch).items():
+            value = statistics.median(statistics.median(samples) for samples in taken)
+            repeats = tuple(itertools.chain.from_iterable(taken))
+            made = Observation(record=record.id, index=launch.index, value=value, repeats=repeats)
+            found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(made)
     return found
 
 
-def _medians(launch: Launch) -> dict[tuple[str, Labels], list[float]]:
-    medians: dict[tuple[str, Labels], list[float]] = {}
+def _samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
+    taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
     for series in launch.series:
         labels = {name: value for name, value in series.labels.items() if name not in HOST_LABELS}
-        medians.setdefault((series.fom, frozen_labels(labels)), []).append(statistics.median(series.samples))
-    return medians
+        taken.setdefault((series.fom, frozen_labels(labels)), []).append(series.samples)
+    return taken
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

@@ -7,6 +7,7 @@ written, and each file appears whole or not at all. Heavy imports (matplotlib) w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,14 @@ from rich.text import Text
 
 from railyard.errors import InputError, RunError
 from results import archive
+from results.cli import ARCHIVE, files_of
 from results.record import Record
 
 if TYPE_CHECKING:
     from analysis.cases import Case
     from analysis.comparison import Comparison
+    from analysis.versus import Versus
 
-ARCHIVE = Path(__file__).resolve().parent.parent / "results"
 _MANY = 20
 
 
@@ -34,10 +36,25 @@ _MANY = 20
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The page to write.  [default: report.html; none with --figure unless given]",
+    help="The file to write.  [default: report.html for a page, else the standard output; none with --figure alone]",
 )
 @click.option(
-    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Summary for programs."
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "csv", "json"]),
+    default="html",
+    show_default=True,
+    help="A page, Markdown for a job's summary, CSV for spreadsheets, JSON for programs.",
+)
+@click.option(
+    "--compare", "sides", multiple=True, help="A side to compare, as in `railyard compare`; twice or more."
+)
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Summary for programs, as well.",
 )
 @click.option(
     "--figure",
@@ -45,71 +62,129 @@ _MANY = 20
     type=click.Path(dir_okay=False, path_type=Path),
     help="Overview picture, an SVG file.",
 )
+@click.option(
+    "--figures",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for every figure as an SVG file.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No table on the terminal.")
 def report(
     records: tuple[Path, ...],
     output: Path | None,
+    form: str,
+    sides: tuple[str, ...],
+    baseline: str | None,
     json_file: Path | None,
     figure_file: Path | None,
+    folder: Path | None,
     quiet: bool,
 ) -> None:
-    """Write one self-contained HTML page from RECORDS.
+    """Write one self-contained HTML page, or another format, from RECORDS.
 
     RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, the
-    archive of this checkout, `results/`, is meant.
+    archive of this checkout, `results/`, is meant. Several systems of one origin are compared with each other, the
+    first by name as baseline, unless --compare names sides.
     """
     loaded = load(records or (ARCHIVE,), quiet)
-    written = render(loaded, output or (None if figure_file else Path("report.html")), json_file, figure_file)
+    versus = compared(loaded, sides, baseline)
+    if output is None and form == "html" and not (figure_file or folder):
+        output = Path("report.html")
+    wanted = Wanted(form=form, output=output, json_file=json_file, figure_file=figure_file, folder=folder)
+    written = render(loaded, wanted, versus)
+    if folder is not None:
+        _make(folder)
     for path, content in written:
         _write(path, content)
-    if not quiet:
-        console = Console()
-        for table in terminal_tables(loaded):
-            console.print(table, "")
-        for path, _ in written:
-            console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    if output is None and form != "html":
+        click.echo(text_of(loaded, form, versus), nl=False)
+    elif not quiet:
+        _tell(loaded, [path for path, _ in written])
+
+
+def _tell(loaded: Sequence[Record], written: Sequence[Path]) -> None:
+    console = Console()
+    for table in terminal_tables(loaded):
+        console.print(table, "")
+    for path in written:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 
 def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
     """The records meant; raises InputError for a bad record, a missing file and a folder without records."""
-    files = list(dict.fromkeys(path for argument in arguments for path in record_files(argument)))
+    files = list(dict.fromkeys(path for argument in arguments for path in files_of(argument)))
     shown: Iterable[Path] = files
     if len(files) >= _MANY and not quiet:
         shown = track(files, "reading records", console=Console(stderr=True), transient=True)
     return list(archive.iterate(shown))
 
 
-def record_files(argument: Path) -> list[Path]:
-    """The files an argument means: itself, or the records in a folder or in its systems' folders."""
-    if not argument.is_dir():
-        return [argument]
-    found = archive.paths(argument) or archive.paths_of_system(argument)
-    if not found:
-        raise InputError(
-            str(argument), "", "a folder without records", "a folder with <date>-<id>.json files"
-        )
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be written, and where."""
+
+    form: str = "html"
+    output: Path | None = None
+    json_file: Path | None = None
+    figure_file: Path | None = None
+    folder: Path | None = None
 
 
-def render(
-    loaded: Sequence[Record], page: Path | None, json_file: Path | None, figure_file: Path | None
-) -> list[tuple[Path, str]]:
+def render(loaded: Sequence[Record], wanted: Wanted, versus: Versus | None = None) -> list[tuple[Path, str]]:
     """Files to write with their content."""
-    from analysis import (  # here: matplotlib takes a second that other commands need not wait
-        figures,
-        report,
-        summary,
-    )
-    from results import strictjson
+    from analysis import exports, figures  # here: matplotlib takes a second that other commands need not wait
 
     written = []
-    if page:
-        written.append((page, report.html(loaded)))
-    if json_file:
-        written.append((json_file, strictjson.text(summary.summary(loaded))))
-    if figure_file:
-        written.append((figure_file, figures.overview_svg(loaded)))
+    if wanted.output:
+        written.append((wanted.output, text_of(loaded, wanted.form, versus)))
+    if wanted.json_file:
+        written.append((wanted.json_file, text_of(loaded, "json", versus)))
+    if wanted.figure_file:
+        written.append((wanted.figure_file, figures.overview_svg(loaded)))
+    if wanted.folder:
+        written += [(wanted.folder / name, content) for name, content in exports.svg_files(loaded)]
     return written
+
+
+def text_of(loaded: Sequence[Record], form: str, versus: Versus | None) -> str:
+    """The report in a format."""
+    from analysis import exports
+
+    return exports.text(loaded, exports.Format(form), versus)
+
+
+def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | None) -> Versus | None:
+    """The comparison that the page shows: of the sides named, or of the systems where one origin has several."""
+    from analysis import sides, versus
+    from results import index
+
+    entries = [index.of_record(each) for each in loaded]
+    chosen = list(texts) or _systems(loaded)
+    if len(chosen) < 2:
+        if texts or baseline:
+            raise InputError("--compare", "", ", ".join(chosen) or "none", "at least two sides")
+        return None
+    meant = sides.parse(chosen, lambda: entries)
+    base = baseline or chosen[0]
+    if base not in chosen:
+        raise InputError("--baseline", "", base, f"one of {', '.join(chosen)}")
+    return versus.compare([(entries, meant)], chosen, base)
+
+
+def _systems(loaded: Sequence[Record]) -> list[str]:
+    """`system=NAME` of all systems of the first origin that has several."""
+    for origin in dict.fromkeys(record.origin for record in loaded):
+        names = sorted({record.system.name for record in loaded if record.origin is origin})
+        if len(names) > 1:
+            return [f"system={name}" for name in names]
+    return []
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} could not be made: {error.strerror}") from error
 
 
 def _write(path: Path, content: str) -> None:
@@ -129,9 +204,9 @@ def terminal_tables(loaded: Sequence[Record]) -> list[Table]:
 
 
 def _case_table(case: Case, found: Sequence[Comparison]) -> Table:
-    from analysis import report, tables
+    from analysis import tables, titles
 
-    title = Text(f"{report.title(case)} ({case.origin})", style="bold")
+    title = Text(f"{titles.title(case)} ({case.origin})", style="bold")
     table = Table(box=None, pad_edge=False, title=title, title_justify="left", header_style="dim")
     table.add_column("figure", max_width=24)
     table.add_column(case.head, overflow="fold")

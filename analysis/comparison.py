@@ -1,19 +1,20 @@
 """Comparisons: the combinations of one case side by side for one series, and what may be said about them.
 
 Models: a group per combination with its launches, statistics and change to the baseline combination, and
-careful words: a best combination is named only when its 95 % interval is apart from every other's. Leaves
-out: points of a curve (`analysis.curves`), where naming a best combination at each of many points would find
-some by chance.
+careful words: a best combination is named only when it is significantly better than every other. All pairs of
+combinations at all points of one figure of merit of one case are one family of tests. Leaves out: points of a curve
+(`analysis.curves`), where nothing is ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis import cases, statistics
+from analysis import cases, ranktest, statistics
 from analysis.cases import Case, Combination, Labels, Observation, Tally
 from analysis.numbers import Format, percent
+from analysis.ranktest import Pair
 from analysis.statistics import Outcome, Summary, Verdict
 from results import units
 from results.record import Origin
@@ -28,7 +29,9 @@ FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One combination. `summary` is None when none of its launches has a value."""
+    """One combination. `summary` is None when none of its launches has a value; `pair` is its test against the
+    baseline, and `better_share` how often a launch of it is better than one of the baseline.
+    """
 
     combination: Combination
     name: str
@@ -36,6 +39,8 @@ class Group:
     summary: Summary | None
     tally: Tally
     change_percent: float | None
+    pair: Pair[str] | None = None
+    better_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,7 @@ class Comparison:
     groups: tuple[Group, ...]
     baseline: str
     verdict: Verdict[str]
+    tests: int = 1
 
     @property
     def unit(self) -> Unit:
@@ -68,8 +74,30 @@ def comparisons(case: Case) -> list[Comparison]:
     """The comparisons of a case's points: first the FOMs of `FIRST`, then by appearance."""
     found = cases.observations(case)
     curves = curve_foms(found)
-    made = [_compare(case, fom, labels, found[fom, labels]) for fom, labels in found if fom not in curves]
+    by_fom: dict[str, list[Labels]] = {}
+    for fom, labels in found:
+        if fom not in curves:
+            by_fom.setdefault(fom, []).append(labels)
+    made = [
+        each for fom in by_fom for each in _family(case, fom, {key: found[fom, key] for key in by_fom[fom]})
+    ]
     return sorted(made, key=lambda each: place(each.fom)[0])
+
+
+def _family(
+    case: Case, fom: str, found: Mapping[Labels, Mapping[Combination, list[Observation]]]
+) -> list[Comparison]:
+    """The comparisons of one FOM: one family of tests."""
+    series = [
+        {case.name(key): [each.value for each in of_key[key]] for key in case.combinations if key in of_key}
+        for of_key in found.values()
+    ]
+    tests = ranktest.family(series)
+    size = sum(map(len, tests))
+    return [
+        _compare(case, fom, labels, found[labels], pairs, size)
+        for labels, pairs in zip(found, tests, strict=True)
+    ]
 
 
 def place(fom: str) -> tuple[int, str]:
@@ -102,35 +130,58 @@ def _label(name: str, value: str | int) -> str:
     return f"{name.replace('_', ' ')} {value}"
 
 
-def _compare(case: Case, fom: str, labels: Labels, found: dict[Combination, list[Observation]]) -> Comparison:
+Pairs = Mapping[tuple[str, str], Pair[str]]
+
+
+def _compare(
+    case: Case,
+    fom: str,
+    labels: Labels,
+    found: Mapping[Combination, list[Observation]],
+    pairs: Pairs,
+    tests: int,
+) -> Comparison:
+    better, deterministic = units.unit_of(fom).better, case.origin in DETERMINISTIC
     summaries = {
         combination: statistics.summarise([each.value for each in found[combination]])
         for combination in case.combinations
         if combination in found
     }
     named = {case.name(combination): summary for combination, summary in summaries.items()}
-    baseline = summaries.get(case.baseline)
-    groups = [
-        Group(
-            combination=combination,
-            name=case.name(combination),
-            observations=tuple(found.get(combination, ())),
-            summary=summaries.get(combination),
-            tally=cases.tally(case, combination),
-            change_percent=_change(summaries.get(combination), baseline)
-            if combination != case.baseline
-            else None,
-        )
-        for combination in case.combinations
-    ]
+    groups = [_group_of(case, key, found.get(key, []), summaries, pairs, better) for key in case.combinations]
     return Comparison(
         fom=fom,
         labels=labels,
         groups=tuple(groups),
         baseline=case.name(case.baseline),
-        verdict=statistics.judge(
-            named, units.unit_of(fom).better, deterministic=case.origin in DETERMINISTIC
-        ),
+        verdict=statistics.judge(named, better, pairs, tests=tests, deterministic=deterministic),
+        tests=tests,
+    )
+
+
+def _group_of(
+    case: Case,
+    combination: Combination,
+    observations: Sequence[Observation],
+    summaries: Mapping[Combination, Summary],
+    pairs: Pairs,
+    better: Better,
+) -> Group:
+    name, baseline = case.name(combination), case.name(case.baseline)
+    pair = pairs.get((name, baseline)) or pairs.get((baseline, name))
+    return Group(
+        combination=combination,
+        name=name,
+        observations=tuple(observations),
+        summary=summaries.get(combination),
+        tally=cases.tally(case, combination),
+        change_percent=_change(summaries.get(combination), summaries.get(case.baseline))
+        if combination != case.baseline
+        else None,
+        pair=pair,
+        better_share=statistics.better_share(name, pair, better)
+        if pair and better is not Better.NEITHER
+        else None,
     )
 
 
@@ -155,14 +206,25 @@ def _said(comparison: Comparison) -> str:
         case Outcome.TOO_FEW:
             fewest = min(each.summary.n for each in comparison.groups if each.summary)
             return (
-                f"No difference is stated: n too small for 95 % (n = {fewest}, at least {statistics.ENOUGH} "
-                "launches needed)."
+                f"No difference is stated: n too small (n = {fewest}; {comparison.tests} "
+                f"test{'s' if comparison.tests > 1 else ''} need at least {verdict.needed} launches each)."
             )
         case Outcome.BEST:
-            return f"{_leader(comparison)}; its 95 % interval is apart from every other."
+            return f"{_leader(comparison)}; {_evidence(verdict)}."
         case Outcome.EXACT:
-            return f"{_leader(comparison)}; a deterministic model, so no interval applies."
+            return f"{_leader(comparison)}; a deterministic model, so no test applies."
     return _no_difference(comparison)
+
+
+def _evidence(verdict: Verdict[str]) -> str:
+    assert verdict.p_holm is not None  # a verdict that names a winner has tests
+    subject = "the difference is" if len(verdict.apart) == 1 else "every difference is"
+    return f"{subject} significant (rank test, Holm: p {p_text(verdict.p_holm)})"
+
+
+def p_text(p_value: float) -> str:
+    """`= 0.013`, `< 0.001`"""
+    return "< 0.001" if p_value < 0.001 else f"= {p_value:.2g}"
 
 
 def _alone(comparison: Comparison) -> str:
@@ -195,7 +257,7 @@ def _no_difference(comparison: Comparison) -> str:
     verdict, best = comparison.verdict, _group(comparison, comparison.verdict.best)
     others = [each for each in comparison.groups if each.summary and each is not best]
     alike = [best.name, *(each.name for each in others if each.name not in verdict.apart)]
-    said = f"No difference shown between {listed(alike)}: their 95 % intervals overlap."
+    said = f"No difference shown between {listed(alike)}."
     if all(each.summary and each.summary.minimum == each.summary.maximum for each in comparison.groups):
         said = f"No difference between {listed(alike)}: equal in the model."
     if not verdict.apart:
@@ -204,7 +266,7 @@ def _no_difference(comparison: Comparison) -> str:
     assert best.summary is not None  # a verdict names groups that have values
     apart = [each for each in others if each.name in verdict.apart]
     parts = [f"{_distance(best.summary, each)} {side} {each.name}" for each in apart]
-    return f"{said} {best.name} is {listed(parts)}, with intervals apart."
+    return f"{said} {best.name} is {listed(parts)}: {_evidence(verdict)}."
 
 
 def _group(comparison: Comparison, name: str | None) -> Group:

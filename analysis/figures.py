@@ -15,36 +15,58 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from analysis import cases, comparison, curves, svg
+from analysis import cases, comparison, curves, svg, tables
+from analysis.cases import Case
 from analysis.comparison import Comparison, Group
 from analysis.curves import Line, Panel
+from analysis.drawing import WIDTH_IN, Drawing
 from analysis.numbers import percent, size_text
 from railyard.errors import InputError, RunError
 from results import archive, units
 from results.record import Record
 
-WIDTH_IN = 4.6
+#: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
+SHOWN_FOMS = 2
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 24
 _MOST_SIZES = 7
-AXIS_TEXT = {"hops": "hops", "size_bytes": "message size"}
 
 
-def comparison_svg(members: Sequence[Comparison], name: str) -> str:
-    """Comparisons of one FOM as one inline `<svg>`: a row for each combination of each series."""
-    with svg.style():
-        height = 1.05 + _ROW_IN * sum(len(member.groups) for member in members)
-        figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
-        draw_comparison(figure.subplots(), members)
-        return svg.inline(figure, name, describe_comparison(members))
+def drawings(case: Case, claimed: frozenset[str] = frozenset()) -> list[Drawing]:
+    """The general figures of a case: its first comparisons, its curves; without the FOMs in `claimed`."""
+    found = [each for each in comparison.comparisons(case) if each.fom not in claimed]
+    return drawings_of(found, [each for each in curves.panels(case) if each.fom not in claimed])
 
 
-def panel_svg(panel: Panel, name: str) -> str:
-    """A panel as an inline `<svg>`."""
-    with svg.style():
-        figure = Figure(figsize=(WIDTH_IN, 3.1), layout="constrained")
-        draw_panel(figure.subplots(), panel)
-        return svg.inline(figure, name, describe_panel(panel))
+def drawings_of(found: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
+    """The figures of the first comparisons and of all panels."""
+    made = [
+        comparison_drawing(members, f"f{place}") for place, members in enumerate(by_fom(found)[:SHOWN_FOMS])
+    ]
+    return made + [panel_drawing(panel, f"p{place}") for place, panel in enumerate(panels)]
+
+
+def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
+    """Comparisons of one FOM: a row for each combination of each series."""
+    return Drawing(
+        name=name,
+        title=_comparison_title(members),
+        description=describe_comparison(members),
+        paint=lambda figure: draw_comparison(figure.subplots(), members),
+        data=tables.comparison_data(members),
+        height_in=1.05 + _ROW_IN * sum(len(member.groups) for member in members),
+    )
+
+
+def panel_drawing(panel: Panel, name: str) -> Drawing:
+    """A panel of curves."""
+    return Drawing(
+        name=name,
+        title=_panel_title(panel),
+        description=describe_panel(panel),
+        paint=lambda figure: draw_panel(figure.subplots(), panel),
+        data=tables.panel_data(panel),
+    )
 
 
 def overview_svg(records: Iterable[Record]) -> str:
@@ -97,9 +119,12 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
-    fom = members[0].fom
     axes.set_xlabel(members[0].unit.heading)
-    axes.set_title(_title(members[0].title if len(members) == 1 else units.stem(fom)))
+    axes.set_title(_comparison_title(members))
+
+
+def _comparison_title(members: Sequence[Comparison]) -> str:
+    return _title(members[0].title if len(members) == 1 else units.stem(members[0].fom))
 
 
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
@@ -146,9 +171,9 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(
             0, 1.18 * max(each.summary.maximum for line in panel.lines for each in line.points) or 1
         )
-    axes.set_xlabel(AXIS_TEXT[panel.axis])
+    axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
     axes.set_ylabel(panel.unit.heading)
-    axes.set_title(_title(", ".join(filter(None, [panel.subject, panel.title]))))
+    axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(
             title=None,
@@ -157,6 +182,10 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
             handlelength=2.6,
             columnspacing=1.2,
         )
+
+
+def _panel_title(panel: Panel) -> str:
+    return _title(", ".join(filter(None, [panel.subject, panel.title])))
 
 
 def _draw_line(axes: Axes, line: Line, series: int) -> None:
@@ -228,7 +257,7 @@ def describe_panel(panel: Panel) -> str:
         for line in panel.lines
         if line.points
     ]
-    over = AXIS_TEXT[panel.axis]
+    over = curves.AXIS_TEXT[panel.axis]
     fixed = f", {panel.title}" if panel.title else ""
     return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
 

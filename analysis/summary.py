@@ -11,7 +11,7 @@ from analysis import cases, comparison, curves, statistics
 from analysis.cases import Case
 from analysis.comparison import Comparison
 from analysis.curves import Panel
-from analysis.report import title
+from analysis.titles import title
 from results.record import Record
 from results.strictjson import Json
 
@@ -34,7 +34,12 @@ def _case_summary(case: Case) -> dict[str, Json]:
         "statuses": {
             record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
         },
-        "launches": {"ok": tally.ok, "failed": tally.failed, "not_measured": tally.not_measured},
+        "launches": {
+            "ok": tally.ok,
+            "failed": tally.failed,
+            "not_measured": tally.not_measured,
+            "void": tally.void,
+        },
         "comparisons": [_comparison_summary(each) for each in comparison.comparisons(case)],
         "curves": [_panel_summary(panel) for panel in curves.panels(case)],
     }
@@ -47,6 +52,7 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
         "better": str(found.unit.better),
         "baseline": found.baseline,
         "outcome": str(found.verdict.outcome),
+        "tests": found.tests,
         "best": found.verdict.best,
         "sentence": comparison.sentence(found),
         "combinations": [
@@ -58,8 +64,12 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
                     "ok": group.tally.ok,
                     "failed": group.tally.failed,
                     "not_measured": group.tally.not_measured,
+                    "void": group.tally.void,
                 },
                 "change_percent": group.change_percent,
+                "p_value": group.pair and group.pair.p_value,
+                "p_holm": group.pair and group.pair.p_holm,
+                "better_share": group.better_share,
                 **_statistics(group.summary),
             }
             for group in found.groups
@@ -69,7 +79,14 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
 
 def _statistics(found: statistics.Summary | None) -> dict[str, Json]:
     if found is None:
-        return {"n": 0, "median": None, "minimum": None, "maximum": None, "interval": None}
+        return {
+            "n": 0,
+            "median": None,
+            "minimum": None,
+            "maximum": None,
+            "interval": None,
+            "spread_percent": None,
+        }
     interval = found.interval and {
         "low": found.interval.low,
         "high": found.interval.high,
@@ -81,6 +98,7 @@ def _statistics(found: statistics.Summary | None) -> dict[str, Json]:
         "minimum": found.minimum,
         "maximum": found.maximum,
         "interval": interval,
+        "spread_percent": found.spread_percent,
     }
 
 

@@ -11,8 +11,10 @@ from railyard import __version__
 from railyard.errors import InputError, RunError
 
 COMMANDS = {
+    "compare": "analysis.compare_cli:compare",
     "place": "placements.cli:place",
     "report": "analysis.cli:report",
+    "results": "results.cli:results",
     "topology": "placements.cli:topology",
     "torus": "torus.cli:torus",
 }

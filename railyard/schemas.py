@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import jsonschema_rs
 from jsonschema.exceptions import best_match
 
 from railyard.errors import InputError
@@ -19,18 +21,38 @@ from railyard.errors import InputError
 _SHOWN_CHARACTERS = 60
 
 
-def validator(schema: Path) -> jsonschema.Draft202012Validator:
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """One schema twice: `quick` says yes or no about a hundred times as fast, `exact` explains a no."""
+
+    quick: jsonschema_rs.Draft202012Validator
+    exact: jsonschema.Draft202012Validator
+
+
+def validator(schema: Path) -> Validator:
     """The validator of a schema file."""
-    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    content = json.loads(schema.read_text(encoding="utf-8"))
+    return Validator(
+        quick=jsonschema_rs.Draft202012Validator(content), exact=jsonschema.Draft202012Validator(content)
+    )
 
 
-def validate(document: Any, against: jsonschema.Draft202012Validator, source: str) -> None:
+def validate(document: Any, against: Validator, source: str) -> None:
     """Raises InputError for the fault that explains a refusal best; `source` names the file."""
-    fault = best_match(against.iter_errors(document))
+    if _surely_valid(document, against):
+        return
+    fault = best_match(against.exact.iter_errors(document))
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
         field, value, valid = _explain(path, rule, fault.validator_value, fault.schema, fault.instance)
         raise InputError(source, field_path(field), value, valid)
+
+
+def _surely_valid(document: Any, against: Validator) -> bool:
+    try:
+        return against.quick.is_valid(document)
+    except (TypeError, ValueError):  # a type or a number that only the exact validator can hold
+        return False
 
 
 def shown(value: Any) -> Any:

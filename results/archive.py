@@ -51,6 +51,11 @@ def add(record: Record, root: Path) -> Path:
 
 
 def write_whole(path: Path, text: str, *, replace: bool) -> None:
+    """Writes a text as `write_bytes` does."""
+    write_bytes(path, [text.encode("utf-8")], replace=replace)
+
+
+def write_bytes(path: Path, parts: Iterable[bytes], *, replace: bool) -> None:
     """Writes a file that is seen whole or not at all.
 
     Raises FileExistsError when it is there and `replace` is false; OSError, with nothing left behind, when
@@ -59,8 +64,8 @@ def write_whole(path: Path, text: str, *, replace: bool) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
@@ -107,9 +112,14 @@ def paths(root: Path) -> list[Path]:
     return [path for folder in sorted(root.glob("*/")) for path in paths_of_system(folder)]
 
 
+def is_record_name(name: str) -> bool:
+    """Whether a file's name is one that the archive gives to records."""
+    return _NAME.fullmatch(name) is not None
+
+
 def paths_of_system(folder: Path) -> list[Path]:
     """The records' files of one folder, sorted."""
-    return sorted(path for path in folder.glob("*.json") if _NAME.fullmatch(path.name) and path.is_file())
+    return sorted(path for path in folder.glob("*.json") if is_record_name(path.name) and path.is_file())
 
 
 def iterate(files: Iterable[Path]) -> Iterator[Record]:

@@ -25,7 +25,8 @@ class LaunchRun:
     """What the job knows of one launch: what was asked, how it ended, where its output should be.
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
-    asked for each rank, or None when the placement cannot be told from outside.
+    asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
+    the record's schema has it, `nic_verdict` what was made of it.
     """
 
     placement: str
@@ -39,6 +40,9 @@ class LaunchRun:
     output: Path | None = None
     expected_hosts: Sequence[str] | None = None
     reason: str = ""
+    guard: Mapping[str, Json] | None = None
+    nics: Sequence[Mapping[str, Json]] | None = None
+    nic_verdict: Verdict = Verdict.CANNOT_TELL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +200,9 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "verified": output.verified if output else None,
         "series": list(output.series_json) if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
+        "guard": None if run.guard is None else dict(run.guard),
+        "nics": None if run.nics is None else [dict(each) for each in run.nics],
+        "nic_verdict": str(run.nic_verdict),
     }
 
 

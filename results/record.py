@@ -16,12 +16,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from railyard.errors import InputError
-from results import benchmark, strictjson
+from results import benchmark, history, strictjson
 from results.benchmark import Rank, Series, Unmeasured
 from results.strictjson import Json
 
 SCHEMA = "record-v1.json"
-FORMAT = "railyard-record/1"
+#: The version that is written; `results.history` says which others are read, and what differs.
+FORMAT = "railyard-record/1.1"
 ID_DIGITS = 12
 
 
@@ -87,9 +88,39 @@ class Case:
     launches_per_combination: int
 
 
+class Guarded(StrEnum):
+    """Whether the machine carried a launch as the virtual torus says; a void launch is no result."""
+
+    OK = "ok"
+    VOID = "void"
+    CANNOT_TELL = "cannot-tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """The guard's word on one launch; `figures` are what it looked at, as JSON."""
+
+    verdict: Guarded
+    reasons: tuple[str, ...]
+    figures: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NicBytes:
+    """What one NIC of one node sent and received during a launch."""
+
+    node: str
+    nic: str
+    tx_bytes: int
+    rx_bytes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One mpirun. A launch that never started has no exit status, start, ranks or series."""
+    """One mpirun. A launch that never started has no exit status, start, ranks or series.
+
+    `guard` and `nics` are None where nobody looked; `nic_verdict` says whether the NIC policy was obeyed.
+    """
 
     index: int
     placement: str
@@ -106,6 +137,19 @@ class Launch:
     verified: bool | None
     series: tuple[Series, ...]
     not_measured: tuple[Unmeasured, ...]
+    guard: Guard | None = None
+    nics: tuple[NicBytes, ...] | None = None
+    nic_verdict: Verdict = Verdict.CANNOT_TELL
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it ended well but the guard refused it: no result, though its samples are kept."""
+        return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
+
+    @property
+    def is_result(self) -> bool:
+        """Whether its samples may enter a statistic."""
+        return self.status is Status.OK and not self.is_void
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +182,7 @@ def validate(document: Json, source: str) -> Record:
         raise InputError(
             source, "id", document["id"], f"{wanted}, the hash of the content: the record was changed"
         )
+    history.check(document, source)
     record = _parse(document, source)
     _check_times(record)
     _check_launches(record)
@@ -160,8 +205,13 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
 
 def content_id(document: Mapping[str, Json]) -> str:
     """12 hex digits of the sha256 of the canonical JSON of a document without its key `id`."""
+    return content_sha256(document)[:ID_DIGITS]
+
+
+def content_sha256(document: Mapping[str, Json]) -> str:
+    """All 64 digits of the same."""
     content = {key: value for key, value in document.items() if key != "id"}
-    return hashlib.sha256(strictjson.canonical(content).encode("ascii")).hexdigest()[:ID_DIGITS]
+    return hashlib.sha256(strictjson.canonical(content).encode("ascii")).hexdigest()
 
 
 def text(record: Record) -> str:
@@ -200,8 +250,18 @@ def _parse_launch(item: Mapping[str, Json]) -> Launch:
         "ranks": benchmark.parse_ranks(item["ranks"]),
         "series": benchmark.parse_series(item["series"]),
         "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
+        "guard": _parse_guard(item.get("guard")),
+        "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
+        "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
     }
     return Launch(**{**item, **parsed})
+
+
+def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
+    if item is None:
+        return None
+    figures = {name: value for name, value in item.items() if name not in {"verdict", "reasons"}}
+    return Guard(verdict=Guarded(item["verdict"]), reasons=tuple(item["reasons"]), figures=figures)
 
 
 def _check_times(record: Record) -> None:
@@ -255,10 +315,9 @@ def _check_launch_status(source: str, launch: Launch, field: str) -> None:
     if launch.status is Status.OK:
         if launch.exit_status != 0:
             raise InputError(source, f"{field}.exit_status", launch.exit_status, "0 for a launch that is ok")
-        if launch.verified is False or launch.placement_verdict is Verdict.NOT_OBEYED:
-            raise InputError(
-                source, f"{field}.status", "ok", "failed: data not verified or placement not obeyed"
-            )
+        if launch.verified is False or Verdict.NOT_OBEYED in (launch.placement_verdict, launch.nic_verdict):
+            wanted = "failed: data not verified, or placement or NIC policy not obeyed"
+            raise InputError(source, f"{field}.status", "ok", wanted)
         if not launch.series:
             raise InputError(source, f"{field}.series", "empty", "at least one series in a launch that is ok")
     if launch.status is Status.NOT_MEASURED and (launch.exit_status is not None or launch.series):

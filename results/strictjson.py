@@ -15,8 +15,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-import jsonschema
-
 from railyard import schemas
 from railyard.errors import InputError
 
@@ -125,7 +123,7 @@ def _compact(value: Json) -> str:
 
 
 @functools.cache
-def validator(schema_name: str) -> jsonschema.Draft202012Validator:
+def validator(schema_name: str) -> schemas.Validator:
     """The validator of a schema file in `results/schema`."""
     return schemas.validator(SCHEMAS / schema_name)
 

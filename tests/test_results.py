@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railyard.errors import InputError, RunError
-from results import archive, benchmark, provenance, record, strictjson, units
+from results import archive, benchmark, history, provenance, record, strictjson, units
 from results.assemble import LaunchRun, absent, assemble, same_host
 from results.record import Status, Verdict
 
@@ -112,14 +112,14 @@ def objects(schema: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["record-v1.json", "benchmark-v1.json"])
-def test_every_object_is_closed_except_the_open_three(name: str) -> None:
+def test_every_object_is_closed_except_the_open_four(name: str) -> None:
     open_ones = [
         each
         for each in objects(json.loads((SCHEMAS / name).read_text()))
         if "additionalProperties" not in each
     ]
     assert all(
-        {"rate_scale", "session"} & set(each.get("properties", {})) or "propertyNames" in each
+        {"rate_scale", "session", "verdict"} & set(each.get("properties", {})) or "propertyNames" in each
         for each in open_ones
     )
 
@@ -266,6 +266,56 @@ def test_wrong_records_are_refused_with_the_field(
     change: Callable[[dict[str, Any]], object], words: str
 ) -> None:
     assert words in refusal(changed(change))
+
+
+# ---- versions ----
+
+GUARD = {"verdict": "void", "reasons": ["the CPU was busy"], "cpu_busy_percent": 99.1}
+NICS = [{"node": "n-0-0-0", "nic": "h0", "tx_bytes": 10, "rx_bytes": 0}]
+
+
+def test_a_record_of_version_1_is_read_as_it_is() -> None:
+    old = record.load(DATA / "small-v1.json")
+    assert old.document["schema"] == "railyard-record/1"
+    assert (old.launches[0].guard, old.launches[0].nics, old.launches[0].is_result) == (None, None, True)
+    assert record.text(old) == (DATA / "small-v1.json").read_text()
+
+
+def test_a_record_has_no_field_younger_than_its_version() -> None:
+    document = json.loads((DATA / "small-v1.json").read_text())
+    document["launches"][0]["guard"] = GUARD
+    document["id"] = record.content_id(document)
+    assert "launches[0].guard: 'in railyard-record/1'" in refusal(document)
+
+
+def test_the_history_ends_with_the_version_that_is_written_and_is_documented() -> None:
+    assert history.VERSIONS[-1].name == record.FORMAT
+    schema = json.loads((SCHEMAS / record.SCHEMA).read_text())
+    assert schema["properties"]["schema"]["enum"] == [each.name for each in history.VERSIONS]
+    documented = (DATA.parents[2] / "docs/formats.md").read_text()
+    for each in history.VERSIONS:
+        assert f"| `{each.name}` | {each.date} | {each.change} |" in documented
+
+
+def test_guard_and_nics_are_kept_and_a_void_launch_is_no_result() -> None:
+    launch = judged(with_run(guard=GUARD, nics=NICS, nic_verdict=Verdict.OBEYED))
+    assert launch.is_void and not launch.is_result and launch.status is Status.OK
+    assert launch.guard and launch.guard.figures == {"cpu_busy_percent": 99.1}
+    assert launch.nics and launch.nics[0].tx_bytes == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"guard": {"verdict": "fine", "reasons": []}}, "launches[0].guard"),
+        ({"guard": {"verdict": "ok"}}, "launches[0].guard"),
+        ({"nics": [{**NICS[0], "tx_bytes": -1}]}, "launches[0].nics"),
+        ({"nics": [{**NICS[0], "serial": "x"}]}, "launches[0].nics"),
+        ({"nic_verdict": "not-obeyed"}, "launches[0].status"),
+    ],
+)
+def test_wrong_evidence_is_refused(change: dict[str, Any], words: str) -> None:
+    assert words in refusal(changed(lambda document: document["launches"][0].update(change)))
 
 
 def test_a_changed_sample_no_longer_fits_the_id() -> None:

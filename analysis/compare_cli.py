@@ -1,0 +1,108 @@
+"""`railyard compare`: systems, placements, NIC policies, dates or archives against each other.
+
+Models: what the user names and where the result goes. Leaves out: what is compared and said (`analysis.versus`,
+`analysis.versus_text`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.errors import InputError
+from results import index
+from results.cli import ARCHIVE, entries_of, files_of
+from results.index import Entry
+
+if TYPE_CHECKING:
+    from analysis.versus import Source, Versus
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@click.option(
+    "--archive",
+    "root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=ARCHIVE,
+    help="Archive that the sides choose from.  [default: results/ of the checkout]",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output.")
+@click.option(
+    "--fom", "foms", multiple=True, help="Only this figure of merit, such as iteration_us; may be repeated."
+)
+def compare(
+    sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+) -> None:
+    """Compare two or more sides A B [...].
+
+    A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
+    study, placement, nic, date (2026-11-21 or 2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    word that is a system, placement, NIC policy or date of the archive.
+    """
+    versus = compared(sides, baseline, root, foms)
+    if as_json:
+        from analysis import versus_text
+
+        click.echo(json.dumps(versus_text.document(versus), indent=1, ensure_ascii=False))
+    else:
+        _print(versus)
+
+
+def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
+    """The comparison of the sides that the texts mean; raises InputError."""
+    from analysis import sides, versus
+
+    if len(texts) < 2:
+        raise InputError("SIDE", "", f"{len(texts)} side", "at least two sides")
+    chosen = baseline or texts[0]
+    if chosen not in texts:
+        raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
+    meant = sides.parse(texts, lambda: entries_of(root, values=False))
+    from_archive = [side for side in meant if not side.paths]
+    sources: list[Source] = [(_chosen(_entries(side.paths), foms), [side]) for side in meant if side.paths]
+    if from_archive:
+        sources.append((_chosen(entries_of(root), foms), from_archive))
+    found = versus.compare(sources, texts, chosen)
+    empty = next((name for name, count in found.counts.items() if not count.records), None)
+    if empty is not None:
+        raise InputError("SIDE", "", empty, "a side with at least one record")
+    return found
+
+
+def _entries(paths: Sequence[Path]) -> Iterator[Entry]:
+    return index.of_files(path for given in paths for path in files_of(given))
+
+
+def _chosen(entries: Iterable[Entry], foms: Sequence[str]) -> Iterator[Entry]:
+    for entry in entries:
+        kept = entry.values if not foms else [each for each in entry.values if each.fom in foms]
+        yield Entry(entry.path, entry.head, kept)
+
+
+def _print(versus: Versus) -> None:
+    from analysis import versus_text
+
+    for name in versus.sides:
+        click.echo(_count_text(versus, name))
+    click.echo()
+    for line in versus_text.terminal_lines(versus):
+        click.echo(line)
+    for side, case, count in versus_text.alone(versus):
+        click.echo(f"only {side} has {case} ({count} row{'' if count == 1 else 's'}): not compared")
+    click.echo()
+    for sentence in versus_text.sentences(versus):
+        click.echo(sentence)
+
+
+def _count_text(versus: Versus, name: str) -> str:
+    found = versus.counts[name]
+    bad = ((found.void, "void"), (found.failed, "failed"), (found.not_measured, "not measured"))
+    parts = [f"{found.ok} results", *(f"{count} {word}" for count, word in bad)]
+    mark = " (baseline)" if name == versus.baseline else ""
+    return f"{name}{mark}: {found.records} record{'' if found.records == 1 else 's'}, launches: {', '.join(parts)}"

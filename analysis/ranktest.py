@@ -1,0 +1,132 @@
+"""Whether groups of launches differ: two-sided rank tests, corrected for their number, with an effect size.
+
+Models: the Mann-Whitney U test of each pair (exact without ties, else the normal approximation with tie and
+continuity correction: SciPy's), Holm's step-down correction over one family of tests (Holm, Scand. J. Stat. 6, 1979),
+the probability of superiority as effect size (a launch of one against a launch of the other, ties count half), and
+the number of launches below which a family can show nothing. Leaves out: which tests are one family
+(`analysis.comparison`), paired designs, anything that assumes a normal distribution.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.stats
+
+Key = TypeVar("Key")
+Values = Sequence[float]
+
+#: The level of a family of tests. Not 5 %: a count of false winners over a thousand equal pairs has a standard
+#: deviation of 0.7 %, and is to stay below 5 % all the same.
+ALPHA = 0.03
+#: Above this many launches in both groups together the exact distribution is left for the normal one.
+_MOST_EXACT = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair(Generic[Key]):
+    """One test: `p_value` alone, `p_holm` corrected over its family; `lower` is the share of pairs of launches in
+    which `one` has the lower value, ties counting half; `attainable` says whether n allows significance at all.
+    """
+
+    one: Key
+    other: Key
+    p_value: float
+    p_holm: float
+    lower: float
+    attainable: bool
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the corrected p-value is at most the family's level."""
+        return self.p_holm <= ALPHA
+
+
+def smallest_p(n: int, m: int) -> float:
+    """The smallest two-sided p-value that groups of n and m launches can reach: 2 / C(n + m, n)."""
+    log_ways = math.lgamma(n + m + 1) - math.lgamma(n + 1) - math.lgamma(m + 1)
+    return min(1.0, 2 * math.exp(-log_ways))
+
+
+def enough(tests: int) -> int:
+    """The fewest launches a group with which the first of `tests` tests can be significant after Holm."""
+    return next(n for n in itertools.count(2) if smallest_p(n, n) * max(1, tests) <= ALPHA)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values in the order given: max over the smaller ones of (tests - rank) p, at most 1."""
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def family(series: Sequence[Mapping[Key, Values]]) -> list[dict[tuple[Key, Key], Pair[Key]]]:
+    """All pairs of groups within each series, tested as one family; a result for each series, in order."""
+    pairs = [
+        (place, one, other)
+        for place, groups in enumerate(series)
+        for one, other in itertools.combinations(groups, 2)
+    ]
+    return tested(series, pairs)
+
+
+def tested(
+    series: Sequence[Mapping[Key, Values]], pairs: Sequence[tuple[int, Key, Key]]
+) -> list[dict[tuple[Key, Key], Pair[Key]]]:
+    """The tests of the pairs named (series, one, other), corrected together."""
+    samples = [(series[place][one], series[place][other]) for place, one, other in pairs]
+    p_values = mann_whitney(samples)
+    made: list[dict[tuple[Key, Key], Pair[Key]]] = [{} for _ in series]
+    for (place, one, other), (first, second), p_value, adjusted in zip(
+        pairs, samples, p_values, holm(p_values), strict=True
+    ):
+        made[place][one, other] = Pair(
+            one=one,
+            other=other,
+            p_value=p_value,
+            p_holm=adjusted,
+            lower=superiority(first, second),
+            attainable=smallest_p(len(first), len(second)) * len(pairs) <= ALPHA,
+        )
+    return made
+
+
+def superiority(one: Values, other: Values) -> float:
+    """The share of pairs (a of `one`, b of `other`) with a < b, ties counting half: U / (n m)."""
+    ordered = np.sort(np.asarray(other, dtype=float))
+    below = ordered.size - np.searchsorted(ordered, one, side="right")
+    tied = np.searchsorted(ordered, one, side="right") - np.searchsorted(ordered, one, side="left")
+    return float((below + tied / 2).sum() / (len(one) * ordered.size))
+
+
+def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
+    """Two-sided p-values, one for each pair of groups; 1 for groups that are one value throughout."""
+    found = [1.0] * len(samples)
+    alike: dict[tuple[int, int, bool], list[int]] = {}
+    for place, (one, other) in enumerate(samples):
+        both = [*one, *other]
+        exact = len(set(both)) == len(both) <= _MOST_EXACT
+        if len(set(both)) > 1 and one and other:
+            alike.setdefault((len(one), len(other), exact), []).append(place)
+    for (_, _, exact), places in alike.items():
+        first = np.array([samples[place][0] for place in places], dtype=float)
+        second = np.array([samples[place][1] for place in places], dtype=float)
+        for place, p_value in zip(places, _p_values(first, second, exact), strict=True):
+            found[place] = float(p_value)
+    return found
+
+
+def _p_values(
+    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64], exact: bool
+) -> npt.NDArray[np.float64]:
+    """Rows of equal shape at once."""
+    method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
+    return np.asarray(scipy.stats.mannwhitneyu(first, second, axis=1, method=method).pvalue)

@@ -1,0 +1,39 @@
+"""Which figures a case has: those of its benchmark first, then the general ones of all that is left.
+
+Models: a table from the benchmark's name to the function that makes its figures. A benchmark without an entry has
+the general figures: comparisons as points with intervals, curves over hops and message size.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from analysis import figures
+from analysis.cases import Case
+from analysis.drawing import Drawing
+
+#: Benchmark -> `module:function`; the function takes a `Case` and returns a sequence of `Drawing`, empty when the
+#: case lacks what they need. Modules are `analysis/figures_<benchmark>.py` and are imported when first needed.
+FIGURES: dict[str, str] = {}
+
+
+def own_drawings(case: Case) -> list[Drawing]:
+    """The figures that the case's benchmark brings along."""
+    place = FIGURES.get(case.first.case.benchmark)
+    if place is None:
+        return []
+    module, _, function = place.partition(":")
+    made: Sequence[Drawing] = getattr(importlib.import_module(module), function)(case)
+    return list(made)
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """Every figure of a case, in the page's order."""
+    own = own_drawings(case)
+    return [*own, *figures.drawings(case, claimed(own))]
+
+
+def claimed(own: Sequence[Drawing]) -> frozenset[str]:
+    """The figures of merit that a benchmark's own figures take over."""
+    return frozenset[str]().union(*(each.foms for each in own))

@@ -1,0 +1,48 @@
+// Sorts tables by their heads and folds sections. The page is complete without it.
+"use strict";
+const value = (row, column) => {
+  const text = row.cells[column].textContent.trim();
+  const number = parseFloat(text.replace(/,/g, "").replace("\u2212", "-").replace("< ", ""));
+  return Number.isNaN(number) ? text.toLowerCase() : number;
+};
+const order = (one, other) => {
+  if (typeof one === typeof other) return typeof one === "number" ? one - other : one.localeCompare(other);
+  return typeof one === "number" ? -1 : 1;
+};
+const sort = (table, head, column) => {
+  const down = head.getAttribute("aria-sort") === "ascending";
+  for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  for (const body of table.tBodies) {
+    const rows = [...body.rows].filter((row) => !row.classList.contains("section"));
+    rows.sort((one, other) => (down ? -1 : 1) * order(value(one, column), value(other, column)));
+    body.append(...rows);
+  }
+};
+for (const table of document.querySelectorAll("table.sortable")) {
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(table, head, column));
+    head.append(button);
+  });
+}
+const folds = () => document.querySelectorAll("details.case");
+for (const button of document.querySelectorAll("button[data-fold]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => folds().forEach((each) => { each.open = button.dataset.fold === "open"; }));
+}
+const reveal = () => {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  const fold = target && target.closest("details");
+  if (fold) { fold.open = true; target.scrollIntoView(); }
+};
+addEventListener("hashchange", reveal);
+reveal();
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  closed.forEach((each) => { each.open = true; });
+});
+addEventListener("afterprint", () => closed.forEach((each) => { each.open = false; }));
