@@ -36,7 +36,7 @@ from results.record import Record
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NIC_POLICY = "library-default"
-TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled")
+TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
 
 
 @contextmanager
@@ -59,7 +59,7 @@ class Launch:
 
     @property
     def stem(self) -> str:
-        """Its files in the stage directory are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`."""
+        """Its files in the stage directory are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
         return f"launch-{self.index:03d}"
 
 
@@ -198,6 +198,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         stem = launch.stem
         return [
             f"# launch {launch.index}: {launch.placement}, {NIC_POLICY}, repeat {launch.repeat}",
+            f"export RAILYARD_EVIDENCE={stem}.evidence",
             f"date +%s.%N > {stem}.begun",
             f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
         ]
@@ -226,12 +227,16 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def every_launch_is_good(self) -> Any:
-        """Verified data, exit status 0, and every rank where its placement put it."""
+        """Verified data, exit status 0, every rank where its placement put it, and a machine that carried the load."""
         if self.is_dry_run():
             return True
-        return sn.assert_eq(
-            str(self.record.status), "ok", msg=f"{self.record.reason} (record: {self.record_path})"
-        )
+        void = [
+            f"launch {launch.index} is void: {'; '.join(launch.guard.reasons)}"
+            for launch in self.record.launches
+            if launch.is_void and launch.guard
+        ]
+        wrong = self.record.reason or (void[0] if void else "")
+        return sn.assert_eq(wrong, "", msg=f"{wrong} (record: {self.record_path})")
 
     @run_before("performance")
     def report_foms(self) -> None:
@@ -298,6 +303,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _run_of(self, launch: Launch) -> assemble.LaunchRun:
         """What a launch left in the stage directory."""
+        evidence = _json(Path(self.stagedir, f"{launch.stem}.evidence"))
         begun = _words(Path(self.stagedir, f"{launch.stem}.begun"))
         ended = _words(Path(self.stagedir, f"{launch.stem}.ended"))
         start = float(begun[0]) if begun else None
@@ -313,6 +319,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             output=Path(self.stagedir, f"{launch.stem}.json"),
             expected_hosts=[node.name for node in self.placed[launch.placement].nodes],
             reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")),
+            guard=evidence.get("guard"),
+            nics=evidence.get("nics"),
         )
 
 
@@ -320,6 +328,11 @@ def _session() -> str:
     """One name for all records of a ReFrame run: its start and its process number. ReFrame keeps its own to itself."""
     started = datetime.fromtimestamp(Path("/proc/self").stat().st_ctime, UTC)
     return f"{assemble.utc_text(started)}-{os.getpid()}"
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """What a launch's evidence says; nothing when it was not watched."""
+    return dict(json.loads(path.read_text())) if path.is_file() else {}
 
 
 def _words(path: Path) -> list[str]:
