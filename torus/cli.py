@@ -12,7 +12,7 @@ from rich.table import Table
 
 from placements import topology as topologies
 from railyard.errors import InputError
-from torus import cli_links, launch, lifecycle, status, userns
+from torus import budget, cli_links, latency, launch, lifecycle, status, userns
 from torus.plan import Shape
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -52,7 +52,12 @@ def torus() -> None:
 def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: float) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = topologies.load(topology)
-    shape = Shape(rate_scale=rate_scale, mtu_bytes=mtu, burst_packets=burst)
+    shape = Shape(
+        rate_scale=rate_scale,
+        mtu_bytes=mtu,
+        burst_packets=burst,
+        latency_scaled=latency.can_scale(topo),
+    )
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("configuring hosts", total=len(topo.routers) + len(topo.nodes) + 1)
         made, new = lifecycle.up(
@@ -65,6 +70,8 @@ def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: floa
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
     )
+    if too_much := budget.warning(topo, shape, budget.known_packets_s()):
+        click.echo(f"railyard: {too_much}", err=True)
 
 
 @torus.command("list")
