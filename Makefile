@@ -10,24 +10,28 @@ BIN     := $(VENV)/bin
 STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
-PACKAGES       := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
-TEST_PACKAGES  := chromium clang-format cppcheck iputils-ping
-BENCH_PACKAGES := bridge-utils mininet
+PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
+TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping
+DOCKER_PACKAGES := docker.io
+BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format bench clean test-tools bench-tools
+.PHONY: help setup image demo test lint format bench clean test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
 
+image: setup docker-tools  ## build the image of a node for the torus engine docker
+	tools/with-docker containers/build-image
+
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
-	$(REFRAME) -r -t pena2013
+	$(REFRAME) --system vtorus:netns -r -t pena2013
 	$(BIN)/railyard report -o report.html
 	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
-test: setup test-tools lint  ## lint, then all tests, on real namespaces and real MPI
+test: setup test-tools lint image  ## lint, then all tests, on real namespaces and real MPI
 	$(BIN)/python -m pytest
 
 lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
@@ -43,8 +47,8 @@ format: setup test-tools  ## rewrite the sources in the project's style
 	$(BIN)/ruff format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-bench: setup bench-tools  ## print the figures that documents and issues quote
-	$(BIN)/python -m bench
+bench: setup bench-tools image  ## print the figures that documents and issues quote
+	tools/with-docker $(BIN)/python -m bench
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -61,9 +65,11 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+build/bin/railyard-enter: torus/container.c torus/container.h torus/fail.h
+
 build/bin/railyard-%: torus/%.c $(STAMPS)/packages
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $<
+	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
 build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
 	@mkdir -p $(@D)
@@ -73,6 +79,9 @@ build/benchmarks-%/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch])
 	cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
+
+docker-tools: $(STAMPS)/packages
+	@command -v dockerd >/dev/null || docker version >/dev/null 2>&1 || tools/need-packages $(DOCKER_PACKAGES)
 
 test-tools: $(STAMPS)/packages
 	@tools/need-packages $(TEST_PACKAGES)

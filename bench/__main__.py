@@ -5,6 +5,7 @@
     messages  one message between X neighbours of an idle torus against latency + size / wire rate, by MTU
     exchange  all 64 nodes exchange 1 MiB with a neighbour at once: what the slowest gets of its link, by MTU
     launch    64 ranks of Open MPI start, exchange and finish
+    docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
 
 Times are of this machine and this moment; the ratios are what to quote.
 """
@@ -28,7 +29,8 @@ from rich.table import Table
 
 from bench import links
 from placements import topology
-from torus import lifecycle, plan
+from torus import docker_engine, lifecycle, plan
+from torus.docker_engine import Containers
 from torus.lifecycle import Torus
 from torus.plan import Shape
 
@@ -48,6 +50,7 @@ def main() -> None:
     with torus(Shape()) as made:
         figures["links"] = link_rates(made)
         figures["launch"] = launch()
+    figures["docker"] = with_docker()
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])
     draw(figures["shapes"], CURVE)
@@ -56,9 +59,9 @@ def main() -> None:
 
 
 @contextmanager
-def torus(shaped: Shape) -> Iterator[Torus]:
+def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[Torus]:
     """gemini-4x4x4, up for as long as the block lasts."""
-    made, _ = lifecycle.up(topology.load("gemini-4x4x4"), name=NAME, shape=shaped)
+    made, _ = lifecycle.up(topology.load("gemini-4x4x4"), name=NAME, shape=shaped, containers=containers)
     try:
         yield made
     finally:
@@ -67,10 +70,7 @@ def torus(shaped: Shape) -> Iterator[Torus]:
 
 def bring_up() -> dict[str, float]:
     """Seconds of `railyard torus up` and `down`, Python's start included, three times; of Mininet, once."""
-    ups, downs = [], []
-    for _ in range(3):
-        ups.append(_seconds("torus", "up", "gemini-4x4x4", "--name", NAME))
-        downs.append(_seconds("torus", "down", NAME))
+    ups, downs = _ups_and_downs()
     mininet_s, switches, hosts, cables = _mininet()
     table = Table("", "switches", "hosts", "links", "up (s)", "down (s)", title="bring a torus up")
     ours = topology.load("gemini-4x4x4")
@@ -79,6 +79,27 @@ def bring_up() -> dict[str, float]:
     table.add_row("Mininet TorusTopo(8, 8), not shaped", switches, hosts, cables, f"{mininet_s:.1f}", "")
     console.print(table, f"railyard is {mininet_s / median(ups):.0f} times as fast up\n")
     return {"up_s": median(ups), "down_s": median(downs), "mininet_up_s": mininet_s}
+
+
+def with_docker() -> dict[str, Any] | None:
+    """What `bring_up`, `link_rates` and `launch` say of engine docker; None, and a line, where it cannot be used."""
+    if reason := docker_engine.missing(docker_engine.DEFAULT_IMAGE):
+        console.print(f"engine docker not measured: {reason}\n")
+        return None
+    ups, downs = _ups_and_downs("--engine", "docker")
+    console.print(f"64 containers as nodes: up {median(ups):.1f} s, down {median(downs):.1f} s, medians of 3")
+    with torus(Shape(), docker_engine.containers(docker_engine.DEFAULT_IMAGE, [str(CHECKOUT)])) as made:
+        rates = link_rates(made)
+        return {"up_s": median(ups), "down_s": median(downs), "links": rates, "launch": launch("halo")}
+
+
+def _ups_and_downs(*options: str) -> tuple[list[float], list[float]]:
+    """Seconds of `torus up` and of `torus down`, three times."""
+    ups, downs = [], []
+    for _ in range(3):
+        ups.append(_seconds("torus", "up", "gemini-4x4x4", "--name", NAME, *options))
+        downs.append(_seconds("torus", "down", NAME))
+    return ups, downs
 
 
 def link_rates(made: Torus) -> list[dict[str, Any]]:
@@ -118,9 +139,9 @@ def link_rates(made: Torus) -> list[dict[str, Any]]:
     return rows
 
 
-def launch() -> dict[str, float]:
+def launch(halo: str = str(PROGRAMS / "halo")) -> dict[str, float]:
     """Seconds from mpirun's start to its end, 64 ranks, one small halo exchange."""
-    program = [str(PROGRAMS / "halo"), "--grid", "4x4x4", "--cells", "8", "--repeats", "1", "--warmups", "0"]
+    program = [halo, "--grid", "4x4x4", "--cells", "8", "--repeats", "1", "--warmups", "0"]
     times = [_seconds("torus", "mpirun", NAME, "-np", "64", *program) for _ in range(3)]
     spread = f"{min(times):.1f} to {max(times):.1f}"
     console.print(f"64 ranks start, exchange and finish: median {median(times):.1f} s of 3 ({spread})\n")

@@ -33,10 +33,12 @@ from placements.placement import Placement, place
 from railyard.errors import InputError, RunError
 from results import archive, assemble, provenance, units
 from results.record import Record
+from torus import docker_engine
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NIC_POLICY = "library-default"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
+TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
 
 @contextmanager
@@ -133,6 +135,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @run_after("init")
     def tag_studies(self) -> None:
         self.tags |= set(self.studies)
+
+    @run_after("setup")
+    def need_the_image(self) -> None:
+        """Where the partition's nodes are containers, skip without an engine that has their image."""
+        image = self.current_partition.extras.get("image")
+        if image and (reason := docker_engine.missing(image)):
+            self.skip(reason)
 
     @run_after("setup")
     @_plainly()
@@ -299,7 +308,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if not path.is_file() or not path.stat().st_size:
             return None
         said = json.loads(path.read_text())
-        return {name: said[name] for name in TORUS_FIELDS}
+        of_engine = [name for name in TORUS_FIELDS_OF_ENGINE if name in said]
+        return {name: said[name] for name in (*TORUS_FIELDS, *of_engine)}
 
     def _run_of(self, launch: Launch) -> assemble.LaunchRun:
         """What a launch left in the stage directory."""

@@ -16,6 +16,7 @@ DOCUMENTS = [
     CHECKOUT / "README.md",
     *sorted((CHECKOUT / "docs").glob("*.md")),
     CHECKOUT / "benchmarks/README.md",
+    CHECKOUT / "containers/README.md",
 ]
 
 

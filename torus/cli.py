@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import click
@@ -12,7 +13,8 @@ from rich.table import Table
 
 from placements import topology as topologies
 from railyard.errors import InputError
-from torus import budget, cli_links, latency, launch, lifecycle, status, userns
+from torus import budget, cli_links, docker_engine, latency, launch, lifecycle, status, userns
+from torus.docker_engine import Containers
 from torus.plan import Shape
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -23,7 +25,8 @@ DEFAULT = Shape()
 def torus() -> None:
     """A virtual torus on this machine: nodes and routers as network namespaces, links shaped to their class's rate.
 
-    Works as root and, where user namespaces are allowed, as an ordinary user.
+    Works as root and, where user namespaces are allowed, as an ordinary user. Nodes can be containers instead
+    (`up --engine docker`), for root alone.
     """
     if userns.needed():
         userns.reenter()
@@ -49,7 +52,32 @@ def torus() -> None:
     show_default=True,
     help="Credit of an idle link, in full packets. More than 1 lets small messages pass above the link's rate.",
 )
-def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: float) -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["netns", "docker"]),
+    default="netns",
+    show_default=True,
+    help="What a node is: a network namespace, or a container.",
+)
+@click.option("--image", help=f"Engine docker: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]")
+@click.option(
+    "--volume",
+    "volumes",
+    multiple=True,
+    metavar="FOLDER",
+    help="Engine docker: a folder of this machine that the nodes see under the same path; may be given several "
+    "times.  [default: the current folder]",
+)
+def up(
+    topology: str,
+    name: str | None,
+    rate_scale: float,
+    mtu: int,
+    burst: float,
+    engine: str,
+    image: str | None,
+    volumes: tuple[str, ...],
+) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = topologies.load(topology)
     shape = Shape(
@@ -58,12 +86,15 @@ def up(topology: str, name: str | None, rate_scale: float, mtu: int, burst: floa
         burst_packets=burst,
         latency_scaled=latency.can_scale(topo),
     )
+    containers = _containers(engine, image, volumes)
+    steps = len(topo.routers) + len(topo.nodes) * (2 if containers else 1) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("configuring hosts", total=len(topo.routers) + len(topo.nodes) + 1)
+        task = bar.add_task("making hosts", total=steps)
         made, new = lifecycle.up(
             topo,
             name=name or topo.name,
             shape=shape,
+            containers=containers,
             progress=lambda done: bar.update(task, completed=done),
         )
     click.echo(
@@ -142,6 +173,20 @@ def down(name: str | None, everything: bool) -> None:
     click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
     if not lifecycle.names():
         userns.release()
+
+
+def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
+    """What `up` makes the nodes of; None for engine netns. InputError for options that do not go together."""
+    if engine == "docker":
+        if userns.INSIDE in os.environ:
+            raise InputError(
+                "--engine", "", engine, "netns for an ordinary user; the docker engine is for root"
+            )
+        return docker_engine.containers(image or docker_engine.DEFAULT_IMAGE, volumes)
+    for option, value in (("--image", image), ("--volume", " ".join(volumes))):
+        if value:
+            raise InputError(option, "", value, "only with --engine docker")
+    return None
 
 
 def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
 /* railyard-enter [-s] HOST COMMAND [ARGUMENT...]
  *
  * Runs a command on a host of the virtual torus that RAILYARD_TORUS names: in its network, with its host
- * name, its /etc/hosts and its /sys. With -s the arguments are one shell line, as for ssh: so it serves Open
- * MPI as its remote agent (plm_rsh_agent). C and not Python or sh, because a 64-node launch starts it 64
- * times.
+ * name, its /etc/hosts and its /sys, or in the container that the host is (container.c). With -s the
+ * arguments are one shell line, as for ssh: so it serves Open MPI as its remote agent (plm_rsh_agent). C and
+ * not Python or sh, because a 64-node launch starts it 64 times.
  *
  * It also asks the scheduler for the shortest time slice (0.1 ms; Linux 6.12 and later, elsewhere no effect).
  * Dozens of ranks that poll and yield share a core here; with the default slice of about 3 ms a rank waits up
  * to 0.1 s for its turn, and a neighbour's measurement with it.
  */
 #define _GNU_SOURCE
+#include "container.h"
+#include "fail.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -35,7 +38,7 @@ struct attributes {
     uint64_t period_ns;
 };
 
-static void fail(const char *what, const char *name) {
+void fail(const char *what, const char *name) {
     fprintf(stderr, "railyard-enter: cannot %s %s: %s\n", what, name, strerror(errno));
     exit(EXIT_CANNOT);
 }
@@ -103,8 +106,13 @@ int main(int count, char **arguments) {
     }
     const char *host = arguments[1 + shell];
     char **command = arguments + 2 + shell;
-    enter_network(torus, host);
-    dress(torus, host);
+    int container = container_open(torus, host);
+    if (container < 0) {
+        enter_network(torus, host);
+        dress(torus, host);
+    } else {
+        container_become(container, torus, host, shell);
+    }
     shorten_slice();
     if (shell) {
         execl("/bin/sh", "sh", "-c", joined(command), (char *)NULL);

@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from railyard.errors import InputError, RunError
 from torus import guard, netns
+from torus.docker_engine import Containers
 from torus.lifecycle import RUN, Torus
 from torus.plan import HEAD
 
@@ -52,9 +53,10 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
 
     What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too.
     """
+    own = _for_containers(torus, torus.containers) if torus.containers else []
     _wait_for_turn()
     with guard.Watch(torus) as watch:
-        status = _run(torus, arguments)
+        status = _run(torus, [*own, *arguments])
     if watch.guard.verdict == guard.Verdict.VOID:
         print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
@@ -116,6 +118,36 @@ def _common(torus: Torus) -> Mapping[str, str]:
 def _preloaded() -> str:
     """What the ranks are to load first: torus/idle.c, then what the caller wanted."""
     return " ".join(filter(None, [str(IDLE), os.environ.get("LD_PRELOAD")]))
+
+
+def _for_containers(torus: Torus, containers: Containers) -> Sequence[str]:
+    """Arguments of mpirun for ranks in containers: there Open MPI is where the image has it, and daemons stay attached
+    to their agents, so that one that cannot run in an image ends the launch instead of never answering.
+
+    Raises RunError where the image's Open MPI is of another series than the system's: their daemons would not talk.
+    """
+    node = torus.topology.nodes[0].name
+    series = {
+        "here": _mpi_series([_system_mpirun()], _common(torus)),
+        f"in the image {containers.image}": _mpi_series(["railyard-enter", node, "mpirun"], _common(torus)),
+    }
+    if len(set(series.values())) > 1 or None in series.values():
+        found = ", ".join(f"{place} {what or 'none'}" for place, what in series.items())
+        raise RunError(f"Open MPI must be of the same series on both sides; {found}: use another --image")
+    if not any(Path.cwd().is_relative_to(volume) for volume in containers.volumes):
+        seen = ", ".join(containers.volumes) or "none"
+        print(
+            f"railyard: the containers do not see {Path.cwd()}; they see: {seen}", file=sys.stderr, flush=True
+        )
+    return ["--noprefix", "--leave-session-attached"]
+
+
+def _mpi_series(mpirun: Sequence[str], changes: Mapping[str, str]) -> str | None:
+    """`4.1` for Open MPI 4.1.4; None where that mpirun is not there, or no Open MPI's."""
+    command = [*mpirun, "--allow-run-as-root", "--version"]
+    done = subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+\.\d+)", done.stdout)
+    return found[1] if found else None
 
 
 def _system_mpirun() -> str:

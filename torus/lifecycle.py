@@ -6,9 +6,10 @@
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
     /run/railyard/NAME/hostfile        Open MPI's default host file
     /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
+    /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
 
 The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
-something by which `down` finds the rest.
+something by which `down` finds the rest. Containers are found by their label even where the folder is gone.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from placements import render, topology
 from placements.faults import Faults
 from placements.topology import Topology
 from railyard.errors import InputError, RunError
-from torus import netns, plan
+from torus import docker_engine, netns, plan
+from torus.docker_engine import Containers
 from torus.plan import Plan, Shape
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +45,12 @@ class Torus:
     """A torus that was asked for: by whom it is used is the kernel's to say, see `status`."""
 
     name: str
-    engine: Literal["netns"]
+    engine: Literal["netns", "docker"]
     topology: Topology
     shape: Shape
     complete: bool
     faults: Faults = plan.HEALTHY
+    containers: Containers | None = None
 
     @property
     def folder(self) -> Path:
@@ -62,21 +66,39 @@ class Torus:
             "burst_bytes": self.shape.burst_bytes,
             "latency_scaled": self.shape.latency_scaled,
             "faults": list(self.faults.summary),
+            **self._image(),
         }
+
+    def _image(self) -> dict[str, str]:
+        made_of = self.containers
+        return {"image": made_of.image, "image_sha256": made_of.image_sha256} if made_of else {}
 
 
 def up(
-    topo: Topology, *, name: str, shape: Shape, progress: netns.Progress = lambda done: None
+    topo: Topology,
+    *,
+    name: str,
+    shape: Shape,
+    containers: Containers | None = None,
+    progress: netns.Progress = lambda done: None,
 ) -> tuple[Torus, bool]:
     """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
 
+    With `containers` the nodes are containers (engine docker), and `progress` counts them before the namespaces.
     Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
-    when the kernel refuses, after removing what had been made.
+    when the kernel or the Docker engine refuses, after removing what had been made.
     """
     if not NAME.fullmatch(name):
         raise InputError("--name", "", name, "a letter, then up to 30 letters (lower case), digits or dashes")
     made = plan.make(topo, shape)
-    wanted = Torus(name=name, engine="netns", topology=topo, shape=shape, complete=True)
+    wanted = Torus(
+        name=name,
+        engine="docker" if containers else "netns",
+        topology=topo,
+        shape=shape,
+        complete=True,
+        containers=containers,
+    )
     with lock():
         existing = read(name)
         if existing is not None and existing.complete:
@@ -85,10 +107,10 @@ def up(
             raise InputError(
                 "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
             )
-        _remove(name)
+        _remove(name, labelled=containers is not None)
         write(dataclasses.replace(wanted, complete=False), made)
         try:
-            netns.create(name, made, progress)
+            _create(wanted, made, progress)
         except BaseException:
             _remove(name)
             raise
@@ -99,22 +121,33 @@ def up(
 def down(name: str) -> None:
     """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
     with lock():
-        if name not in names():
-            raise InputError("torus", "", name, ", ".join(sorted(names())) or "none is up")
-        _remove(name)
+        labelled = docker_engine.tori() if name not in names() else set()
+        if name not in names() | labelled:
+            raise InputError("torus", "", name, ", ".join(sorted(names() | labelled)) or "none is up")
+        _remove(name, labelled=name in labelled)
 
 
 def down_all() -> list[str]:
-    """Remove every torus, what killed runs left behind included; their names."""
+    """Remove every torus, what killed runs left behind included; their names.
+
+    Where one cannot be removed the others are all the same; then raises that one's RunError.
+    """
+    failed: list[RunError] = []
     with lock():
-        found = sorted(names())
+        labelled = docker_engine.tori()
+        found = sorted(names() | labelled)
         for name in found:
-            _remove(name)
+            try:
+                _remove(name, labelled=name in labelled)
+            except RunError as error:
+                failed.append(error)
+    if failed:
+        raise failed[0]
     return found
 
 
 def names() -> set[str]:
-    """Of every torus of which anything exists."""
+    """Of every torus of which anything exists; one of which only containers are left is known to `down` alone."""
     return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
 
 
@@ -141,7 +174,12 @@ def read(name: str) -> Torus | None:
         shape=Shape(**document["shape"]),
         complete=document["complete"],
         faults=fault_model.parse(document["faults"]),
+        containers=_read_containers(document["containers"]),
     )
+
+
+def _read_containers(document: dict[str, Any] | None) -> Containers | None:
+    return Containers(**{**document, "volumes": tuple(document["volumes"])}) if document else None
 
 
 def write(torus: Torus, made: Plan) -> None:
@@ -158,6 +196,7 @@ def write(torus: Torus, made: Plan) -> None:
                 "engine": torus.engine,
                 "topology": torus.topology.to_dict(),
                 "shape": asdict(torus.shape),
+                "containers": torus.containers and asdict(torus.containers),
                 "complete": torus.complete,
                 "faults": torus.faults.to_dict(),
             },
@@ -170,8 +209,22 @@ def write(torus: Torus, made: Plan) -> None:
         temporary.rename(torus.folder / name)
 
 
-def _remove(name: str) -> None:
+def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
+    if torus.containers is None:
+        netns.create(torus.name, made, progress)
+        return
+    nodes = [node.name for node in torus.topology.nodes]
+    pids = docker_engine.create(torus.name, nodes, torus.containers, dict(made.hosts), torus.folder, progress)
+    netns.create(torus.name, made, lambda done: progress(len(nodes) + done), pids)
+
+
+def _remove(name: str, *, labelled: bool = False) -> None:
+    """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it."""
+    torus = read(name)
     netns.remove(name)
+    if labelled or (torus is not None and torus.containers):
+        unfinished = torus is not None and not torus.complete
+        docker_engine.remove(name, settle_s=UNFINISHED_S if unfinished else 0)
     shutil.rmtree(RUN / name, ignore_errors=True)
 
 

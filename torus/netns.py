@@ -1,4 +1,6 @@
-"""Engine `netns`: applies a plan to the kernel with `ip -batch` and `tc -batch`, namespace by namespace; removes it.
+"""Applies a plan to the kernel with `ip -batch` and `tc -batch`, namespace by namespace; removes it.
+
+All of engine `netns`, and the networking of engine `docker`, whose nodes bring a namespace along.
 
 Nothing is done in the machine's own network: cables are born inside the namespaces that they join. All that exists is
 named `railyard.TORUS.HOST` under /run/netns, so that whatever a killed `up` left behind can be found and removed.
@@ -12,7 +14,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from railyard.errors import RunError
@@ -40,12 +42,18 @@ def tori() -> set[str]:
     return {p.name.split(".")[1] for p in NETNS.glob(f"{PREFIX}.*.*")}
 
 
-def create(torus: str, plan: Plan, progress: Progress = lambda done: None) -> None:
+def create(
+    torus: str,
+    plan: Plan,
+    progress: Progress = lambda done: None,
+    first_processes: Mapping[str, int] | None = None,
+) -> None:
     """Make every namespace and cable, then configure them; `progress` is told the namespaces done.
 
-    Raises RunError with the first failing line. What was made by then stays, for `remove`.
+    A host of `first_processes` (host -> process number) has its namespace already: it only gets its name. Raises
+    RunError with the first failing line. What was made by then stays, for `remove`.
     """
-    lines = [f"netns add {full_name(torus, n.name)}" for n in plan.namespaces]
+    lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
     lines += [_cable(torus, cable) for cable in plan.cables]
     _batch("ip", lines)
     work = [(torus, namespace) for namespace in plan.namespaces]
@@ -109,6 +117,11 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         return
+
+
+def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str:
+    pid = first_processes.get(host)
+    return f"netns attach {full_name(torus, host)} {pid}" if pid else f"netns add {full_name(torus, host)}"
 
 
 def _cable(torus: str, cable: Cable) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.errors import RunError
-from torus import lifecycle, netns, plan
+from torus import docker_engine, lifecycle, netns, plan
 from torus.lifecycle import Torus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -47,6 +47,9 @@ class Report:
         shape = self.torus.shape
         yield "topology", self.torus.topology.name
         yield "engine", self.torus.engine
+        if made_of := self.torus.containers:
+            yield "image", f"{made_of.image} ({made_of.image_sha256[:12]})"
+            yield "folders seen", ", ".join(made_of.volumes) or "none"
         yield "rate scale", f"{shape.rate_scale:g} (1 GB/s is {shape.rate_scale * 8e3:g} Mbit/s)"
         yield "MTU", f"{shape.mtu_bytes} bytes"
         yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
@@ -83,6 +86,7 @@ def inspect(torus: Torus) -> Report:
         found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
+    ended = docker_engine.ended(torus.name, torus.folder)
     inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
     return Report(
         torus=torus,
@@ -90,9 +94,10 @@ def inspect(torus: Torus) -> Report:
         namespaces_planned=len(wanted),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(netns.processes(inodes)),
+        processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder)),
         differences=tuple(
             [f"{name} is missing" for name in missing]
+            + [f"the container of {host} has ended" for host in ended]
             + [
                 f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
                 for host, device in wrong

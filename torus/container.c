@@ -1,0 +1,207 @@
+/* Not by `docker exec`: 64 of these take the engine a minute, and it is no child of the caller, who could not
+ * end it. Namespaces not joined: cgroup (the launch's own limits hold) and user (the engine makes none). */
+#define _GNU_SOURCE
+#include "container.h"
+
+#include "fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    GROUPS = 64,
+    CAPABILITIES = 64,
+    DECIMAL = 10,
+    HEXADECIMAL = 16,
+    SIGNALLED = 128,
+    MOST_BYTES = 1 << 21
+};
+
+/* What /proc/PID/status says of the first process. */
+struct identity {
+    uid_t user;
+    gid_t group;
+    gid_t groups[GROUPS];
+    size_t group_count;
+    unsigned long long capabilities;
+};
+
+static pid_t child;
+
+/* All of a small file, ended by two NULs; never freed. */
+static char *contents(int folder, const char *name) {
+    int descriptor = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    char *text = calloc(MOST_BYTES + 2, 1);
+    if (descriptor < 0 || text == NULL) {
+        fail("read", name);
+    }
+    size_t length = 0;
+    for (ssize_t got; (got = read(descriptor, text + length, MOST_BYTES - length)) != 0;) {
+        if (got < 0) {
+            fail("read", name);
+        }
+        length += (size_t)got;
+    }
+    close(descriptor);
+    return text;
+}
+
+static int same_network(int process, const char *torus, const char *host) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "/run/netns/railyard.%s.%s", torus, host);
+    struct stat named;
+    struct stat own;
+    return stat(path, &named) == 0 && fstatat(process, "ns/net", &own, 0) == 0 &&
+           named.st_dev == own.st_dev && named.st_ino == own.st_ino;
+}
+
+int container_open(const char *torus, const char *host) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "/run/railyard/%s/containers/%s", torus, host);
+    if (access(path, F_OK) != 0) {
+        return -1;
+    }
+    long pid = strtol(contents(AT_FDCWD, path), NULL, DECIMAL);
+    snprintf(path, sizeof path, "/proc/%ld", pid);
+    int process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* The number may be another process's by now; the folder, once open, stays with one. */
+    if (process < 0 || !same_network(process, torus, host)) {
+        errno = ESRCH;
+        fail("enter the container of (take the torus down and up again)", host);
+    }
+    return process;
+}
+
+/* The text behind "NAME:" in /proc/PID/status. */
+static const char *field(const char *status, const char *name) {
+    const char *found = strstr(status, name);
+    if (found != NULL) {
+        return found + strlen(name);
+    }
+    errno = EINVAL;
+    fail("find in /proc/PID/status:", name);
+}
+
+static struct identity identity_of(int process) {
+    const char *status = contents(process, "status");
+    struct identity found = {
+        .user = (uid_t)strtoul(field(status, "\nUid:"), NULL, DECIMAL),
+        .group = (gid_t)strtoul(field(status, "\nGid:"), NULL, DECIMAL),
+        .capabilities = strtoull(field(status, "\nCapBnd:"), NULL, HEXADECIMAL),
+    };
+    const char *rest = field(status, "\nGroups:");
+    while (found.group_count < GROUPS && (rest += strspn(rest, " \t"))[0] != '\n' && *rest != '\0') {
+        char *end;
+        found.groups[found.group_count++] = (gid_t)strtoul(rest, &end, DECIMAL);
+        rest = end;
+    }
+    return found;
+}
+
+static void join(int process) {
+    static const struct {
+        const char *name;
+        int kind;
+    } namespaces[] = {{"ns/net", CLONE_NEWNET},
+                      {"ns/ipc", CLONE_NEWIPC},
+                      {"ns/uts", CLONE_NEWUTS},
+                      {"ns/pid", CLONE_NEWPID},
+                      {"ns/mnt", CLONE_NEWNS}};
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
+        int descriptor = openat(process, namespaces[i].name, O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0 || setns(descriptor, namespaces[i].kind) != 0) {
+            fail("enter the container's", namespaces[i].name);
+        }
+        close(descriptor);
+    }
+}
+
+/* A signal from the terminal reaches the child by itself. */
+static void pass_on(int number, siginfo_t *from, void *context) {
+    (void)context;
+    if (from->si_code <= 0) {
+        kill(child, number);
+    }
+}
+
+/* The parent's whole remaining life. A PID namespace begins with a child; hence the fork. */
+static void attend(void) {
+    static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        sigaction(passed[i], &action, NULL);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            fail("wait for", "the command");
+        }
+    }
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status));
+}
+
+static void take_identity(const struct identity *who) {
+    for (int capability = 0; capability < CAPABILITIES; capability++) {
+        if ((who->capabilities >> capability & 1) == 0) {
+            (void)prctl(PR_CAPBSET_DROP, capability, 0, 0,
+                        0); /* beyond the last one of this kernel: EINVAL */
+        }
+    }
+    if (setgroups(who->group_count, who->groups) != 0 || setresgid(who->group, who->group, who->group) != 0 ||
+        setresuid(who->user, who->user, who->user) != 0) {
+        fail("become", "the image's user");
+    }
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        fail("ask for", "the parent's end");
+    }
+}
+
+/* `block` is NAME=VALUE texts, each ended by a NUL, as /proc/PID/environ has them. */
+static void take_environment(char *block, const char *torus, int preload) {
+    const char *terminal = getenv("TERM");
+    char *kept = terminal == NULL ? NULL : strdup(terminal);
+    char *name = strdup(torus);
+    clearenv();
+    for (char *entry = block; *entry != '\0'; entry += strlen(entry) + 1) {
+        putenv(entry);
+    }
+    const char *idle = getenv("RAILYARD_IDLE");
+    int failed = name == NULL || setenv("RAILYARD_TORUS", name, 1) != 0;
+    failed |= kept != NULL && setenv("TERM", kept, 0) != 0;
+    failed |= preload && idle != NULL && setenv("LD_PRELOAD", idle, 1) != 0;
+    if (failed) {
+        fail("set", "the environment");
+    }
+}
+
+void container_become(int process, const char *torus, const char *host, int preload) {
+    char *environment = contents(process, "environ");
+    struct identity who = identity_of(process);
+    char *folder = getcwd(NULL, 0);
+    join(process);
+    child = fork();
+    if (child < 0) {
+        fail("start a process in the container of", host);
+    }
+    if (child > 0) {
+        attend();
+    }
+    take_identity(&who);
+    take_environment(environment, torus, preload);
+    if (folder == NULL || chdir(folder) != 0) {
+        const char *home = getenv("HOME");
+        (void)(home != NULL && chdir(home) == 0);
+    }
+    free(folder);
+}
