@@ -5,6 +5,8 @@
     messages  one message between X neighbours of an idle torus against latency + size / wire rate, by MTU
     exchange  all 64 nodes exchange 1 MiB with a neighbour at once: what the slowest gets of its link, by MTU
     launch    64 ranks of Open MPI start, exchange and finish
+    faults    every link again with five faults: the faulty against their degraded rates, the others as before
+    scale     up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
 
 Times are of this machine and this moment; the ratios are what to quote.
@@ -27,7 +29,7 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import links
+from bench import faults, links, scale
 from placements import topology
 from torus import docker_engine, lifecycle, plan
 from torus.docker_engine import Containers
@@ -50,6 +52,8 @@ def main() -> None:
     with torus(Shape()) as made:
         figures["links"] = link_rates(made)
         figures["launch"] = launch()
+        figures["faults"] = faults.rates(made, console)
+    figures["scale"] = scale.sizes(console)
     figures["docker"] = with_docker()
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])

@@ -56,7 +56,7 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
     ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
     ends = []
     for index, link in enumerate(links):
-        line = torus.shape.rate_bit_s(link.rate_gbyte_s) / 8
+        line = _line_byte_s(torus, link)
         ends.append(context.Process(target=_receive, args=(torus, link, index, listening, ready, found)))
         ends.append(context.Process(target=_send, args=(torus, link, int(SECONDS * line), listening, ready)))
     for end in ends:
@@ -69,10 +69,15 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
         Rate(
             link=link,
             measured_byte_s=measured[index],
-            expected_byte_s=share * torus.shape.rate_bit_s(link.rate_gbyte_s) / 8,
+            expected_byte_s=share * _line_byte_s(torus, link),
         )
         for index, link in enumerate(links)
     ]
+
+
+def _line_byte_s(torus: Torus, link: Link) -> float:
+    """Of the shaped wire, faults considered."""
+    return torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8
 
 
 def _enter(torus: Torus, link: Link, *, far: bool) -> None:

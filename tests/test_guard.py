@@ -70,7 +70,7 @@ def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
 def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not(
     railyard: Run, torus_name: str, tmp_path: Path
 ) -> None:
-    """Eight nodes exchange faces at the default scale, and at one at which their links would carry 40 Gbit/s and more."""
+    """Eight nodes exchange faces at the default scale, and at one with links of 40 Gbit/s and more."""
     halo = str(Path("build/benchmarks-openmpi/bin/halo").resolve())
     verdicts = {}
     for scale in ("0.000125", "0.5"):
