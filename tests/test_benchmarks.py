@@ -98,7 +98,7 @@ def test_halo_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
     assert read["mpi"]["ranks"] == ranks
     assert [rank["rank"] for rank in read["ranks"]] == list(range(ranks))
     assert all(rank["cpu"] in rank["allowed_cpus"] for rank in read["ranks"])
-    foms = ["iteration_us", "pack_us", "unpack_us", "exchange_us", "bandwidth_gbyte_s"]
+    foms = ["iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
     assert [series["fom"] for series in read["series"]] == foms
     assert all(len(series["samples"]) == 3 and min(series["samples"]) > 0 for series in read["series"])
     assert read["not_measured"] == []

@@ -2,11 +2,13 @@
 #include "lib/options.h"
 
 #include "lib/check.h"
+#include "lib/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { VALID_BYTES = 512 };
+enum { VALID_BYTES = 512, CHOICES_MAX = 32 };
 
 static int find_row(const struct option_table *table, const char *name, size_t length) {
     for (int i = 0; i < table->count; i++)
@@ -18,6 +20,10 @@ static int find_row(const struct option_table *table, const char *name, size_t l
 bool options_given(const struct option_table *table, unsigned given, const char *name) {
     int row = find_row(table, name, strlen(name));
     return row >= 0 && (given >> row & 1u);
+}
+
+int options_status(enum options_outcome outcome) {
+    return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 }
 
 static void *field_of(const struct option_row *row, void *configuration) {
@@ -89,15 +95,15 @@ static void print_help(const struct option_table *table) {
 }
 
 enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
-                                  void *configuration, unsigned *given) {
+                                  void *configuration) {
     struct problem problem = {0};
+    unsigned given = 0;
     int help = 0;
     int any_help = 0;
-    *given = 0;
     set_defaults(table, configuration, &problem);
     for (int at = 1; at < argc && !problem_is_set(&problem) && !help;) {
         help = is_help(argv[at]);
-        at += help ? 1 : read_one(table, argv, at, configuration, given, &problem);
+        at += help ? 1 : read_one(table, argv, at, configuration, &given, &problem);
     }
     MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (any_help) {
@@ -105,5 +111,28 @@ enum options_outcome options_read(const struct option_table *table, int argc, ch
             print_help(table);
         return OPTIONS_HELP;
     }
+    if (problem_agree(&problem, table->program))
+        return OPTIONS_WRONG;
+    table->settle(configuration, given, &problem);
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+static int find_name(const char *name, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool options_choose(const char *text, const char *const *names, int count, bool *chosen) {
+    bool read[CHOICES_MAX] = {false};
+    char name[32];
+    while (parse_next(&text, ',', name, sizeof name)) {
+        int found = find_name(name, names, count);
+        if (found < 0)
+            return false;
+        read[found] = true;
+    }
+    memcpy(chosen, read, (size_t)count * sizeof *chosen);
+    return true;
 }
