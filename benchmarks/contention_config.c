@@ -64,5 +64,5 @@ static const struct option_table table = {
 };
 
 enum options_outcome contention_config_read(int argc, char **argv, struct contention_config *config) {
-    return options_read(&table, argc, argv, config);
+    return options_settle(&table, argc, argv, config);
 }

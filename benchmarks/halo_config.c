@@ -132,5 +132,5 @@ static void settle(void *configuration, unsigned mask, struct problem *problem) 
 }
 
 enum options_outcome halo_config_read(int argc, char **argv, struct halo_config *config) {
-    return options_read(&table, argc, argv, config);
+    return options_settle(&table, argc, argv, config);
 }

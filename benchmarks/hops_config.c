@@ -47,5 +47,5 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
 }
 
 enum options_outcome hops_config_read(int argc, char **argv, struct hops_config *config) {
-    return options_read(&table, argc, argv, config);
+    return options_settle(&table, argc, argv, config);
 }

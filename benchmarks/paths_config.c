@@ -45,5 +45,5 @@ static const struct option_table table = {
 };
 
 enum options_outcome paths_config_read(int argc, char **argv, struct paths_config *config) {
-    return options_read(&table, argc, argv, config);
+    return options_settle(&table, argc, argv, config);
 }

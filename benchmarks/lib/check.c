@@ -32,10 +32,14 @@ void check_mpi(int code, const char *file, int line) {
     stop(text, file, line);
 }
 
-int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
-    MPI_CHECK(MPI_Init(&argc, &argv));
+void check_mpi_init(int *argc, char ***argv) {
+    MPI_CHECK(MPI_Init(argc, argv));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
+int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
+    check_mpi_init(&argc, &argv);
     int status = run(argc, argv);
     MPI_CHECK(MPI_Finalize());
     return status;

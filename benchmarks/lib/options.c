@@ -95,15 +95,15 @@ static void print_help(const struct option_table *table) {
 }
 
 enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
-                                  void *configuration) {
+                                  void *configuration, unsigned *given) {
     struct problem problem = {0};
-    unsigned given = 0;
     int help = 0;
     int any_help = 0;
+    *given = 0;
     set_defaults(table, configuration, &problem);
     for (int at = 1; at < argc && !problem_is_set(&problem) && !help;) {
         help = is_help(argv[at]);
-        at += help ? 1 : read_one(table, argv, at, configuration, &given, &problem);
+        at += help ? 1 : read_one(table, argv, at, configuration, given, &problem);
     }
     MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (any_help) {
@@ -111,8 +111,16 @@ enum options_outcome options_read(const struct option_table *table, int argc, ch
             print_help(table);
         return OPTIONS_HELP;
     }
-    if (problem_agree(&problem, table->program))
-        return OPTIONS_WRONG;
+    return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
+                                    void *configuration) {
+    struct problem problem = {0};
+    unsigned given = 0;
+    enum options_outcome outcome = options_read(table, argc, argv, configuration, &given);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
     table->settle(configuration, given, &problem);
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
 }

@@ -29,19 +29,22 @@ struct option_table {
     const char *purpose;
     const struct option_row *rows;
     int count; /* at most 32 */
-    /* Collective. Checks across options and settles what they come to on this number of ranks. */
+    /* Collective. Checks across options, and what they come to on this number of ranks. */
     void (*settle)(void *configuration, unsigned given, struct problem *problem);
 };
 
 enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 
 /*
- * Collective. Reads "--name value" and "--name=value" into the configuration and settles it; bit i of `given`
- * says that the user gave row i. Rank 0 prints the help or the first error of any rank; all ranks return the
- * same outcome.
+ * Collective. Reads "--name value" and "--name=value" into the configuration; bit i of *given is set when the
+ * user gave row i. Rank 0 prints the help or the first error of any rank; all ranks return the same outcome.
  */
 enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
-                                  void *configuration);
+                                  void *configuration, unsigned *given);
+
+/* Collective. The same, and settles the configuration by the table's `settle`. */
+enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
+                                    void *configuration);
 
 /* The exit status of a program that does not run: help asked for, or options wrong. */
 int options_status(enum options_outcome outcome);
