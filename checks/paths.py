@@ -26,8 +26,8 @@ class PathsCheck(PlacedCheck):
     #: Message sizes in bytes.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[128 KiB]``
-    sizes = variable(typ.List[int], value=[1 << 17])
+    #: :default: ``[64 KiB]``
+    sizes = variable(typ.List[int], value=[1 << 16])
 
     #: Samples of each point.
     #:
@@ -56,7 +56,7 @@ class PathsCheck(PlacedCheck):
             *("--tests", "bandwidth"),
             *("--window", str(self.window)),
             *("--repeats", str(self.repeats)),
-            *("--warmups", "1"),
+            *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
             *("--max-time-per-point", "0"),
         ]
 

@@ -32,14 +32,14 @@ class RowcolCheck(PlacedCheck):
     #: Sizes in bytes: of a block for each pair (alltoall), of a contribution (allgather), of the vector.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[32 KiB]``
-    sizes = variable(typ.List[int], value=[1 << 15])
+    #: :default: ``[16 KiB]``
+    sizes = variable(typ.List[int], value=[1 << 14])
 
     #: Samples of each point.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    repeats = variable(int, value=5)
+    #: :default: ``3``
+    repeats = variable(int, value=3)
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -55,7 +55,7 @@ class RowcolCheck(PlacedCheck):
             *("--collectives", ",".join(self.collectives)),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--repeats", str(self.repeats)),
-            *("--warmups", "1"),
+            *("--warmups", "0"),  # every size is run once, to verify the data, before it is timed
             *("--max-time-per-point", "0"),
         ]
 
@@ -79,4 +79,3 @@ class rowcol_smoke(RowcolCheck):
     block = [2, 2, 2]
     sizes = [1 << 13]
     launches = 1
-    repeats = 3
