@@ -92,4 +92,4 @@ def statement(panel: Panel) -> str:
         for dimension, (one, *_, most) in ((d, ls) for d, ls in by_dimension.items() if len(ls) > 1)
         if one.points[0].summary.median > 0
     ]
-    return f"{panel.subject.capitalize()}, the most paths against one: {', '.join(parts)}." if parts else ""
+    return f"The most paths carry, against one: {', '.join(parts)}." if parts else ""

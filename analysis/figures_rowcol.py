@@ -97,11 +97,7 @@ def statement(case: Case, bars: Bars) -> str:
         and other in summaries
         and (change := statistics.change_percent(summaries[one].median, summaries[other].median)) is not None
     ]
-    return (
-        f"{bars.collective.capitalize()}, {size_text(bars.size_bytes)}: time in {', '.join(parts)}."
-        if parts
-        else ""
-    )
+    return f"Time in {', '.join(parts)}." if parts else ""
 
 
 def _described(case: Case, bars: Bars) -> str:
