@@ -46,7 +46,7 @@ def test_help_is_printed_once_with_units_and_defaults(program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_option_is_documented(program: str) -> None:
     named = set(re.findall(r"^  (--[a-z-]+)", run(program, 1, "--help").out, re.M)) - SHARED
-    text = (ROOT / "benchmarks/README.md").read_text()
+    text = (ROOT / "docs/benchmarks.md").read_text()
     assert [option for option in sorted(named) if f"`{option}" not in text] == []
 
 
