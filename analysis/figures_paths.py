@@ -22,9 +22,9 @@ LineKey = tuple[str, int]
 def drawings(case: Case) -> list[Drawing]:
     """A figure for each test and combination."""
     panels = _panels(case)
-    largest = {
-        (test, combination): size for test, size, combination in sorted(panels, key=lambda key: key[1])
-    }
+    largest: dict[tuple[str, Combination], int] = {}
+    for test, size, combination in panels:
+        largest[test, combination] = max(size, largest.get((test, combination), 0))
     return [
         _drawing(_panel(case, test, size, combination, panels[test, size, combination]), place)
         for place, ((test, combination), size) in enumerate(largest.items())

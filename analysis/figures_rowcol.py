@@ -52,7 +52,9 @@ class Bars:
 def drawings(case: Case) -> list[Drawing]:
     """A figure for each collective."""
     found = _summaries(case)
-    largest = {collective: size for collective, size, _, _ in sorted(found, key=lambda key: key[1])}
+    largest: dict[str, int] = {}
+    for collective, size, _, _ in found:
+        largest[collective] = max(size, largest.get(collective, 0))
     return [_drawing(case, _bars(found, collective, size)) for collective, size in largest.items()]
 
 
