@@ -55,7 +55,7 @@ def drawings(case: Case) -> list[Drawing]:
     largest: dict[str, int] = {}
     for collective, size, _, _ in found:
         largest[collective] = max(size, largest.get(collective, 0))
-    return [_drawing(case, _bars(found, collective, size)) for collective, size in largest.items()]
+    return [_drawing(case, _bars(case, found, collective, size)) for collective, size in largest.items()]
 
 
 def _summaries(case: Case) -> dict[Key, Summary]:
@@ -69,12 +69,16 @@ def _summaries(case: Case) -> dict[Key, Summary]:
     }
 
 
-def _bars(found: Mapping[Key, Summary], collective: str, size: int) -> Bars:
-    of: dict[Combination, dict[str, Summary]] = {}
+def _bars(case: Case, found: Mapping[Key, Summary], collective: str, size: int) -> Bars:
+    of: dict[Combination, dict[str, Summary]] = {combination: {} for combination in case.combinations}
     for (name, size_bytes, way, combination), summary in found.items():
         if (name, size_bytes) == (collective, size):
-            of.setdefault(combination, {})[way] = summary
-    return Bars(collective=collective, size_bytes=size, of=of)
+            of[combination][way] = summary
+    return Bars(
+        collective=collective,
+        size_bytes=size,
+        of={combination: summaries for combination, summaries in of.items() if summaries},
+    )
 
 
 def _drawing(case: Case, bars: Bars) -> Drawing:
@@ -84,14 +88,14 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
         description=f"{bars.title}, in {units.unit_of(FOM).text}: {_described(case, bars)}.",
         paint=lambda figure: _paint(figure, case, bars),
         data=_data(case, bars),
-        statement=statement(case, bars),
+        statement=statement(bars),
         foms=frozenset({FOM, "split_us"}),
     )
 
 
-def statement(case: Case, bars: Bars) -> str:
+def statement(bars: Bars) -> str:
     """What the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's."""
-    summaries = bars.of[next(each for each in case.combinations if each in bars.of)]
+    summaries = next(iter(bars.of.values()))
     parts = [
         f"{one} against {other} {percent(change)}"
         for one, other in CONTRASTS
