@@ -72,6 +72,19 @@ class rowcol_cube(RowcolCheck):
 
 
 @rfm.simple_test
+class rowcol_all(RowcolCheck):
+    """The collectives of the LLNL poster, among all ranks of 16 nodes with two rails, where NIC policies show."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    ranks_per_node = 4
+    splits = ["all"]
+    collectives = ["allreduce", "barrier", "bcast"]
+    sizes = [8, 1 << 16]
+    launches = 2
+
+
+@rfm.simple_test
 class rowcol_smoke(RowcolCheck):
     """The whole path in seconds."""
 
