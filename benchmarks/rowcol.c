@@ -17,33 +17,14 @@
 #include "lib/report.h"
 #include "lib/table.h"
 #include "rowcol_config.h"
+#include "rowcol_measure.h"
 #include "rowcol_splits.h"
 
 #include <stdlib.h>
 
 static const char program[] = "rowcol";
 
-enum { POINTS_MAX = COLLECTIVES * PARSE_LIST_MAX, BUFFER_MAX = 1 << 30 };
-
-/* One collective at one size. */
-struct point {
-    const struct collective *collective;
-    size_t bytes;
-};
-
-struct run {
-    struct rowcol_config config;
-    struct standing standing;
-    int point_count;
-    struct point points[POINTS_MAX];
-};
-
-/* What this rank measured of one way to split: the samples of all points, one after the other. */
-struct recording {
-    int count[POINTS_MAX];
-    int total;
-    double *samples_us;
-};
+enum { BUFFER_MAX = 1 << 30 };
 
 static void list_points(struct run *run) {
     const struct rowcol_config *config = &run->config;
@@ -87,17 +68,6 @@ static bool is_measured(const struct run *run, int way) {
     return split_ranks(&run->standing, way) > 1;
 }
 
-/* The memory that the largest point of a way takes. */
-static size_t largest_buffer(const struct run *run, int way) {
-    size_t largest = 0;
-    for (int i = 0; i < run->point_count; i++) {
-        size_t bytes = collective_bytes(run->points[i].collective, run->points[i].bytes,
-                                        split_ranks(&run->standing, way));
-        largest = bytes > largest ? bytes : largest;
-    }
-    return largest;
-}
-
 static void check_memory(const struct run *run, struct problem *problem) {
     for (int way = 0; way < SPLIT_WAYS; way++)
         for (int i = 0; run->config.ways[way] && i < run->point_count; i++) {
@@ -120,79 +90,6 @@ static void check_ways(const struct run *run, struct problem *problem) {
     problem_set(
         problem,
         "--splits: every split that was asked for has 1 rank; valid: dimensions with 2 nodes or more");
-}
-
-/* ---- measure ---- */
-
-static struct group open_group(const struct run *run, int way) {
-    struct group group = {.comm = split_comm(&run->standing, way), .seed = run->config.sampling.seed};
-    MPI_CHECK(MPI_Comm_rank(group.comm, &group.rank));
-    MPI_CHECK(MPI_Comm_size(group.comm, &group.ranks));
-    group.outgoing = check_alloc_pages(largest_buffer(run, way));
-    group.incoming = check_alloc_pages(largest_buffer(run, way));
-    return group;
-}
-
-static void close_group(struct group *group) {
-    free(group->outgoing);
-    free(group->incoming);
-    MPI_CHECK(MPI_Comm_free(&group->comm));
-}
-
-/* One sample of this rank: seconds per collective. All ranks start together. */
-static double sample_s(const struct run *run, const struct group *group, const struct point *point) {
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    double start_s = MPI_Wtime();
-    for (int i = 0; i < run->config.batch; i++)
-        point->collective->run(group, point->bytes);
-    return (MPI_Wtime() - start_s) / run->config.batch;
-}
-
-/* The same on all ranks: the slowest decides. */
-static int settle_samples(const struct run *run, int taken, double taken_s) {
-    double longest_s = 0;
-    taken_s *= run->config.batch;
-    MPI_CHECK(MPI_Allreduce(&taken_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return sampling_count(&run->config.sampling, taken, longest_s);
-}
-
-static int measure_point(const struct run *run, const struct group *group, const struct point *point,
-                         double *samples_us) {
-    const struct sampling *sampling = &run->config.sampling;
-    int first = sampling_first(sampling);
-    int count = first;
-    double taken_s = 0;
-    for (int i = 0; i < sampling->warmups; i++)
-        (void)sample_s(run, group, point);
-    for (int i = 0; i < count; i++) {
-        double seconds = sample_s(run, group, point);
-        taken_s += seconds;
-        samples_us[i] = 1e6 * seconds;
-        if (i + 1 == first)
-            count = settle_samples(run, first, taken_s);
-    }
-    return count;
-}
-
-/* Collective. All points of one way; false on all ranks when data were wrong. */
-static bool measure_points(const struct run *run, const struct group *group, struct recording *mine) {
-    for (int i = 0; i < run->point_count; i++) {
-        struct problem problem = {0};
-        collective_verify(run->points[i].collective, group, run->points[i].bytes, &problem);
-        if (problem_agree(&problem, program))
-            return false;
-        mine->count[i] = measure_point(run, group, &run->points[i], mine->samples_us + mine->total);
-        mine->total += mine->count[i];
-    }
-    return true;
-}
-
-/* The slowest rank's time of each sample, on the first rank of each split. */
-static void reduce_split(const struct group *group, struct recording *mine) {
-    double *slowest = check_alloc((size_t)mine->total, sizeof *slowest);
-    MPI_CHECK(MPI_Reduce(mine->samples_us, slowest, mine->total, MPI_DOUBLE, MPI_MAX, 0, group->comm));
-    free(mine->samples_us);
-    mine->samples_us = slowest;
 }
 
 /* ---- series ---- */
@@ -270,15 +167,10 @@ static void collect_way(const struct run *run, int way, const struct recording *
 
 static bool run_way(const struct run *run, int way, const struct evidence_list *evidence,
                     struct series_list *list) {
-    size_t room = (size_t)run->point_count * (size_t)run->config.sampling.repeats;
-    struct recording mine = {.samples_us = check_alloc(room, sizeof(double))};
-    struct group group = open_group(run, way);
-    bool good = measure_points(run, &group, &mine);
-    if (good) {
-        reduce_split(&group, &mine);
+    struct recording mine;
+    bool good = rowcol_measure(run, way, program, &mine);
+    if (good)
         collect_way(run, way, &mine, evidence, list);
-    }
-    close_group(&group);
     free(mine.samples_us);
     return good;
 }
