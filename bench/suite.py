@@ -4,8 +4,8 @@
               samples at every power of two from 1 B to 1 MiB, in pairs of launches whose order alternates
     packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
 
-Medians, because a neighbour that takes the processor for a moment spoils a mean. OSU prints them with `-z50`; window,
-repeats and buffers are the same. Leaves out OSU where it is not on the PATH and no folder was given: its programs are
+Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
+machine drifts from one to the next. OSU prints medians with `-z50`; window, repeats and buffers are the same. Leaves out OSU where it is not on the PATH and no folder was given: its programs are
 osu_latency, osu_bw and osu_bibw of version 7.
 """
 
@@ -32,11 +32,11 @@ TRANSPORTS = {
     "TCP": ("--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
 }
 #: Our test -> OSU's program, and the samples of each size.
-TESTS = {"latency": ("osu_latency", 500), "bandwidth": ("osu_bw", 60), "bibandwidth": ("osu_bibw", 60)}
+TESTS = {"latency": ("osu_latency", 200), "bandwidth": ("osu_bw", 20), "bibandwidth": ("osu_bibw", 20)}
 SIZES = [1 << power for power in range(21)]
 PRESETS = {"pena2013-2d": 4 * 2 * 65536 * 8, "pena2013-3d": 4 * 3 * 1536 * 1536 * 8}
 WINDOW = 64
-ROUNDS = 9
+ROUNDS = 21
 console = Console(width=110)
 
 
@@ -190,7 +190,7 @@ def main() -> None:
     )
     osu_option(parser)
     parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, metavar="COUNT", help="pairs of launches; default 9"
+        "--rounds", type=int, default=ROUNDS, metavar="COUNT", help="pairs of launches; default 21"
     )
     arguments = parser.parse_args()
     measure(arguments.osu, arguments.rounds)
