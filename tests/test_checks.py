@@ -1,6 +1,6 @@
 """The checks under ReFrame, on real tori: records, evidence, disobedience, interruption, other people's checks.
 
-The small torus (2x2x2, links ten times as fast as by default) stands for the large one: the path is the same.
+The small torus (2x2x2, links four times as fast as by default) stands for the large one: the path is the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
 SMOKE = {"contention_smoke", "halo_smoke", "hops_smoke", "paths_smoke", "rowcol_smoke"}
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00125"}
+QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.0005"}
 
 
 def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -> list[str]:
@@ -86,7 +86,7 @@ def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
     assert lifecycle.names() == before, "a job left its torus behind"
     for record in found:
         assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
-        assert record.provenance["torus"]["rate_scale"] == 0.00125
+        assert record.provenance["torus"]["rate_scale"] == 0.0005
         assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
         assert all(series.samples for launch in record.launches for series in launch.series)
 
