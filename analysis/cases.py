@@ -19,8 +19,8 @@ from results.benchmark import Label
 from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
 
-#: Labels that say between which hosts a series was taken.
-HOST_LABELS = frozenset({"from", "to"})
+#: Labels that say between which hosts or ranks a series was taken.
+HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 Labels = tuple[tuple[str, Label], ...]
 
 

@@ -8,12 +8,14 @@
     faults    every link again with five faults: the faulty against their degraded rates, the others as before
     scale     up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
+    suite     the benchmarks beside OSU and a plain copy (bench/suite.py)
 
 Times are of this machine and this moment; the ratios are what to quote.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -29,7 +31,7 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import faults, links, scale
+from bench import faults, links, scale, suite
 from placements import topology
 from torus import docker_engine, lifecycle, plan
 from torus.docker_engine import Containers
@@ -48,6 +50,11 @@ console = Console(width=110)
 
 def main() -> None:
     """Run every benchmark, print its table, keep the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="print the figures that documents quote"
+    )
+    suite.osu_option(parser)
+    arguments = parser.parse_args()
     figures: dict[str, Any] = {"up": bring_up()}
     with torus(Shape()) as made:
         figures["links"] = link_rates(made)
@@ -58,6 +65,7 @@ def main() -> None:
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])
     draw(figures["shapes"], CURVE)
+    figures["suite"] = suite.measure(arguments.osu)
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")
 
