@@ -28,6 +28,7 @@ from analysis import (
     curves,
     drawing,
     figures,
+    pictures,
     registry,
     report,
     statistics,
@@ -320,6 +321,13 @@ def test_figures_are_the_same_each_time() -> None:
     assert drawing.svg_file(made) == drawing.svg_file(made)
 
 
+def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [registry.drawings(case) for case in cases.group([HALO, NICS])]
+    alone = pictures.images(drawn)
+    monkeypatch.setattr(pictures, "_MANY", 1)
+    assert pictures.images(drawn) == alone
+
+
 def own_figures(case: cases.Case) -> list[drawing.Drawing]:
     """What a benchmark's module brings: a figure that takes over one FOM."""
     data = drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"}))
@@ -341,7 +349,8 @@ def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
     (case,) = cases.group([HALO])
     assert [each.name for each in registry.drawings(case)] == ["own", "f0", "f1"]
-    shown = report.view(case, 1)
+    judged = report.judge(case)
+    shown = report.view(judged, 1, pictures.images([judged.drawings])[0])
     assert shown.statements[0].text == "Own words."
     assert not any("Iteration" in each.title for each in shown.figures)
 
