@@ -8,7 +8,7 @@ series with labels, which ReFrame has no variables for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis import statistics
@@ -71,15 +71,14 @@ def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Cas
         of_case.newest = max(of_case.newest, (head["created"], head["git_commit"]))
         for series in entry.values:
             if not series.labels:
-                of_case.values.setdefault(
-                    variable(series.placement, series.nic_policy, series.fom), []
-                ).extend(series.values)
+                name = variable(series.placement, series.nic_policy, series.fom, head["nic_policies"])
+                of_case.values.setdefault(name, []).extend(series.values)
     return found, left_out
 
 
-def variable(placement: str, nic_policy: str, fom: str) -> str:
-    """The performance variable's name, as the checks report it."""
-    return f"{placement}/{fom}" if nic_policy == "library-default" else f"{placement}/{nic_policy}/{fom}"
+def variable(placement: str, nic_policy: str, fom: str, policies: Sequence[str]) -> str:
+    """The performance variable's name, as the checks report it: with the NIC policy where a job has several."""
+    return f"{placement}/{fom}" if len(policies) == 1 else f"{placement}/{nic_policy}/{fom}"
 
 
 def _entry(found: _Case) -> Entry:
