@@ -159,6 +159,14 @@ def test_equal_records_are_one_case_and_each_counts_once() -> None:
     assert [each.summary.n for each in found.groups if each.summary] == [12, 12, 12]
 
 
+def test_a_torus_is_the_same_under_another_name() -> None:
+    """Every job names its own."""
+    grouped = cases.group(
+        [synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})]
+    )
+    assert [len(case.records) for case in grouped] == [2]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
