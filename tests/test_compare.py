@@ -190,12 +190,19 @@ def test_void_and_failed_launches_are_counted() -> None:
 
 def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> None:
     ratios = [
-        Ratio(case=("x",), fom="a_us", values=[50.0, 50.0], baseline=[100.0, 100.0]),
-        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0, 8.0], baseline=[1.0, 1.0]),
+        Ratio(case=("x",), fom="a_us", values=[50.0] * 6, baseline=[100.0] * 6),
+        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0] * 6, baseline=[1.0] * 6),
     ]
     found = score.score(ratios)
     assert found and found.value == pytest.approx(4.0) and found.cases == 2
     assert (found.low, found.high) == pytest.approx((4.0, 4.0))
+
+
+def test_few_launches_have_a_score_without_an_interval() -> None:
+    few = Ratio(case=("x",), fom="a_us", values=[50.0] * 5, baseline=[100.0] * 9)
+    found = score.score([few])
+    assert found and found.low is None and not found.is_apart
+    assert "no winner is named" in text.overall(found)
 
 
 def test_a_case_counts_once_by_its_first_figure() -> None:
