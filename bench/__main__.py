@@ -9,6 +9,7 @@
     scale     up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
     suite     the benchmarks beside OSU and a plain copy (bench/suite.py)
+    archive   list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 Times are of this machine and this moment; the ratios are what to quote.
 """
@@ -31,7 +32,7 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import faults, links, scale, suite
+from bench import archive, faults, links, scale, suite
 from placements import topology
 from torus import docker_engine, lifecycle, plan
 from torus.docker_engine import Containers
@@ -66,6 +67,7 @@ def main() -> None:
     show_shapes(figures["shapes"])
     draw(figures["shapes"], CURVE)
     figures["suite"] = suite.measure(arguments.osu)
+    figures["archive"] = archive.report()
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")
 

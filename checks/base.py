@@ -25,14 +25,15 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.runtime import runtime
 
 from placements import render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate
 from placements.placement import Placement, place
 from railyard.errors import InputError, RunError
-from results import archive, assemble, provenance, units
+from results import archive, assemble, provenance, references, units
 from results.record import Record
 from torus import docker_engine
 
@@ -151,6 +152,15 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``results`` in the checkout
     archive = variable(str, value=str(CHECKOUT / "results"))
 
+    #: References from the archive; `railyard references update` writes the file.
+    reference = {"$ref": "references/archive.yaml"}
+
+    #: Which case of the references is meant; known when the record is.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''`` (none)
+    reference_case = variable(str, value="")
+
     @run_after("init")
     def tag_studies(self) -> None:
         self.tags |= set(self.studies)
@@ -262,6 +272,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             launches=[self._run_of(launch) for launch in self.plan],
         )
         self.record_path = archive.add(self.record, Path(self.archive))
+        self.reference_case = references.case_name(self.record)
 
     @sanity_function
     def every_launch_is_good(self) -> Any:
@@ -287,6 +298,18 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             )
             for name, value in self._foms().items()
         }
+
+    @run_before("performance")
+    @_plainly()
+    def name_regressions(self) -> None:
+        """Say of each regression at which commit it last passed; ReFrame's own message cannot."""
+        if self.is_dry_run():
+            return
+        folder = runtime().get_option("general/0/reference_prefix") or self.prefix
+        known = references.load(Path(folder, "references", "archive.yaml"))
+        worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), known)
+        if worse:
+            raise PerformanceError("; ".join(worse))
 
     def _foms(self) -> dict[str, float]:
         samples: dict[str, list[float]] = {}
