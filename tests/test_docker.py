@@ -361,10 +361,10 @@ def test_smoke_on_the_docker_partition_and_the_image_in_every_record(
     done = reframe(folder)
     records = [json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json")]
     assert len(records) == 2, done.stdout
-    assert done.returncode == (0 if all(record["status"] == "ok" for record in records) else 1), done.stdout
+    # Another program on this machine can make a launch void: the guard's business, not this test's.
+    assert done.returncode == 0 or "is void" in done.stdout, done.stdout
     for record in records:
-        # Another program on this machine can make a launch void: the guard's business, not this test's.
-        assert record["status"] == "ok" or "is void" in record["reason"], done.stdout
+        assert record["status"] == "ok", record["reason"]
         assert all(launch["verified"] is not False for launch in record["launches"])
         assert {launch["placement_verdict"] for launch in record["launches"]} == {"obeyed"}
         assert record["system"]["partition"] == "docker"
