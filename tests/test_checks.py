@@ -33,6 +33,7 @@ QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.0005"}
 
 def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -> list[str]:
     fixed = ["--prefix", str(prefix), "-C", str(CHECKOUT / "reframe.yml"), "-c", str(checks), "--nocolor"]
+    fixed += ["--system", "vtorus:netns"]  # tests/test_docker.py has the other one
     return [str(BIN / "reframe"), *fixed, *arguments]
 
 
