@@ -5,7 +5,7 @@
     packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
 
 Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
-machine drifts from one to the next. OSU prints medians with `-z50`; window, repeats and buffers are the same. Leaves
+machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`; window, repeats and buffers are the same. Leaves
 out OSU where it is not on the PATH and no folder was given: its programs are osu_latency, osu_bw and osu_bibw of
 version 7.
 """
@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, median_low
 from typing import Any
 
 from rich.console import Console
@@ -128,7 +128,7 @@ def _hops(transport: str, test: str) -> dict[int, float]:
         _run(transport, str(PROGRAMS / "hops"), *options, *counts, "--json", str(output))
         series = json.loads(output.read_text())["series"]
     factor = 1.0 if test == "latency" else 1e3
-    return {each["labels"]["size_bytes"]: factor * median(each["samples"]) for each in series}
+    return {each["labels"]["size_bytes"]: factor * median_low(each["samples"]) for each in series}
 
 
 def _run(transport: str, *command: str, ranks: int = 2) -> str:
