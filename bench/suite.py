@@ -5,9 +5,9 @@
     packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
 
 Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
-machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`; window, repeats and buffers are the same. Leaves
-out OSU where it is not on the PATH and no folder was given: its programs are osu_latency, osu_bw and osu_bibw of
-version 7.
+machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`; window, repeats and buffers are
+the same. Leaves out OSU where it is not on the PATH and no folder was given: its programs are osu_latency, osu_bw and
+osu_bibw of version 7.
 """
 
 from __future__ import annotations
