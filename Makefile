@@ -21,7 +21,7 @@ BENCH_PACKAGES  := bridge-utils mininet
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image
@@ -72,6 +72,10 @@ build/bin/railyard-%: torus/%.c $(STAMPS)/packages
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
 build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+
+build/lib/railyard-refine.so: placements/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
