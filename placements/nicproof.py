@@ -1,13 +1,12 @@
 """Whether a launch used the NICs that its policy says: bytes by node and NIC against the ranks that sent them.
 
 A NIC counts all its node's bytes, so the proof is as fine as the policy is coarse on a node. Where all ranks of a node
-send through the same NIC, `SHARE` of the node's bytes must have left by it. Where they do not, every byte must have left
-by one of the NICs assigned, each of these must have carried some, and with stripes each at least half its even share.
-Which of two NICs a single rank used then stays open to argument, so a node in which the shares are far from the ranks'
-numbers is told as it is: cannot tell.
+send through the same NIC, `SHARE` of the node's bytes must have left by it. Where they do not, that share must have
+left by the NICs assigned together, each of these must have carried a hundredth at least, and under `stripe` half its
+even share. Which of a node's ranks used which of its NICs cannot be seen from its bytes.
 
-Leaves out what is no payload: acknowledgements leave by the NIC of the rank that received, and are counted there; so
-bytes of NICs below `NOISE_BYTES` prove nothing.
+Leaves out what is no payload: acknowledgements leave by the NIC of the rank that received, and count there. A node
+that sent less than `NOISE_BYTES` proves nothing.
 """
 
 from __future__ import annotations
@@ -86,11 +85,11 @@ def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int]) -> Found:
 
 def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int) -> Found:
     """Several NICs of a node in use: none may be idle that a rank was given."""
+    even = 1 / len({nic for sender in senders for nic in sender.nics})
     for sender in senders:
-        even = 1 / len({nic for s in senders for nic in s.nics})
         for nic in sender.nics:
             carried = sent.get(nic, 0)
-            if carried < max(NOISE_BYTES, 0.01 * total):
+            if carried < 0.01 * total:
                 other = max(sent, key=lambda name: sent[name])
                 return _differs(sender, other, sent[other] / total)
             if len(sender.nics) > 1 and carried < LEAST_STRIPE * even * total:
@@ -101,5 +100,6 @@ def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int
 
 def _differs(sender: Sender, nic: str, share: float) -> Found:
     asked = ",".join(sender.nics)
-    reason = f"rank {sender.rank} on {sender.node}: {100 * share:.1f} % of the node's bytes left by {nic}, asked {asked}"
+    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {asked}"
+    reason = f"rank {sender.rank} on {sender.node}: {left}"
     return Found(verdict=Verdict.NOT_OBEYED, reason=reason)

@@ -15,6 +15,7 @@ fails silently in most stacks: byte counters must prove the choice (`placements.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -83,7 +84,7 @@ class Settings:
         if not self.by_local_rank:
             return ""
         cases = "".join(
-            f"{local}) export {' '.join(f'{name}={value}' for name, value in variables.items())} ;;\n"
+            f"{local}) export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())} ;;\n"
             for local, variables in enumerate(self.by_local_rank)
         )
         return WRAPPER.format(cases=cases, ranks=len(self.by_local_rank))
@@ -212,10 +213,10 @@ def _units(policy: Policy, on: Host) -> Settings:
 
 
 TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
-    # Open MPI, "How do I tell Open MPI which IP interfaces to use?" (docs, tuning-apps/networking/tcp): btl_tcp_if_include;
-    # several interfaces of equal btl_tcp_bandwidth share each large message. A rank binds its connections to the
-    # address of its interface (opal/mca/btl/tcp/btl_tcp_endpoint.c), so the sender decides. btl_tcp_if_seq, which
-    # dealt interfaces to local ranks, is gone since 4.1: hence the wrapper.
+    # Open MPI, docs, tuning-apps/networking/tcp ("How do I tell Open MPI which IP interfaces to use?"):
+    # btl_tcp_if_include; several interfaces of equal btl_tcp_bandwidth share each large message. A rank binds its
+    # connections to the address of its interface (opal/mca/btl/tcp/btl_tcp_endpoint.c), so the sender decides.
+    # btl_tcp_if_seq, which dealt interfaces to local ranks, is gone since 4.1: hence the wrapper.
     Stack.OPENMPI_TCP: {
         Kind.ROUND_ROBIN: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
         Kind.NIC: _all(OMPI_MCA_btl_tcp_if_include="{nic}"),
