@@ -17,7 +17,8 @@ class MultirailCheck(HaloCheck):
     nics = ["round-robin", "nic-0", "nic-1", "local-nic", "stripe"]
     ranks_per_node = 2
     grid = [8, 4]
-    cells = 8192
+    cells = 16384
+    repeats = 2
 
 
 @rfm.simple_test
@@ -35,4 +36,4 @@ class multirail_smoke(MultirailCheck):
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]
     launches = 1
-    repeats = 2
+    cells = 2048

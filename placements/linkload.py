@@ -54,7 +54,8 @@ class LinkLoads:
 
     `link_bytes` and `rate_gbyte_s` have shape (X, Y, Z, 3, 2): the router that the link leaves, its dimension, its
     direction (0 plus, 1 minus); the rate is 0 where there is no link. `host_out_bytes` and `host_in_bytes` have shape
-    (nodes,). `hop_bytes` is payload x links travelled, `hops_bytes[h]` the payload that travels h links.
+    (nodes,), `injected_bytes` shape (X, Y, Z): what the nodes of each router send to other routers (Pedretti et al.,
+    Figure 6). `hop_bytes` is payload x links travelled, `hops_bytes[h]` the payload that travels h links.
     """
 
     topology: Torus
@@ -63,6 +64,7 @@ class LinkLoads:
     rate_gbyte_s: Floats
     host_out_bytes: Floats
     host_in_bytes: Floats
+    injected_bytes: Floats
     hops_bytes: Floats
 
     @cached_property
@@ -106,12 +108,6 @@ class LinkLoads:
         used = np.flatnonzero(self.hops_bytes)
         return int(used[-1]) if len(used) else 0
 
-    @cached_property
-    def injected_bytes(self) -> Floats:
-        """Bytes that the nodes of each router send to other nodes; shape (X, Y, Z) (Pedretti et al., Figure 6)."""
-        by_router = self.host_out_bytes.reshape(*self.topology.extents, self.topology.nodes_per_router)
-        return np.asarray(by_router.sum(axis=-1), dtype=np.float64)
-
     def slowest(self, count: int) -> list[tuple[Link, float, float]]:
         """The slowest links with their bytes and seconds, slowest first; ties in the topology's order."""
         order = np.argsort(-self.link_s, axis=None, kind="stable")[:count]
@@ -137,6 +133,10 @@ def load(topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol) 
     count = len(topology.nodes)
     forward, backward = protocol.forward * sizes, protocol.backward * sizes
     sent, answered = np.bincount(source, sizes, count), np.bincount(target, sizes, count)
+    per_router = topology.nodes_per_router
+    leaves = source // per_router != target // per_router
+    injected = np.bincount(source[leaves] // per_router, forward[leaves], len(topology.coordinates))
+    injected += np.bincount(target[leaves] // per_router, backward[leaves], len(topology.coordinates))
     at = topology.node_coordinates.astype(np.int32).T
     here, there = at[:, source], at[:, target]
     loads = np.zeros((*topology.extents, 3, 2))
@@ -150,6 +150,7 @@ def load(topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol) 
         rate_gbyte_s=link_rates(topology),
         host_out_bytes=protocol.forward * sent + protocol.backward * answered,
         host_in_bytes=protocol.forward * answered + protocol.backward * sent,
+        injected_bytes=injected.astype(np.float64).reshape(topology.extents),
         hops_bytes=_by_hops(here, there, sizes, topology.extents)
         + _stayed(traffic.total_bytes - float(sizes.sum()), topology.extents),
     )

@@ -124,7 +124,23 @@ def blocked(grid: Grid, block: Grid) -> Ints:
 
 
 def _by_blocks(job: Job) -> Ints:
-    return blocked(job.grid, block_extents(job, job.argument))
+    """The slot of each rank; the nodes of a router take blocks that share their largest faces, if the grid allows."""
+    block = block_extents(job, job.argument)
+    shapes = grids(job.allocation.topology.nodes_per_router, len(job.grid))
+    groups = [group for shape in shapes if _divides(group := _product(shape, block), job.grid)]
+    group = min(groups, key=_surface, default=block)
+    outer, within = blocked(job.grid, group), blocked(group, block)
+    # `outer` numbers the ranks of a group row-major; `within` puts them in the order of their blocks.
+    return np.asarray(outer // len(within) * len(within) + within[outer % len(within)], dtype=np.int64)
+
+
+def _product(one: Grid, other: Grid) -> Grid:
+    return tuple(a * b for a, b in zip(one, other, strict=True))
+
+
+def _surface(box: Grid) -> int:
+    """Half the cells on its sides."""
+    return sum(math.prod(box) // side for side in box)
 
 
 def _divides(shape: Grid, grid: Grid) -> bool:

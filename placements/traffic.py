@@ -144,12 +144,12 @@ def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
     rows, columns = matrix.shape
     if rows != columns:
         raise InputError(str(path), "", f"{rows} rows of {columns} entries", "a square matrix")
-    if ranks is not None and rows != ranks:
-        raise InputError(str(path), "", f"{rows}x{rows}", f"{ranks}x{ranks}: as many rows as ranks")
     bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
     if len(bad):
         where = f"row {matrix.row[bad[0]]}, column {matrix.col[bad[0]]}"
         raise InputError(str(path), where, float(matrix.data[bad[0]]), "bytes: 0 or more, finite")
+    if ranks is not None and rows != ranks:
+        raise InputError(str(path), "", f"{rows}x{rows}", f"{ranks}x{ranks}: as many rows as ranks")
     kept = (matrix.row != matrix.col) & (matrix.data > 0)
     return Traffic(
         ranks=rows,
