@@ -13,7 +13,7 @@ REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping
 DOCKER_PACKAGES := docker.io
-BENCH_PACKAGES  := bridge-utils mininet
+BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
 .PHONY: help setup image demo test lint format bench clean test-tools bench-tools docker-tools
