@@ -23,6 +23,7 @@ LAUNCHERS = {
     ("mpirun", "openmpi"): Launcher.OPENMPI4,
     ("mpirun", "openmpi5"): Launcher.OPENMPI5,
     ("mpiexec", "mpich"): Launcher.MPICH,
+    ("mpirun", "mpich"): Launcher.MPICH,
     ("srun", "mpi"): Launcher.SLURM,
 }
 DEFAULT_STACKS = {Launcher.OPENMPI4: nics.Stack.OPENMPI_TCP, Launcher.OPENMPI5: nics.Stack.OPENMPI_TCP}
