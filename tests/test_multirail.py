@@ -82,7 +82,18 @@ def test_a_nic_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("mpiexec.mpich") is None, reason="MPICH is not installed")
 def test_mpich_obeys_placements_and_nic_policies(tmp_path: Path) -> None:
-    options = ["-p", "mpich", "-S", "valid_prog_environs=+mpich", "-S", "ranks_per_node=1", "-S", "grid=4,2"]
+    options = [
+        "-p",
+        "mpich",
+        "-S",
+        "valid_prog_environs=+mpich",
+        "-S",
+        "ranks_per_node=1",
+        "-S",
+        "grid=2,1",
+        "-S",
+        "time_limit=3m",
+    ]
     placements = ["-S", "placements=random:1,snake", "-S", "nics=nic-0,nic-1"]
     done, record = run(tmp_path, CHECKOUT / "reframe.yml", *options, *placements)
     assert record.status == "ok", done.stdout
