@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.contention import ContentionCheck
 from checks.halo import HaloCheck
+
+POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
 
 
 class MultirailCheck(HaloCheck):
@@ -14,7 +17,7 @@ class MultirailCheck(HaloCheck):
     torus = "dual-rail-small"
     allocation = "contiguous"
     placements = ["cart-create"]
-    nics = ["round-robin", "nic-0", "nic-1", "local-nic", "stripe"]
+    nics = [*POSTER, "stripe"]
     ranks_per_node = 2
     grid = [8, 4]
     cells = 16384
@@ -27,6 +30,21 @@ class multirail_halo(MultirailCheck):
 
     studies = ["llnl-multirail"]
     tags = {"multirail"}
+
+
+@rfm.simple_test
+class multirail_contention(ContentionCheck):
+    """The poster's high contention: four pairs a node between two halves of the machine."""
+
+    descr = "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
+    studies = ["llnl-multirail"]
+    tags = {"multirail"}
+    torus = "dual-rail-small"
+    ranks_per_node = 4
+    nics = POSTER
+    pairs = [4]
+    sizes = [1 << 16]
+    repeats = 3
 
 
 @rfm.simple_test
