@@ -13,7 +13,7 @@ REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping
 DOCKER_PACKAGES := docker.io
-BENCH_PACKAGES  := bridge-utils mininet
+BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
 .PHONY: help setup image demo test lint format bench clean test-tools bench-tools docker-tools
@@ -21,7 +21,7 @@ BENCH_PACKAGES  := bridge-utils mininet
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image
@@ -72,6 +72,10 @@ build/bin/railyard-%: torus/%.c $(STAMPS)/packages
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
 build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+
+build/lib/railyard-refine.so: placements/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 

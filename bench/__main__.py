@@ -7,6 +7,7 @@
     launch    64 ranks of Open MPI start, exchange and finish
     faults    every link again with five faults: the faulty against their degraded rates, the others as before
     scale     up, down and memory of larger tori, two nodes a router, two rails, a fat tree
+    places    the link-load model, the optimiser against Scotch and KaHIP, prediction against halo (`bench.placements`)
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
     suite     the benchmarks beside OSU and a plain copy (bench/suite.py)
     archive   list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
@@ -32,8 +33,10 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import archive, faults, links, scale, suite
-from placements import topology
+from bench import archive, faults, links, placements, scale, suite
+from placements import linkload, topology, traffic
+from placements.allocation import allocate
+from placements.placement import place
 from torus import docker_engine, lifecycle, plan
 from torus.docker_engine import Containers
 from torus.lifecycle import Torus
@@ -61,7 +64,11 @@ def main() -> None:
         figures["links"] = link_rates(made)
         figures["launch"] = launch()
         figures["faults"] = faults.rates(made, console)
+        figures["predicted"] = predict(made)
     figures["scale"] = scale.sizes(console)
+    figures |= {
+        part.__name__: part(console) for part in (placements.model, placements.rivals, placements.large)
+    }
     figures["docker"] = with_docker()
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])
@@ -70,6 +77,23 @@ def main() -> None:
     figures["archive"] = archive.report()
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")
+
+
+def predict(made: Torus) -> dict[str, Any]:
+    """The model's order of placements against the measured order of halo times, medians of three launches each."""
+    grid, options = (8, 8), ["--grid", "8x8", "--cells", "4096", "--repeats", "3", "--warmups", "1"]
+    sent, granted = traffic.stencil(grid, (8 * 4096.0,)), allocate(made.topology)
+    predicted, measured = {}, {}
+    for name in placements.PREDICTED:
+        placed = place(name, granted, grid, seed=1, traffic=sent)
+        loads = linkload.load(made.topology, placed.indices, sent, linkload.PROTOCOLS["payload"])
+        predicted[name] = placements.predicted_s(loads) / (made.shape.rate_scale)
+        names = [node.name for node in placed.nodes]
+        runs = [_measured("halo", names, options) for _ in range(3)]
+        measured[name] = median(
+            median(s["samples"]) for series in runs for s in series if s["fom"] == "iteration_us"
+        )
+    return placements.agreement(console, measured, predicted)
 
 
 @contextmanager

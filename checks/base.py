@@ -2,16 +2,16 @@
 
 A check says what to run (`benchmark`, `options`) and on which grid; this class turns each placement into what the
 launcher needs, writes every launch as a plain line of the job script, and afterwards makes one record of them all.
-Leaves out NIC policies other than the library's default, and launchers other than Open MPI's mpirun.
+Every combination of a placement and a NIC policy is a launch; `checks.launching` words it for the launcher.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import random
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,17 +28,18 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
+from checks import launching
+from checks.launching import Prepared
 from placements import render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate
 from placements.placement import Placement, place
 from railyard.errors import InputError, RunError
 from results import archive, assemble, provenance, references, units
-from results.record import Record
+from results.record import Record, Verdict
 from torus import docker_engine
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-NIC_POLICY = "library-default"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
@@ -58,13 +59,18 @@ class Launch:
 
     index: int
     placement: str
+    nic_policy: str
     repeat: int
-    command: str
+    prepared: Prepared
 
     @property
     def stem(self) -> str:
         """Its files in the stage directory are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
         return f"launch-{self.index:03d}"
+
+    @property
+    def command(self) -> str:
+        return self.prepared.command
 
 
 class PlacedCheck(rfm.RunOnlyRegressionTest):
@@ -92,13 +98,19 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``{}``
     parameters = variable(dict, value={})
 
-    #: Placements to compare: plain, cart-create, custom, random.
+    #: Placements to compare, by name: ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING] (docs/placements.md).
     #:
     #: :type: :class:`List[str]`
     #: :default: ``['plain', 'cart-create', 'custom']``
     placements = variable(typ.List[str], value=["plain", "cart-create", "custom"])
 
-    #: Launches of each placement; the launch is the sample unit, and fewer than 6 give no 95 % interval.
+    #: NIC policies to compare: round-robin, nic-K, local-nic, stripe, library-default.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``['library-default']``
+    nics = variable(typ.List[str], value=["library-default"])
+
+    #: Launches of each combination; the launch is the sample unit, and fewer than 6 give no 95 % interval.
     #:
     #: :type: :class:`int`
     #: :default: ``6``
@@ -176,9 +188,11 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @_plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
-        if not self.placements or self.launches < 1:
-            asked = f"{len(self.placements)} placements, {self.launches} launches"
-            raise InputError(self.name, "placements, launches", asked, "at least one of each")
+        if not self.placements or not self.nics or self.launches < 1:
+            asked = (
+                f"{len(self.placements)} placements, {len(self.nics)} NIC policies, {self.launches} launches"
+            )
+            raise InputError(self.name, "placements, nics, launches", asked, "at least one of each")
         self.topology = topologies.load(self._topology())
         self.granted: Allocation = allocate(
             self.topology, self.allocation, block=tuple(self.block) or None, seed=self.seed
@@ -211,41 +225,44 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def write_job(self) -> None:
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
-        for kind, placed in self.placed.items():
-            (folder / f"{kind}.hostfile").write_text(render.openmpi_hostfile(placed.nodes))
         (folder / "topology").write_text(f"{self._topology()}\n")
         (folder / "coordinates").write_text(render.coordinates(self.topology))
         self.plan = list(self._plan())
+        for launch in self.plan:
+            for name, text in {**launch.prepared.files, **launch.prepared.scripts}.items():
+                (folder / name).write_text(text)
+            for name in launch.prepared.scripts:
+                (folder / name).chmod(0o755)
         self.prerun_cmds = [line for launch in self.plan for line in self._lines(launch)]
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(self.plan)), "launches ended"]
 
     def _plan(self) -> Iterator[Launch]:
-        """Every placement once in each round, each round in its own random order: drift spares none of them."""
+        """Every combination once in each round, each round in its own random order: drift spares none of them."""
         shuffle = random.Random(self.seed)
+        combinations = list(itertools.product(self.placements, self.nics))
         for repeat in range(self.launches):
-            for place_in_round, kind in enumerate(shuffle.sample(self.placements, len(self.placements))):
-                index = repeat * len(self.placements) + place_in_round
-                yield Launch(index=index, placement=kind, repeat=repeat, command=self._command(index, kind))
+            for place_in_round, (kind, policy) in enumerate(shuffle.sample(combinations, len(combinations))):
+                index = repeat * len(combinations) + place_in_round
+                yield Launch(
+                    index=index,
+                    placement=kind,
+                    nic_policy=policy,
+                    repeat=repeat,
+                    prepared=self._prepared(index, kind, policy),
+                )
 
-    def _command(self, index: int, kind: str) -> str:
-        launcher = self.current_partition.launcher_type.registered_name
-        if launcher != "mpirun" or "openmpi" not in self.current_environ.features:
-            stack = f"{launcher} with {self.current_environ.name}"
-            raise InputError(
-                "launcher", "placement", kind, f"mpirun of Open MPI; {stack} cannot express it yet"
-            )
-        where = ["--map-by", "seq", "--hostfile", f"{kind}.hostfile"]
-        output = ["--json", f"launch-{index:03d}.json"]
-        return shlex.join(
-            ["mpirun", "-np", str(self.num_tasks), *where, self.benchmark, *self.options, *output]
-        )
+    def _prepared(self, index: int, kind: str, policy: str) -> Prepared:
+        features = self.current_environ.features
+        launcher = launching.launcher_of(self.current_partition.launcher_type.registered_name, features)
+        program = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
+        return launching.prepare(self.placed[kind], policy, launcher, features, stem=kind, program=program)
 
     def _lines(self, launch: Launch) -> list[str]:
         stem = launch.stem
         return [
-            f"# launch {launch.index}: {launch.placement}, {NIC_POLICY}, repeat {launch.repeat}",
+            f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}",
             f"export RAILYARD_EVIDENCE={stem}.evidence",
             f"date +%s.%N > {stem}.begun",
             f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
@@ -316,8 +333,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for launch in self.record.launches:
             for series in launch.series:
                 if not series.labels:
-                    samples.setdefault(f"{launch.placement}/{series.fom}", []).append(median(series.samples))
+                    name = f"{self._side(launch.placement, launch.nic_policy)}/{series.fom}"
+                    samples.setdefault(name, []).append(median(series.samples))
         return {name: median(values) for name, values in samples.items()}
+
+    def _side(self, placement: str, nic_policy: str) -> str:
+        """What tells a launch from the job's others: its placement, and its NIC policy where there are several."""
+        return placement if len(self.nics) == 1 else f"{placement}/{nic_policy}"
 
     def _described(self) -> dict[str, Any]:
         topology = self.topology
@@ -339,7 +361,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
                 "nodes": [{"name": n.name, "coordinate": list(n.coordinate)} for n in self.granted.nodes],
             },
             "placements": self.placements,
-            "nic_policies": [NIC_POLICY],
+            "nic_policies": self.nics,
             "seed": self.seed,
             "launches_per_combination": self.launches,
         }
@@ -369,20 +391,25 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         begun = _words(Path(self.stagedir, f"{launch.stem}.begun"))
         ended = _words(Path(self.stagedir, f"{launch.stem}.ended"))
         start = float(begun[0]) if begun else None
+        placed = self.placed[launch.placement]
+        hosts = [node.name for node in placed.nodes]
+        nic = launching.judge_nics(placed, launch.nic_policy, hosts, evidence.get("nics"))
         return assemble.LaunchRun(
             index=launch.index,
             placement=launch.placement,
-            nic_policy=NIC_POLICY,
+            nic_policy=launch.nic_policy,
             repeat=launch.repeat,
             command=launch.command,
             exit_status=int(ended[0]) if ended else None,
             started=assemble.utc_text(datetime.fromtimestamp(start, UTC)) if start else None,
             elapsed_s=float(ended[1]) - start if ended and start else None,
             output=Path(self.stagedir, f"{launch.stem}.json"),
-            expected_hosts=[node.name for node in self.placed[launch.placement].nodes],
+            expected_hosts=hosts,
             reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")),
             guard=evidence.get("guard"),
             nics=evidence.get("nics"),
+            nic_verdict=Verdict(nic.verdict),
+            nic_reason=nic.reason,
         )
 
 

@@ -2,12 +2,14 @@
 
 Orders: `contiguous` (the topology's own, X slowest), `snake` (as ALPS numbers nodes: every node beside the one before,
 block by block; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `random` (from a seed), `axes` (the first node and
-one node at each hop count from it along X, Y and Z: what a point-to-point benchmark by dimension and hops needs).
-Leaves out what a real scheduler does when the machine is not empty.
+one node at each hop count from it along X, Y and Z: what a point-to-point benchmark by dimension and hops needs),
+`scheduler` (as a host file lists them). `occupied` thins an allocation out, as a machine full of other jobs does.
+`choose` takes some of the granted nodes for a job that is smaller than its allocation.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +30,20 @@ class Order(StrEnum):
     SNAKE = "snake"
     RANDOM = "random"
     AXES = "axes"
+    SCHEDULER = "scheduler"
+
+
+class Choice(StrEnum):
+    """Which of the granted nodes a smaller job takes; the scheduler's order stays.
+
+    `contiguous` the first, `scattered` at equal steps, `random` from a seed, `by-router` one node of every router
+    before the second of any.
+    """
+
+    CONTIGUOUS = "contiguous"
+    SCATTERED = "scattered"
+    RANDOM = "random"
+    BY_ROUTER = "by-router"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +60,11 @@ class Allocation:
     def nodes(self) -> tuple[Node, ...]:
         return tuple(self.topology.nodes[i] for i in self.indices)
 
+    @property
+    def is_whole_block(self) -> bool:
+        """Whether every node of `block` is granted."""
+        return len(self.indices) == math.prod(self.block) * self.topology.nodes_per_router
+
 
 def allocate(
     topology: Topology,
@@ -57,8 +78,9 @@ def allocate(
     The order `axes` takes only some of them. Raises InputError for an unknown order, a block that does not fit, or
     `random` without a seed.
     """
-    if order not in set(Order):
-        raise InputError("allocation", "order", order, ", ".join(Order))
+    if order not in set(Order) or order == Order.SCHEDULER:
+        made = ", ".join(o for o in Order if o != Order.SCHEDULER)
+        raise InputError("allocation", "order", order, f"{made} (or a host file, for the scheduler's own)")
     extents = block or topology.extents
     if len(extents) != 3 or not all(1 <= b <= e for b, e in zip(extents, topology.extents, strict=True)):
         limit = "x".join(map(str, topology.extents))
@@ -73,6 +95,45 @@ def allocate(
     if order == Order.RANDOM:
         indices = np.random.default_rng(seed).permutation(indices)
     return Allocation(topology=topology, order=Order(order), seed=seed, block=box, indices=indices)
+
+
+def scheduled(topology: Topology, indices: NDArray[np.int64]) -> Allocation:
+    """The allocation of nodes as a scheduler listed them: indices into `topology.nodes`, without repeats."""
+    return Allocation(
+        topology=topology, order=Order.SCHEDULER, seed=None, block=topology.extents, indices=indices
+    )
+
+
+def occupied(allocation: Allocation, percent: float, seed: int) -> Allocation:
+    """A random `percent` of an allocation's nodes, in its order, at least one: the rest is somebody else's."""
+    if not 0 < percent <= 100:
+        raise InputError("allocation", "percent", percent, "above 0, at most 100")
+    count = max(1, round(len(allocation.indices) * percent / 100))
+    kept = np.sort(np.random.default_rng(seed).permutation(len(allocation.indices))[:count])
+    return dataclasses.replace(allocation, indices=allocation.indices[kept])
+
+
+def choose(allocation: Allocation, count: int, choice: Choice, seed: int | None = None) -> Allocation:
+    """`count` of an allocation's nodes, in its order.
+
+    Raises InputError for more nodes than are granted, and for `random` without a seed.
+    """
+    granted = len(allocation.indices)
+    if count > granted:
+        raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
+    match choice:
+        case Choice.CONTIGUOUS:
+            taken = np.arange(count)
+        case Choice.SCATTERED:
+            taken = np.arange(count) * granted // count
+        case Choice.RANDOM:
+            if seed is None:
+                raise InputError("placement", "seed", seed, "an integer, for the node choice random")
+            taken = np.sort(np.random.default_rng(seed).permutation(granted)[:count])
+        case Choice.BY_ROUTER:
+            slots = allocation.indices % allocation.topology.nodes_per_router
+            taken = np.sort(np.argsort(slots, kind="stable")[:count])
+    return dataclasses.replace(allocation, indices=allocation.indices[taken])
 
 
 def row_major(extents: tuple[int, ...]) -> NDArray[np.int64]:

@@ -1,32 +1,28 @@
-"""`railyard place` and `railyard topology`: the model on the command line."""
+"""`railyard topology` and `railyard place`: the model on the command line."""
 
 from __future__ import annotations
 
 import json
-import re
+import math
+import shlex
 from collections import Counter
+from pathlib import Path
 
 import click
 import yaml
 from rich.console import Console
 from rich.table import Table
 
-from placements import render
+from placements import render, spec
 from placements import topology as topologies
-from placements.allocation import Order, allocate
-from placements.placement import Kind, Placement, check_ranks
-from placements.placement import place as make_placement
+from placements.launchers import Launcher, Rendered
+from placements.launchers import render as rendered_for
+from placements.options import Asked, shared
+from placements.placement import Placement, check_ranks
 from placements.routing import mean_hops
 from railyard.errors import InputError
 
 FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates")
-
-
-def parse_extents(text: str, option: str) -> tuple[int, ...]:
-    """`4x4x2` as (4, 4, 2); InputError names the option."""
-    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){0,2}", text):
-        raise InputError(option, "", text, "AxB or AxBxC, each at least 1")
-    return tuple(int(word) for word in text.split("x"))
 
 
 @click.command()
@@ -52,56 +48,50 @@ def topology(name: str | None, as_yaml: bool) -> None:
 
 
 @click.command()
-@click.argument("topology")
-@click.option("--grid", required=True, help="Process grid, AxB or AxBxC.")
+@shared
 @click.option(
-    "--placement",
-    type=click.Choice([str(k) for k in Kind]),
-    default=str(Kind.CUSTOM),
-    show_default=True,
-    help="How ranks take the slots.",
+    "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
 )
-@click.option(
-    "--allocation",
-    type=click.Choice([str(o) for o in Order]),
-    default=str(Order.SNAKE),
-    show_default=True,
-    help="Order in which the nodes are granted.",
-)
-@click.option("--block", help="Routers of the allocation, AxBxC from 0,0,0.  [default: all]")
 @click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
-@click.option(
-    "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Slots of each node."
-)
-@click.option("--seed", type=int, help="For random allocations and placements.")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
 )
+@click.option(
+    "--launcher",
+    type=click.Choice([str(name) for name in Launcher]),
+    help="Print command, environment and files for this launcher instead.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --launcher: the folder to write the files to, instead of printing them.",
+)
 def place(
-    topology: str,
-    grid: str,
-    placement: str,
-    allocation: str,
-    block: str | None,
-    ranks: int | None,
-    ranks_per_node: int,
-    seed: int | None,
-    form: str,
+    asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
 ) -> None:
     """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher."""
-    topo = topologies.load(topology)
-    extents = parse_extents(grid, "--grid")
     if ranks is not None:
-        check_ranks(extents, ranks)
-    box = parse_extents(block, "--block") if block else None
-    granted = allocate(topo, allocation, block=box, seed=seed)
-    placed = make_placement(placement, granted, extents, ranks_per_node=ranks_per_node, seed=seed)
+        check_ranks(asked.grid, ranks)
+    if output is not None and launcher is None:
+        raise InputError("--output", "", str(output), "with --launcher only")
+    granted = asked.granted()
+    placed = asked.placed(placement, granted, None)
+    topo = granted.topology
+    if launcher is not None:
+        _show(rendered_for(launcher, placed), output)
+        return
     match form:
         case "table":
-            _print(placed)
+            _print(placed, placement)
         case "json":
             nodes = [node.name for node in placed.nodes]
-            click.echo(json.dumps({"grid": extents, "mean_hops": placed.mean_hops(), "nodes": nodes}))
+            document = {
+                "placement": placement,
+                "grid": asked.grid,
+                "mean_hops": placed.mean_hops(),
+                "nodes": nodes,
+            }
+            click.echo(json.dumps(document))
         case "openmpi-hostfile":
             click.echo(render.openmpi_hostfile(placed.nodes), nl=False)
         case "openmpi-rankfile":
@@ -110,16 +100,46 @@ def place(
             click.echo(render.coordinates(topo, granted.nodes), nl=False)
 
 
-def _print(placed: Placement) -> None:
-    table = Table("rank", "node", "router x,y,z", title=f"{placed.kind} on {placed.allocation.topology.name}")
-    for rank, node in enumerate(placed.nodes):
-        table.add_row(str(rank), node.name, ",".join(map(str, node.coordinate)))
+def _show(rendered: Rendered, output: Path | None) -> None:
+    """Environment and command as lines to paste, then each file; or the files written to a folder."""
+    for name, value in rendered.environment.items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(shlex.join(rendered.command) + " PROGRAM")
+    for name, text in rendered.files.items():
+        if output is None:
+            click.echo(f"\n# {name}\n{text}", nl=False)
+        else:
+            _write(output, name, text)
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("--output", "", str(folder), f"a folder to write to ({error.strerror})") from error
+
+
+def _print(placed: Placement, name: str) -> None:
+    topo = placed.allocation.topology
+    table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
+    for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):
+        core = str(local) if placed.binding != spec.Binding.NONE else "any"
+        table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)
-    every = mean_hops(placed.allocation.topology.extents)
+    every = mean_hops(topo.extents)
     console.print(
         f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
     )
+
+
+def _grid_place(rank: int, grid: tuple[int, ...]) -> str:
+    return _comma([rank // math.prod(grid[d + 1 :]) % extent for d, extent in enumerate(grid)])
+
+
+def _comma(numbers: tuple[int, ...] | list[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def _title(topo: topologies.Topology) -> str:

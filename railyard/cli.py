@@ -12,6 +12,8 @@ from railyard.errors import InputError, RunError
 
 COMMANDS = {
     "compare": "analysis.compare_cli:compare",
+    "links": "placements.cli_links:links",
+    "nics": "placements.cli_nics:nics",
     "place": "placements.cli:place",
     "references": "analysis.references_cli:commands",
     "report": "analysis.cli:report",

@@ -26,7 +26,7 @@ class LaunchRun:
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
     asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
-    the record's schema has it, `nic_verdict` what was made of it.
+    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`.
     """
 
     placement: str
@@ -43,6 +43,7 @@ class LaunchRun:
     guard: Mapping[str, Json] | None = None
     nics: Sequence[Mapping[str, Json]] | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
+    nic_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,8 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     unverified = "the benchmark found wrong data" if output and output.verified is False else ""
     empty = "the output has no series" if output and not output.series else ""
     said = ended and "; ".join(filter(None, [ended, one_line(run.reason)]))
-    reason = next(filter(None, [said, fault, unlike, unverified, moved, empty]), "")
+    strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
+    reason = next(filter(None, [said, fault, unlike, unverified, moved, strayed, empty]), "")
     status = Status.FAILED if reason else Status.OK
     return _Finding(status=status, reason=reason, verdict=verdict, output=output)
 

@@ -99,7 +99,9 @@ def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp
     done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path))
     assert done.returncode == 0, done.stdout
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
-    lines = re.findall(r"^mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile halo .*$", script, re.M)
+    lines = re.findall(
+        r"^mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$", script, re.M
+    )
     rounds = [lines[i : i + 3] for i in range(0, 9, 3)]
     assert all(sorted(r) == ["cart-create", "custom", "plain"] for r in rounds)
     assert len({tuple(r) for r in rounds}) > 1, "every round in the same order is no random order"
@@ -112,7 +114,7 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    script = 'exec "{}" -np 8 $(shift 6; echo "$@")\n'.format(CHECKOUT / "torus/bin/mpirun")
+    script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(CHECKOUT / "torus/bin/mpirun")
     (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
     (wrong / "mpirun").chmod(0o755)
     config = (

@@ -19,6 +19,7 @@ from railyard.errors import InputError
 
 ROUTER_SLOT = 7
 SWITCHES = 63
+EVERY_RAIL = "10.0.0.0/8"
 MANAGEMENT = ipaddress.ip_network("172.16.0.0/16")
 
 

@@ -158,6 +158,14 @@ def mpirun(name: str, arguments: tuple[str, ...]) -> None:
     sys.exit(launch.mpirun(lifecycle.get(name), _after_dashes(arguments)))
 
 
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
+    """Run the system's MPICH across the torus NAME; all arguments are those of its mpiexec (Hydra)."""
+    sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
+
+
 @torus.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every torus, and what killed commands left behind.")

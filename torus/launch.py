@@ -54,9 +54,23 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too.
     """
     own = _for_containers(torus, torus.containers) if torus.containers else []
+    return _watched(torus, [_system_mpirun(), *own, *arguments], openmpi(torus))
+
+
+def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
+    """The same for the system's MPICH, whose launcher is Hydra's mpiexec."""
+    if torus.containers:
+        raise InputError("torus mpiexec", "engine", "docker", "a torus of engine netns")
+    program = shutil.which("mpiexec.mpich") or shutil.which("mpiexec.hydra")
+    if program is None:
+        raise RunError("no mpiexec.mpich on the PATH; Debian's package mpich has it")
+    return _watched(torus, [program, *arguments], mpich(torus))
+
+
+def _watched(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
     _wait_for_turn()
     with guard.Watch(torus) as watch:
-        status = _run(torus, [*own, *arguments])
+        status = _run(torus, command, environment)
     if watch.guard.verdict == guard.Verdict.VOID:
         print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
@@ -64,12 +78,10 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     return status
 
 
-def _run(torus: Torus, arguments: Sequence[str]) -> int:
-    environment = {**os.environ, **_common(torus), **openmpi(torus), "LD_PRELOAD": _preloaded()}
-    command = ["setpriv", "--pdeathsig", "TERM", _system_mpirun(), *arguments]
+def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
     child = subprocess.Popen(
-        [str(BIN / "railyard-enter"), HEAD, *command],
-        env=environment,
+        [str(BIN / "railyard-enter"), HEAD, "setpriv", "--pdeathsig", "TERM", *command],
+        env={**os.environ, **_common(torus), **environment, "LD_PRELOAD": _preloaded()},
         stderr=subprocess.PIPE,
         close_fds=False,
     )
@@ -106,6 +118,20 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
     # The only user of a container or a user namespace is root, and harmless.
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {f"OMPI_MCA_{name}": value for name, value in parameters.items()} | root
+
+
+def mpich(torus: Torus) -> Mapping[str, str]:
+    """What Hydra and MPICH's UCX must know: how to reach a host, and that nodes talk over their NICs alone.
+
+    UCX would use shared memory between the nodes, since all are of one machine. NICs that the caller names stay.
+    """
+    nics = ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
+    return {
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent"),
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": os.environ.get("UCX_NET_DEVICES", nics),
+    }
 
 
 def _common(torus: Torus) -> Mapping[str, str]:

@@ -5,7 +5,8 @@ forwarded by the kernel along prefix routes (`routes`). Next hops are link-local
 entries: no ARP in a measurement.
 
 Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
-its addresses, so that what is bound to a NIC leaves by that NIC or not at all.
+its addresses: what is sent from a NIC leaves by that NIC, stays on its rail, and is delivered whichever of the
+destination's addresses it bears. So ranks with different NICs reach each other, and the sender decides the rail.
 
 The management network (one unshaped bridge in the namespace `head`) carries what a launcher says to its daemons, as the
 service network of a cluster does, so that only MPI's own traffic crosses the torus.
@@ -217,17 +218,17 @@ def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, r
     links = list(topology.links_from(router))
     own = addresses.router_address(topology, router)
     ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
-    table = {}
+    table: dict[str, str] = {}
     tc = []
     for slot in range(topology.nodes_per_router if router.level == 0 else 0):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
-        address = addresses.node_address(topology, node, router.rail)
+        own_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
         mac = _mac(router, NIC_PORT + slot, far=True)
         ports[f"h{slot}"] = (
             f"link set h{slot} up",
-            f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent",
+            *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in own_addresses),
         )
-        table[f"{address}/32"] = f"dev h{slot}"
+        table |= {f"{address}/32": f"dev h{slot}" for address in own_addresses}
         tc += [_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape), *_delay(f"h{slot}", topology, shape)]
     for link in links:
         rate = faults.rate_gbyte_s(topology, link)
@@ -283,10 +284,10 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
 
 
 def _rail_rules(rail: int, own: str, way: str) -> list[str]:
-    """What is sent from a NIC's address leaves by that NIC; to another rail there is no way."""
+    """What is sent from a NIC's address leaves by that NIC, whichever of a node's addresses it goes to."""
     number = FIRST_RAIL_TABLE + rail
     return [
-        f"route add {addresses.rail_prefix(rail)} {way} table {number}",
+        f"route add {addresses.EVERY_RAIL} {way} table {number}",
         f"route add unreachable default table {number}",
         f"rule add from {own}/32 lookup {number} pref {number}",
     ]

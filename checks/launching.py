@@ -1,0 +1,123 @@
+"""From a placement and a NIC policy to one launch's command, and from its evidence to the NIC policy's verdict.
+
+Knows ReFrame's words for launchers and environments, and which stack an environment's NICs are told through. Leaves out
+how the job is written and what becomes of the results (`checks.base`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from placements import launchers, nicproof, nics
+from placements.launchers import Launcher
+from placements.nicproof import Found, Sender
+from placements.placement import Placement
+from railyard.errors import InputError
+
+# A ReFrame environment says by its features which launcher and which stack it has.
+LAUNCHERS = {
+    ("mpirun", "openmpi"): Launcher.OPENMPI4,
+    ("mpirun", "openmpi5"): Launcher.OPENMPI5,
+    ("mpiexec", "mpich"): Launcher.MPICH,
+    ("mpirun", "mpich"): Launcher.MPICH,
+    ("srun", "mpi"): Launcher.SLURM,
+}
+DEFAULT_STACKS = {Launcher.OPENMPI4: nics.Stack.OPENMPI_TCP, Launcher.OPENMPI5: nics.Stack.OPENMPI_TCP}
+MCA = "OMPI_MCA_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What is written beside a launch's command: files by name (those to be executed apart), and the command itself."""
+
+    command: str
+    files: Mapping[str, str]
+    scripts: Mapping[str, str]
+
+
+def launcher_of(scheduler_launcher: str, features: Sequence[str]) -> Launcher:
+    """The launcher of a partition and an environment; InputError names both and what there is."""
+    for (name, feature), launcher in LAUNCHERS.items():
+        if name == scheduler_launcher and feature in features:
+            return launcher
+    known = ", ".join(f"{name} with feature {feature}" for (name, feature) in LAUNCHERS)
+    asked = f"{scheduler_launcher} with {', '.join(features) or 'no feature'}"
+    raise InputError("reframe.yml", "launcher", asked, known)
+
+
+def stack_of(launcher: Launcher, features: Sequence[str]) -> str:
+    """The stack that a NIC policy is told to: an environment's feature, or the launcher's usual one."""
+    named = [str(stack) for stack in nics.Stack if stack in features]
+    if named:
+        return named[0]
+    if launcher in DEFAULT_STACKS:
+        return str(DEFAULT_STACKS[launcher])
+    raise InputError("reframe.yml", "features", ", ".join(features), f"one of {', '.join(nics.Stack)}")
+
+
+def prepare(
+    placed: Placement,
+    policy: str,
+    launcher: Launcher,
+    features: Sequence[str],
+    *,
+    stem: str,
+    program: Sequence[str],
+) -> Prepared:
+    """The command of a launch, ready to be pasted, and the files that it reads.
+
+    Raises InputError for a placement or a policy that cannot be expressed there.
+    """
+    topology = placed.allocation.topology
+    rendered = launchers.render(launcher, placed, stem=file_name(stem))
+    asked = nics.parse(policy, topology.rails)
+    told = nics.Settings()
+    if asked.kind != nics.Kind.LIBRARY_DEFAULT:
+        told = nics.settings(asked, stack_of(launcher, features), nics.host(topology, placed.ranks_per_node))
+    script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
+    wrapped = [f"./{script}", *program] if script else list(program)
+    words = [*rendered.command, *_options(launcher, told.environment), *wrapped]
+    exported = {**rendered.environment, **_variables(launcher, told.environment)}
+    prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
+    scripts = {script: told.wrapper()} if script else {}
+    return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
+
+
+def judge_nics(
+    placed: Placement, policy: str, ranks: Sequence[str], evidence: Sequence[Mapping[str, Any]] | None
+) -> Found:
+    """The verdict on a launch's NICs. `ranks` are the nodes asked for, `evidence` the record's `nics`."""
+    on = nics.host(placed.allocation.topology, placed.ranks_per_node)
+    assigned = nics.assign(nics.parse(policy, len(on.nics)), on)
+    senders = [
+        Sender(rank=rank, node=node, nics=tuple(on.nics[nic] for nic in assigned[local]))
+        for rank, (node, local) in enumerate(zip(ranks, placed.local_ranks.tolist(), strict=True))
+    ]
+    sent = None if evidence is None else {(e["node"], e["nic"]): int(e["tx_bytes"]) for e in evidence}
+    return nicproof.judge(senders, sent)
+
+
+def file_name(text: str) -> str:
+    """A placement's or policy's name as the beginning of a file's."""
+    return re.sub(r"[^A-Za-z0-9.x-]+", "-", text).strip("-.") or "placement"
+
+
+def _options(launcher: Launcher, environment: Mapping[str, str]) -> list[str]:
+    """Open MPI's parameters as options: these win over whatever the environment says already."""
+    if launcher not in DEFAULT_STACKS:
+        return []
+    own = {name.removeprefix(MCA): value for name, value in environment.items() if name.startswith(MCA)}
+    others = [name for name in environment if not name.startswith(MCA)]
+    return [
+        *(word for name, value in own.items() for word in ("--mca", name, value)),
+        *(word for name in others for word in ("-x", name)),
+    ]
+
+
+def _variables(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
+    mca = launcher in DEFAULT_STACKS
+    return {name: value for name, value in environment.items() if not (mca and name.startswith(MCA))}

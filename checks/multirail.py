@@ -1,0 +1,57 @@
+"""NIC policies side by side on nodes with two NICs: LLNL's multirail poster, on the virtual cluster of its kind."""
+
+from __future__ import annotations
+
+import reframe as rfm
+
+from checks.contention import ContentionCheck
+from checks.halo import HaloCheck
+
+POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
+
+
+class MultirailCheck(HaloCheck):
+    """Two ranks a node, one a socket; every policy of the poster, and stripes over both NICs."""
+
+    descr = "Halo exchange under the NIC policies Default (round-robin), NIC-0, NIC-1, Local-NIC and stripe"
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create"]
+    nics = [*POSTER, "stripe"]
+    ranks_per_node = 2
+    grid = [8, 4]
+    cells = 16384
+    repeats = 2
+
+
+@rfm.simple_test
+class multirail_halo(MultirailCheck):
+    """The study: enough launches for a 95 % interval."""
+
+    studies = ["llnl-multirail"]
+    tags = {"multirail"}
+
+
+@rfm.simple_test
+class multirail_contention(ContentionCheck):
+    """The poster's high contention: four pairs a node between two halves of the machine."""
+
+    descr = "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
+    studies = ["llnl-multirail"]
+    tags = {"multirail"}
+    torus = "dual-rail-small"
+    ranks_per_node = 4
+    nics = POSTER
+    pairs = [4]
+    sizes = [1 << 16]
+    repeats = 3
+
+
+@rfm.simple_test
+class multirail_smoke(MultirailCheck):
+    """The whole path in seconds; too few launches to compare policies."""
+
+    tags = {"smoke"}
+    nics = ["nic-1", "round-robin"]
+    launches = 1
+    cells = 2048

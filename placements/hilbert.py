@@ -1,0 +1,52 @@
+"""Positions along a Hilbert curve: cells that are near in the box stay near in the list, in every dimension at once.
+
+J. Skilling, "Programming the Hilbert curve", AIP Conf. Proc. 707 (2004): coordinates to the transposed index, here for
+all cells at once. A box that is no cube of a power of two is taken as a part of the smallest one; the curve then leaps
+over what is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def positions(cells: Ints) -> Ints:
+    """Each cell's place on the curve through the smallest cube around all; `cells` has shape (cells, dimensions)."""
+    bits = max(1, int(cells.max(initial=0)).bit_length())
+    return _interleaved(_transposed(cells.astype(np.int64).T.copy(), bits), bits)
+
+
+def order(cells: Ints) -> Ints:
+    """Indices of the cells in the order in which the curve visits them."""
+    return np.asarray(np.argsort(positions(cells), kind="stable"), dtype=np.int64)
+
+
+def _transposed(axes: Ints, bits: int) -> Ints:
+    """Coordinates, shape (dimensions, cells), to Skilling's transposed Hilbert index, in place."""
+    for bit in range(bits - 1, 0, -1):
+        high = np.int64(1) << bit
+        low = high - 1
+        for axis in axes:
+            inverted = (axis & high) != 0
+            exchanged = np.where(inverted, 0, (axes[0] ^ axis) & low)
+            axes[0] ^= np.where(inverted, low, exchanged)
+            axis ^= exchanged
+    for axis, before in zip(axes[1:], axes[:-1], strict=True):
+        axis ^= before
+    parity = np.zeros_like(axes[0])
+    for bit in range(bits - 1, 0, -1):
+        parity ^= np.where(axes[-1] & (np.int64(1) << bit), (np.int64(1) << bit) - 1, 0)
+    axes ^= parity
+    return axes
+
+
+def _interleaved(axes: Ints, bits: int) -> Ints:
+    """The transposed index as one number: bit b of every axis, then bit b - 1 of every axis, ..."""
+    found = np.zeros_like(axes[0])
+    for bit in range(bits - 1, -1, -1):
+        for axis in axes:
+            found = (found << 1) | ((axis >> bit) & 1)
+    return np.asarray(found, dtype=np.int64)

@@ -1,0 +1,105 @@
+"""Whether a launch used the NICs that its policy says: bytes by node and NIC against the ranks that sent them.
+
+A NIC counts all its node's bytes, so the proof is as fine as the policy is coarse on a node. Where all ranks of a node
+send through the same NIC, `SHARE` of the node's bytes must have left by it. Where they do not, that share must have
+left by the NICs assigned together, each of these must have carried a hundredth at least, and under `stripe` two
+fifths of its even share. Which of a node's ranks used which of its NICs cannot be seen from its bytes.
+
+Leaves out what is no payload: acknowledgements leave by the NIC of the rank that received, and count there. A node
+that sent less than `NOISE_BYTES` proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+SHARE = 0.99
+NOISE_BYTES = 20_000
+LEAST_STRIPE = 0.4  # Open MPI sends the first 64 KiB of a message through one NIC
+
+
+class Verdict(StrEnum):
+    """As a record has it."""
+
+    OBEYED = "obeyed"
+    NOT_OBEYED = "not-obeyed"
+    CANNOT_TELL = "cannot-tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """A rank, its node, and the NICs (names) that its policy lets it send through; none: the library decides."""
+
+    rank: int
+    node: str
+    nics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The verdict, and in one line why it is not `obeyed`."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+def judge(senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] | None) -> Found:
+    """Whether the ranks sent through their NICs; `sent_bytes` by (node, NIC), None where nobody counted.
+
+    The first rank in order that differs is named. Under a policy that assigns no NIC there is nothing to disobey:
+    cannot tell.
+    """
+    if sent_bytes is None:
+        return Found(verdict=Verdict.CANNOT_TELL, reason="nobody counted the bytes of the NICs")
+    if not any(sender.nics for sender in senders):
+        return Found(verdict=Verdict.CANNOT_TELL, reason="the policy leaves the NIC to the library")
+    doubts = []
+    for node in dict.fromkeys(sender.node for sender in senders):
+        found = _judge_node([s for s in senders if s.node == node], _of_node(sent_bytes, node))
+        if found.verdict == Verdict.NOT_OBEYED:
+            return found
+        if found.verdict == Verdict.CANNOT_TELL:
+            doubts.append(found)
+    return doubts[0] if doubts else Found(verdict=Verdict.OBEYED)
+
+
+def _of_node(sent_bytes: Mapping[tuple[str, str], int], node: str) -> dict[str, int]:
+    return {nic: size for (name, nic), size in sent_bytes.items() if name == node}
+
+
+def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int]) -> Found:
+    node, total = senders[0].node, sum(sent.values())
+    if total < NOISE_BYTES:
+        return Found(verdict=Verdict.CANNOT_TELL, reason=f"{node} sent {total} bytes, too few to tell")
+    allowed = {nic for sender in senders for nic in sender.nics}
+    inside = sum(sent.get(nic, 0) for nic in allowed)
+    if inside < SHARE * total:
+        wrong = max((nic for nic in sent if nic not in allowed), key=lambda nic: sent[nic])
+        return _differs(senders[0], wrong, sent[wrong] / total)
+    if len(allowed) == 1:
+        return Found(verdict=Verdict.OBEYED)
+    return _judge_shares(senders, sent, total)
+
+
+def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int) -> Found:
+    """Several NICs of a node in use: none may be idle that a rank was given."""
+    even = 1 / len({nic for sender in senders for nic in sender.nics})
+    for sender in senders:
+        for nic in sender.nics:
+            carried = sent.get(nic, 0)
+            if carried < 0.01 * total:
+                other = max(sent, key=lambda name: sent[name])
+                return _differs(sender, other, sent[other] / total)
+            if len(sender.nics) > 1 and carried < LEAST_STRIPE * even * total:
+                reason = f"{sender.node}: {nic} carried {100 * carried / total:.1f} % of a stripe"
+                return Found(verdict=Verdict.NOT_OBEYED, reason=f"rank {sender.rank} on {reason}")
+    return Found(verdict=Verdict.OBEYED)
+
+
+def _differs(sender: Sender, nic: str, share: float) -> Found:
+    asked = ",".join(sender.nics)
+    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {asked}"
+    reason = f"rank {sender.rank} on {sender.node}: {left}"
+    return Found(verdict=Verdict.NOT_OBEYED, reason=reason)
