@@ -122,8 +122,9 @@ def summarise(values: Sequence[float]) -> Summary:
 
 def spread_percent(values: Sequence[float]) -> float | None:
     """100 times the standard deviation over the mean, or None where there is none."""
-    mean = statistics.fmean(values)
-    return None if len(values) < 2 or mean == 0 else 100 * statistics.stdev(values, mean) / abs(mean)
+    found = np.asarray(values, dtype=float)
+    mean = float(found.mean())
+    return None if len(values) < 2 or mean == 0 else 100 * float(found.std(ddof=1)) / abs(mean)
 
 
 def percentiles(values: Sequence[float], wanted: Sequence[float] = (5, 50, 95)) -> list[float]:

@@ -9,8 +9,11 @@ row. Origins never share a row. A side without a value keeps its place. Leaves o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from analysis import ranktest, statistics
 from analysis.comparison import FIRST
@@ -112,10 +115,16 @@ class Versus:
 
 @dataclass(slots=True)
 class _Gathered:
-    """Values and provenance of one side of one row while records come in."""
+    """Values and provenance of one side of one row while records come in; provenance as JSON, each once."""
 
     values: list[float] = field(default_factory=list)
-    provenance: dict[str, set[str]] = field(default_factory=dict)
+    provenance: set[bytes] = field(default_factory=set)
+
+
+#: What a row's records share as JSON, and the series' own part. Rows become `Key`s when all records are in, because
+#: records may be a hundred thousand, and rows are few.
+_RawKey = tuple[bytes, str, str, str, Labels]
+_Cells = dict[_RawKey, dict[str, _Gathered]]
 
 
 #: Records, and the sides that choose among them.
@@ -126,16 +135,17 @@ def compare(sources: Sequence[Source], names: Sequence[str], baseline: str) -> V
     """The comparison of the sides of all sources, shown in the order of `names`; each source is read once."""
     sides = [side for _, choosing in sources for side in choosing]
     varied = defined_by(sides)
-    cells: dict[Key, dict[str, _Gathered]] = {}
-    counts = {side.name: Count() for side in sides}
+    cells: _Cells = {}
+    counts = {side.name: Counter[str]() for side in sides}
     for entries, choosing in sources:
         for entry in entries:
             for side in choosing:
                 if side.has_record(entry):
-                    counts[side.name] = _counted(counts[side.name], entry)
+                    _count(counts[side.name], entry)
                     _gather(side, entry, varied, cells)
-    rows = _rows(cells, names)
-    return Versus(sides=names, baseline=baseline, counts=counts, rows=rows, refused=_refused(rows, names))
+    rows = _rows({_key(raw): of_key for raw, of_key in cells.items()}, names)
+    counted = {name: Count(**count) for name, count in counts.items()}
+    return Versus(sides=names, baseline=baseline, counts=counted, rows=rows, refused=_refused(rows, names))
 
 
 def defined_by(sides: Sequence[Side]) -> frozenset[str]:
@@ -145,48 +155,60 @@ def defined_by(sides: Sequence[Side]) -> frozenset[str]:
     return frozenset(varied | ({"system"} if any(side.paths for side in sides) else set()))
 
 
-def _counted(count: Count, entry: Entry) -> Count:
+def _count(count: Counter[str], entry: Entry) -> None:
+    count["records"] += 1
+    for name in ("ok", "void", "failed", "not_measured"):
+        count[name] += entry.head[name]
+
+
+def _gather(side: Side, entry: Entry, varied: frozenset[str], cells: _Cells) -> None:
     head = entry.head
-    return Count(
-        records=count.records + 1,
-        ok=count.ok + head["ok"],
-        void=count.void + head["void"],
-        failed=count.failed + head["failed"],
-        not_measured=count.not_measured + head["not_measured"],
-    )
-
-
-def _gather(side: Side, entry: Entry, varied: frozenset[str], cells: dict[Key, dict[str, _Gathered]]) -> None:
-    provenance = {name: _text(entry.head[name]) for name in PROVENANCE}
-    shared = {name: entry.head[name] for name in ROW_FIELDS if name not in varied}
-    parameters = strictjson.canonical(shared.pop("parameters", {}))
+    provenance = _json([head[name] for name in PROVENANCE])
+    shared = _json([None if name in varied else head[name] for name in ROW_FIELDS])
     for series in entry.values:
-        if not side.has_values(series):
-            continue
-        key = _key(shared, parameters, series, varied)
-        found = cells.setdefault(key, {}).setdefault(side.name, _Gathered())
-        found.values.extend(series.values)
-        for name, value in provenance.items():
-            found.provenance.setdefault(name, set()).add(value)
+        if side.has_values(series):
+            raw = (shared, *_own(series, varied))
+            found = cells.setdefault(raw, {}).setdefault(side.name, _Gathered())
+            found.values.extend(series.values)
+            found.provenance.add(provenance)
 
 
-def _key(shared: Mapping[str, Json], parameters: str, series: Values, varied: frozenset[str]) -> Key:
+def _json(value: Json) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _own(series: Values, varied: frozenset[str]) -> tuple[str, str, str, Labels]:
+    placement = "" if "placement" in varied else series.placement
+    return placement, "" if "nic" in varied else series.nic_policy, series.fom, series.labels
+
+
+def _key(raw: _RawKey) -> Key:
+    shared = dict(zip(ROW_FIELDS, orjson.loads(raw[0]), strict=True))
     return Key(
         origin=shared["origin"],
-        system=shared.get("system", ""),
-        check=shared.get("check", ""),
+        system=shared["system"] or "",
+        check=shared["check"] or "",
         benchmark=shared["benchmark"],
-        parameters=parameters,
+        parameters=strictjson.canonical(shared["parameters"]),
         ranks=shared["ranks"],
-        placement="" if "placement" in varied else series.placement,
-        nic_policy="" if "nic" in varied else series.nic_policy,
-        fom=series.fom,
-        labels=series.labels,
+        placement=raw[1],
+        nic_policy=raw[2],
+        fom=raw[3],
+        labels=raw[4],
     )
 
 
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else strictjson.canonical(value)
+
+
+def _met(provenance: Iterable[bytes]) -> dict[str, frozenset[str]]:
+    """Field of provenance -> the values met."""
+    found: dict[str, set[str]] = {name: set() for name in PROVENANCE}
+    for each in provenance:
+        for name, value in zip(PROVENANCE, orjson.loads(each), strict=True):
+            found[name].add(_text(value))
+    return {name: frozenset(values) for name, values in found.items()}
 
 
 def _rows(gathered: Mapping[Key, Mapping[str, _Gathered]], names: Sequence[str]) -> list[Row]:
@@ -230,7 +252,7 @@ def _row(
         name: Cell(
             values=each,
             summary=statistics.summarise(each),
-            provenance={field: frozenset(found) for field, found in gathered[name].provenance.items()},
+            provenance=_met(gathered[name].provenance),
         )
         for name, each in values.items()
     }
