@@ -173,7 +173,9 @@ def test_up_again_does_nothing_and_another_image_is_another_torus(
 ) -> None:
     same = ["--rate-scale", "0.001", "--volume", str(folder)]
     assert "already up" in up(railyard, boxed, *same).stdout
-    client.images.build(fileobj=io.BytesIO(f"FROM {IMAGE}\nENV A=1\n".encode()), tag="railyard/test-other")
+    client.images.build(
+        fileobj=io.BytesIO(f"FROM {IMAGE}\nENV A=1\n".encode()), tag="railyard/test-other", rm=True
+    )
     try:
         other = up(railyard, boxed, *same, "--image", "railyard/test-other")
         assert other.returncode == 2 and boxed in other.stderr
@@ -235,11 +237,11 @@ def running_count(command: str) -> int:
     return found
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.6, 1.2])
+@pytest.mark.parametrize("after_s", [0.0, 0.5, 1.0])
 def test_a_killed_up_leaves_only_what_down_removes(
     railyard: Run, torus_name: str, client: docker.DockerClient, after_s: float
 ) -> None:
-    command = [BIN / "railyard", "torus", "up", "gemini-4x4x4", "--engine", "docker", "--name", torus_name]
+    command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
     alone = not lifecycle.names()
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as job:
         wait_for(lambda: (lifecycle.RUN / torus_name / "torus.json").exists())
