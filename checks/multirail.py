@@ -36,7 +36,9 @@ class multirail_halo(MultirailCheck):
 class multirail_contention(ContentionCheck):
     """The poster's high contention: four pairs a node between two halves of the machine."""
 
-    descr = "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
+    descr = (
+        "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
+    )
     studies = ["llnl-multirail"]
     tags = {"multirail"}
     torus = "dual-rail-small"
