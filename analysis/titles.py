@@ -56,7 +56,7 @@ def facts(case: Case) -> list[tuple[str, str]]:
         (name.replace("_", " "), value_text(value, name)) for name, value in sorted(asked.parameters.items())
     ]
     if topology:
-        extents = f"{value_text(list(topology.extents), 'extents')} torus, " if topology.extents else ""
+        extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
         routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} a router"
         found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))

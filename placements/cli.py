@@ -37,9 +37,7 @@ def topology(name: str | None, as_yaml: bool) -> None:
     if as_yaml:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
-    links = Counter(
-        (topologies.DIMENSIONS[k.dimension], str(k.link_class), k.rate_gbyte_s) for k in topo.links()
-    )
+    links = Counter((_dimension(topo, k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
     table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
     for (dimension, link_class, rate), count in sorted(links.items()):
         table.add_row(dimension, link_class, f"{rate:.2f}", str(count))
@@ -140,6 +138,11 @@ def _grid_place(rank: int, grid: tuple[int, ...]) -> str:
 
 def _comma(numbers: tuple[int, ...] | list[int]) -> str:
     return ",".join(map(str, numbers))
+
+
+def _dimension(topo: topologies.Topology, link: topologies.Link) -> str:
+    tree = isinstance(topo, topologies.FatTree)
+    return "leaf to spine" if tree else topologies.DIMENSIONS[link.dimension]
 
 
 def _title(topo: topologies.Topology) -> str:
