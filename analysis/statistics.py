@@ -10,6 +10,7 @@ distribution.
 from __future__ import annotations
 
 import functools
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -122,9 +123,11 @@ def summarise(values: Sequence[float]) -> Summary:
 
 def spread_percent(values: Sequence[float]) -> float | None:
     """100 times the standard deviation over the mean, or None where there is none."""
-    found = np.asarray(values, dtype=float)
-    mean = float(found.mean())
-    return None if len(values) < 2 or mean == 0 else 100 * float(found.std(ddof=1)) / abs(mean)
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2 or mean == 0:
+        return None
+    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return 100 * math.sqrt(variance) / abs(mean)
 
 
 def percentiles(values: Sequence[float], wanted: Sequence[float] = (5, 50, 95)) -> list[float]:
