@@ -55,7 +55,7 @@ def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
 
 def large_job() -> Job:
     granted = choose(allocate(torus_of((16, 12, 24), 2)), 8192, Choice.CONTIGUOUS)
-    return Job(allocation=granted, grid=(64, 64, 32), ranks_per_node=16, seed=1, argument="2x2x4")
+    return Job(allocation=granted, grid=(64, 32, 64), ranks_per_node=16, seed=1, argument="2x2x4")
 
 
 def model(console: Console) -> dict[str, float]:
