@@ -28,7 +28,8 @@ struct option_table {
     const char *program;
     const char *purpose;
     const struct option_row *rows;
-    int count; /* at most 32 */
+    int count;                 /* at most 32 */
+    const char *more_statuses; /* exit statuses of its own, for --help, as ", 5 a link is bad"; NULL: none */
 };
 
 enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };

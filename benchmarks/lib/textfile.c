@@ -32,7 +32,7 @@ static char *read_stream(FILE *file, size_t *length) {
     }
 }
 
-static char *read_here(const char *path, const char *option, size_t *length, struct problem *problem) {
+char *textfile_load(const char *path, const char *option, size_t *length, struct problem *problem) {
     FILE *file = fopen(path, "r");
     if (!file) {
         problem_set(problem, "--%s %s: cannot be read: %s", option, path, strerror(errno));
@@ -52,7 +52,7 @@ char *textfile_read(const char *path, const char *option, struct problem *proble
     char *text = NULL;
     int bytes = -1;
     if (check_rank() == 0) {
-        text = read_here(path, option, &length, problem);
+        text = textfile_load(path, option, &length, problem);
         bytes = problem_is_set(problem) ? -1 : (int)length;
     }
     MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
