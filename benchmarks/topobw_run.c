@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_PROBE = 31, PROBE_TIMEOUT_MS = 300 };
+enum { TAG_PROBE = 31, TAG_SHARERS = 32, PROBE_TIMEOUT_MS = 300 };
 
 /* ---- the numbers of a rank ---- */
 
@@ -65,6 +65,26 @@ static bool meet(const struct topobw *run) {
     return any;
 }
 
+/* Senders that share a link start together: one that had the link to itself for a while would look faster. */
+static void meet_sharers(const struct role *role) {
+    if (role->to < 0 || role->sharers < 2)
+        return;
+    if (check_rank() != role->first_sharer) {
+        MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, role->first_sharer, TAG_SHARERS, NULL, 0, MPI_CHAR,
+                               role->first_sharer, TAG_SHARERS, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        return;
+    }
+    int *others = check_alloc((size_t)role->sharers, sizeof *others);
+    for (int i = 1; i < role->sharers; i++) {
+        MPI_Status status;
+        MPI_CHECK(MPI_Recv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_SHARERS, MPI_COMM_WORLD, &status));
+        others[i] = status.MPI_SOURCE;
+    }
+    for (int i = 1; i < role->sharers; i++)
+        MPI_CHECK(MPI_Send(NULL, 0, MPI_CHAR, others[i], TAG_SHARERS, MPI_COMM_WORLD));
+    free(others);
+}
+
 static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
                           struct problem *problem) {
     const struct role *role = &run->roles[phase];
@@ -73,6 +93,7 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
         run->stuck = true;
         return;
     }
+    meet_sharers(role);
     *seconds_of(run, run->own, phase, round) = stream_run(stream, role->to, role->from, &run->stuck);
     if (!run->stuck)
         stream_verify(stream, role->from, problem);

@@ -159,7 +159,7 @@ void coordinates_gather(const char *path, const char *host, struct coordinates *
     MPI_CHECK(MPI_Gather(host, EVIDENCE_HOST_BYTES, MPI_CHAR, hosts, EVIDENCE_HOST_BYTES, MPI_CHAR, 0,
                          MPI_COMM_WORLD));
     if (root)
-        coordinates->text = textfile_load(path, "coordinates", &length, problem);
+        coordinates->text = textfile_load(path, "--coordinates", &length, problem);
     if (root && !problem_is_set(problem))
         read_text(path, coordinates, problem);
     if (root && !problem_is_set(problem))

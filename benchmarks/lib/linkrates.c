@@ -92,7 +92,7 @@ void link_rates_read(const char *path, const int *extents, struct link_rates *ra
                      struct problem *problem) {
     size_t length = 0;
     struct place place = {.path = path};
-    *rates = (struct link_rates){.text = textfile_load(path, "links", &length, problem)};
+    *rates = (struct link_rates){.text = textfile_load(path, "--links", &length, problem)};
     memcpy(rates->extents, extents, sizeof rates->extents);
     if (problem_is_set(problem))
         return;

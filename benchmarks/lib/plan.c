@@ -125,18 +125,22 @@ static struct role *all_roles(const struct plan *plan) {
     size_t count = (size_t)check_ranks() * PHASES_MAX;
     struct role *roles = check_alloc(count, sizeof *roles);
     for (size_t i = 0; i < count; i++)
-        roles[i] = (struct role){-1, -1};
+        roles[i] = (struct role){.to = -1, .from = -1};
     for (int t = 0; t < plan->transfer_count; t++) {
         const struct transfer *transfer = &plan->transfers[t];
-        int phase = plan->links[transfer->link].phase;
-        roles[transfer->from_rank * PHASES_MAX + phase].to = transfer->to_rank;
+        const struct tested_link *link = &plan->links[transfer->link];
+        int phase = link->phase;
+        struct role *sender = &roles[transfer->from_rank * PHASES_MAX + phase];
+        sender->to = transfer->to_rank;
+        sender->sharers = link->sharers;
+        sender->first_sharer = plan->transfers[link->first_transfer].from_rank;
         roles[transfer->to_rank * PHASES_MAX + phase].from = transfer->from_rank;
     }
     return roles;
 }
 
 void plan_share(const struct plan *plan, struct role *roles) {
-    enum { INTS = 2 * PHASES_MAX };
+    enum { INTS = PHASES_MAX * (int)(sizeof(struct role) / sizeof(int)) };
     struct role *all = check_rank() == 0 ? all_roles(plan) : NULL;
     MPI_CHECK(MPI_Scatter(all, INTS, MPI_INT, roles, INTS, MPI_INT, 0, MPI_COMM_WORLD));
     free(all);

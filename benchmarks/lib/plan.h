@@ -44,10 +44,13 @@ struct plan {
     bool phases[PHASES_MAX];      /* which are not empty */
 };
 
-/* What one rank does in one phase: the ranks that it sends to and receives from, -1 for none. */
+/* What one rank does in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
+ * how many share its link, and the first of them. */
 struct role {
     int to;
     int from;
+    int sharers;
+    int first_sharer;
 };
 
 enum { LINK_NAME_BYTES = 80 };

@@ -146,7 +146,7 @@ static double reference_of(const struct link_result *result) {
 }
 
 static void judge_link(const struct verdict_config *config, int usual, struct link_result *result) {
-    if (result->rate_gbyte_s < (1 - config->tolerance) * result->expected_gbyte_s)
+    if (result->rate_gbyte_s < (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s)
         result->state = LINK_SLOW;
     if (result->routers != ROUTE_UNKNOWN && result->routers > usual)
         result->state = LINK_DETOUR;

@@ -5,8 +5,9 @@
  * Peers are links of the same class (or, without a links file, of the same dimension and phases), with as
  * many sharers. A link is slow by its peers when it is both the tolerance and PEER_DEVIATIONS robust
  * deviations (1.4826 x the median absolute deviation) below their median: no distribution is assumed, and a
- * slow minority does not move the median. It is slow by expectation when it is the tolerance below it. Pure;
- * rank 0 alone uses it.
+ * slow minority does not move the median. It is slow by expectation when it is EXPECTATION_TOLERANCES
+ * tolerances below it: what a file promises knows nothing of protocols and processors, which peers share.
+ * Pure; rank 0 alone uses it.
  *
  * Leaves out: which component is to blame (blame.h), and links that are too fast.
  */
@@ -15,7 +16,7 @@
 
 #include "lib/plan.h"
 
-enum { PEERS_MIN = 4, PEER_DEVIATIONS = 4 };
+enum { PEERS_MIN = 4, PEER_DEVIATIONS = 4, EXPECTATION_TOLERANCES = 2 };
 
 enum link_state { LINK_SOUND, LINK_SLOW, LINK_DETOUR, LINK_SILENT, LINK_UNTESTED };
 
