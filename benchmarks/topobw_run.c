@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_PROBE = 31, TAG_SHARERS = 32, PROBE_TIMEOUT_MS = 300 };
+enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 300 };
 
 /* ---- the numbers of a rank ---- */
 
 static size_t numbers_per_phase(const struct topobw *run) {
-    return 1 + (size_t)run->rounds;
+    return 1 + 2 * (size_t)run->rounds;
 }
 
 static size_t numbers_per_rank(const struct topobw *run) {
@@ -26,25 +26,35 @@ static double *routers_of(const struct topobw *run, double *numbers, int phase) 
     return &numbers[(size_t)phase * numbers_per_phase(run)];
 }
 
-static double *seconds_of(const struct topobw *run, double *numbers, int phase, int round) {
-    return routers_of(run, numbers, phase) + 1 + round;
+/* Start and end of sending, in the clock of the link's first sender. */
+static double *times_of(const struct topobw *run, double *numbers, int phase, int round) {
+    return routers_of(run, numbers, phase) + 1 + 2 * round;
 }
 
 static double *numbers_of_rank(const struct topobw *run, int rank) {
     return run->all + (size_t)rank * numbers_per_rank(run);
 }
 
-double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round) {
+static const double *times_of_transfer(const struct topobw *run, const struct transfer *transfer, int round) {
     int phase = run->plan.links[transfer->link].phase;
-    return *seconds_of(run, numbers_of_rank(run, transfer->from_rank), phase, round);
+    return times_of(run, numbers_of_rank(run, transfer->from_rank), phase, round);
+}
+
+double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round) {
+    const double *times = times_of_transfer(run, transfer, round);
+    return times[1] - times[0];
 }
 
 double topobw_link_seconds(const struct topobw *run, int link, int round) {
     const struct tested_link *tested = &run->plan.links[link];
-    double longest = 0;
-    for (int k = 0; k < tested->sharers; k++)
-        longest = fmax(longest, topobw_seconds(run, &run->plan.transfers[tested->first_transfer + k], round));
-    return longest;
+    const struct transfer *transfers = &run->plan.transfers[tested->first_transfer];
+    double start_s = times_of_transfer(run, transfers, round)[0];
+    double end_s = times_of_transfer(run, transfers, round)[1];
+    for (int k = 1; k < tested->sharers; k++) {
+        start_s = fmin(start_s, times_of_transfer(run, &transfers[k], round)[0]);
+        end_s = fmax(end_s, times_of_transfer(run, &transfers[k], round)[1]);
+    }
+    return end_s - start_s;
 }
 
 double topobw_rate(const struct topobw *run, int link, double seconds) {
@@ -65,24 +75,46 @@ static bool meet(const struct topobw *run) {
     return any;
 }
 
-/* Senders that share a link start together: one that had the link to itself for a while would look faster. */
-static void meet_sharers(const struct role *role) {
-    if (role->to < 0 || role->sharers < 2)
-        return;
-    if (check_rank() != role->first_sharer) {
-        MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, role->first_sharer, TAG_SHARERS, NULL, 0, MPI_CHAR,
-                               role->first_sharer, TAG_SHARERS, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        return;
-    }
-    int *others = check_alloc((size_t)role->sharers, sizeof *others);
-    for (int i = 1; i < role->sharers; i++) {
+/* Answers every other sender's requests with the time. */
+static void tell_time(const struct role *role) {
+    for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
         MPI_Status status;
-        MPI_CHECK(MPI_Recv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_SHARERS, MPI_COMM_WORLD, &status));
-        others[i] = status.MPI_SOURCE;
+        MPI_CHECK(MPI_Recv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &status));
+        double now_s = MPI_Wtime();
+        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
     }
-    for (int i = 1; i < role->sharers; i++)
-        MPI_CHECK(MPI_Send(NULL, 0, MPI_CHAR, others[i], TAG_SHARERS, MPI_COMM_WORLD));
-    free(others);
+}
+
+/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. */
+static double ask_time(const struct role *role) {
+    double ahead_s = 0;
+    double shortest_s = INFINITY;
+    for (int i = 0; i < CLOCK_READINGS; i++) {
+        double theirs_s = 0;
+        double sent_s = MPI_Wtime();
+        MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, role->first_sharer, TAG_CLOCK, &theirs_s, 1, MPI_DOUBLE,
+                               role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        double back_s = MPI_Wtime();
+        if (back_s - sent_s < shortest_s) {
+            shortest_s = back_s - sent_s;
+            ahead_s = theirs_s - (sent_s + back_s) / 2;
+        }
+    }
+    return ahead_s;
+}
+
+/*
+ * Senders that share a link start together, and tell their times by the clock of the first: a link is
+ * measured from the first start to the last end, for a sender that has it to itself for a while would look
+ * faster. Returns what to add to this rank's clock.
+ */
+static double meet_sharers(const struct role *role) {
+    if (role->to < 0 || role->sharers < 2)
+        return 0;
+    if (check_rank() != role->first_sharer)
+        return ask_time(role);
+    tell_time(role);
+    return 0;
 }
 
 static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
@@ -93,8 +125,12 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
         run->stuck = true;
         return;
     }
-    meet_sharers(role);
-    *seconds_of(run, run->own, phase, round) = stream_run(stream, role->to, role->from, &run->stuck);
+    double ahead_s = meet_sharers(role);
+    struct stream_times times = stream_run(stream, role->to, role->from, &run->stuck);
+    if (role->to >= 0) {
+        times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;
+        times_of(run, run->own, phase, round)[1] = times.end_s + ahead_s;
+    }
     if (!run->stuck)
         stream_verify(stream, role->from, problem);
 }

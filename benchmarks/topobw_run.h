@@ -16,7 +16,7 @@ struct topobw {
     struct topobw_config config;
     struct role roles[PHASES_MAX];
     int rounds;  /* repeats + retests */
-    double *own; /* of this rank: for each phase the routers behind its sender, then seconds by round */
+    double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
     bool stuck;  /* a transfer was given up; all ranks stop measuring */
 
     /* On rank 0 alone. */
@@ -37,7 +37,7 @@ void topobw_measure(struct topobw *run, struct problem *problem);
 /* On rank 0. Seconds of a transfer in a round, 0 when it was not in that round, infinity when given up. */
 double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round);
 
-/* On rank 0. Seconds until the last transfer of a link had ended in a round. */
+/* On rank 0. Seconds from the first start to the last end of a link's transfers in a round. */
 double topobw_link_seconds(const struct topobw *run, int link, int round);
 
 /* On rank 0. GB/s of a link whose transfers took that long. */

@@ -114,6 +114,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     grid = variable(typ.List[int], value=[])
 
+    #: Lines of the job script before the first launch.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    preparations = variable(typ.List[str], value=[])
+
     #: Seed of the order of launches, of random allocations and of random placements.
     #:
     #: :type: :class:`int`
@@ -177,7 +183,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             (folder / f"{kind}.hostfile").write_text(render.openmpi_hostfile(placed.nodes))
         (folder / "coordinates").write_text(render.coordinates(self.topology))
         self.plan = list(self._plan())
-        self.prerun_cmds = [line for launch in self.plan for line in self._lines(launch)]
+        lines = [line for launch in self.plan for line in self._lines(launch)]
+        self.prerun_cmds = [*self.preparations, *lines]
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(self.plan)), "launches ended"]

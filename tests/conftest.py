@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from benchmark_runs import PretendedTorus
 
 from placements.topology import Dimension, LinkClass, Torus
 
@@ -81,3 +83,37 @@ def small(railyard: Run) -> Iterator[str]:
     assert done.returncode == 0, done.stderr
     yield name
     railyard("torus", "down", name)
+
+
+@pytest.fixture(scope="session")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Benchmarks with sanitizers, warnings as errors, and the fault that only test builds have; their folder."""
+    build = tmp_path_factory.mktemp("sanitized")
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    options = ["RAILYARD_SANITIZE", "RAILYARD_WERROR", "RAILYARD_TEST_FAULT"]
+    configure = ["cmake", "-S", CHECKOUT / "benchmarks", "-B", build, f"-DMPI_C_COMPILER={compiler}"]
+    configure += ["-DCMAKE_BUILD_TYPE=Debug", *(f"-D{option}=ON" for option in options)]
+    subprocess.run(configure, check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)
+    return build / "bin"
+
+
+@pytest.fixture(scope="session")
+def pretend_hosts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library to preload, with which rank r of Open MPI runs on host n<r / TEST_RANKS_PER_NODE>."""
+    library = tmp_path_factory.mktemp("preload") / "hostname.so"
+    source = Path(__file__).parent / "benchmarks_hostname.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+@pytest.fixture
+def pretend(pretend_hosts: Path, tmp_path: Path) -> Callable[[str], PretendedTorus]:
+    """Makes a pretended torus of the text of a coordinates file."""
+
+    def make(text: str) -> PretendedTorus:
+        path = tmp_path / "coordinates"
+        path.write_text(text)
+        return PretendedTorus(library=pretend_hosts, coordinates=path)
+
+    return make

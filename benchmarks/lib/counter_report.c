@@ -179,7 +179,7 @@ static void write_json(FILE *file, const struct collection *all, const char *gro
     struct json json = json_start(file);
     int link = 0;
     json_object(&json);
-    json_key_text(&json, "format", "railyard-counters/1");
+    json_key_text(&json, "format", "railyard-counters-library/1");
     json_key_text(&json, "group", group_name);
     json_key_text(&json, "summary", all->group->summary);
     json_key(&json, "seconds");

@@ -80,7 +80,7 @@ static bool end_answer(struct progress *progress, double until_s) {
     return deadline_wait(&progress->answer, 1, until_s);
 }
 
-double stream_run(struct stream *stream, int to, int from, bool *stuck) {
+struct stream_times stream_run(struct stream *stream, int to, int from, bool *stuck) {
     struct progress progress = {.sent = to < 0, .received = from < 0, .answer = MPI_REQUEST_NULL};
     double start_s = MPI_Wtime();
     double until_s = start_s + stream->config->limit_s;
@@ -93,7 +93,9 @@ double stream_run(struct stream *stream, int to, int from, bool *stuck) {
     }
     if (!progress.sent || !progress.received || !end_answer(&progress, until_s))
         *stuck = true;
-    return progress.sent ? progress.sent_s - start_s : INFINITY;
+    if (to < 0)
+        return (struct stream_times){0};
+    return (struct stream_times){start_s, progress.sent ? progress.sent_s : INFINITY};
 }
 
 void stream_verify(const struct stream *stream, int from, struct problem *problem) {

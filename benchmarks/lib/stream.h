@@ -39,11 +39,15 @@ void stream_close(struct stream *stream);
 /* Posts the receives of messages from that rank; -1: none. */
 void stream_prepare(struct stream *stream, int from);
 
-/*
- * Sends to `to` and receives from `from`, -1 for none. Returns the seconds of sending, 0 without, infinity
- * when it was given up; *stuck is set when sending or receiving was.
+/* When sending began and ended, by MPI_Wtime; both 0 without sending, an infinite end when it was given up.
  */
-double stream_run(struct stream *stream, int to, int from, bool *stuck);
+struct stream_times {
+    double start_s;
+    double end_s;
+};
+
+/* Sends to `to` and receives from `from`, -1 for none. *stuck is set when either was given up. */
+struct stream_times stream_run(struct stream *stream, int to, int from, bool *stuck);
 
 /* A problem when what came from that rank is not what it sends. */
 void stream_verify(const struct stream *stream, int from, struct problem *problem);
