@@ -15,7 +15,10 @@ from analysis.drawing import Drawing
 
 #: Benchmark -> `module:function`; the function takes a `Case` and returns a sequence of `Drawing`, empty when the
 #: case lacks what they need. Modules are `analysis/figures_<benchmark>.py` and are imported when first needed.
-FIGURES: dict[str, str] = {}
+FIGURES: dict[str, str] = {
+    "sonar": "analysis.figures_sonar:drawings",
+    "topobw": "analysis.figures_topobw:drawings",
+}
 
 
 def own_drawings(case: Case) -> list[Drawing]:

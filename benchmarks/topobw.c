@@ -12,6 +12,7 @@
  */
 #include "lib/check.h"
 #include "lib/deadline.h"
+#include "lib/railyard-counters.h"
 #include "topobw_report.h"
 
 #include <math.h>
@@ -111,9 +112,35 @@ static void end_if_stuck(const struct topobw *run, int status) {
         MPI_Abort(MPI_COMM_WORLD, status);
 }
 
+/* Collective. Starts counting where it was asked for; false on all ranks, after a message, when that fails.
+ */
+static bool start_counting(const struct topobw *run, railyard_counters **counters) {
+    struct railyard_counters_options options = {.output = run->config.counters};
+    *counters = NULL;
+    if (!run->config.counters)
+        return true;
+    if (railyard_counters_init(MPI_COMM_WORLD, &options, counters) != 0)
+        return false;
+    return railyard_counters_read(*counters) == 0;
+}
+
+static bool end_counting(railyard_counters **counters) {
+    bool good = true;
+    if (!*counters)
+        return true;
+    good = railyard_counters_read(*counters) == 0 && railyard_counters_print(*counters) == 0;
+    railyard_counters_free(counters);
+    return good;
+}
+
 static int run_topobw(struct topobw *run) {
     struct problem problem = {0};
+    railyard_counters *counters = NULL;
+    if (!start_counting(run, &counters))
+        return EXIT_USAGE;
     topobw_measure(run, &problem);
+    if (!run->stuck && !end_counting(&counters))
+        return EXIT_NOT_WRITTEN;
     deadline_arm(START_LIMIT_S);
     int status = problem_agree(&problem, program) ? EXIT_DATA_WRONG : report(run);
     end_if_stuck(run, status);

@@ -19,6 +19,7 @@ struct topobw_config {
     int retests;
     double tolerance_percent;
     bool probe_routes;
+    const char *counters;
     const char *json;
 };
 

@@ -1,4 +1,4 @@
-"""What the network counts of a message of known size, and how much of it is payload: Pedretti et al., CUG'13, Figure 5."""
+"""What the network counts of a message of known size, and how much is payload: Pedretti et al., CUG'13, Figure 5."""
 
 from __future__ import annotations
 

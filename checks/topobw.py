@@ -1,4 +1,4 @@
-"""Every link of the torus, tested and judged: Ezell, CUG'13. A link that is slow, down or routed around fails the check."""
+"""Every link of the torus, tested and judged (Ezell, CUG'13): one that is slow, down or routed around is a failure."""
 
 from __future__ import annotations
 

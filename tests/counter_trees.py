@@ -1,4 +1,4 @@
-"""Trees of files as kernels and Gemini tools show counters: made for tests, since this machine has none of the networks."""
+"""Trees of files as kernels and Gemini tools show counters: made for tests; this machine has none of those networks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 #: Which link each of the 48 tiles of a Gemini belongs to: Pedretti et al., CUG'13, Figure 3.
-TILES = (
+_ROWS = (
     "Z+ Z+ X+ X+ X- X- Z- Z- Z+ Z+ X+ X+ X- X- Z- Z- Z- Z- Z- HH HH Z+ Z+ Z+ "
     "X+ X+ Z- HH HH Z+ X- X- X+ X+ Y- HH HH Y+ X- X- Y- Y- Y- HH HH Y+ Y+ Y+"
-).split()
+)
+TILES = _ROWS.split()
 TYPES = {
     "X+": "cable11x",
     "X-": "cable18x",

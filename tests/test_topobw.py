@@ -146,9 +146,7 @@ def test_one_rank_is_refused(pretend: Pretend) -> None:
 
 def test_an_allocation_without_neighbours_is_refused(pretend: Pretend) -> None:
     text = "torus 4 4 1\nn0 0 0 0\nn1 2 0 0\nn2 1 1 0\n"
-    assert_refused(
-        pretend(text).run("topobw", 3), "topobw", "no two of the 3 ranks", "neighbouring", "4x4x1"
-    )
+    assert_refused(pretend(text).run("topobw", 3), "topobw", "no two of the 3 ranks", "neighbouring", "4x4x1")
 
 
 def test_a_host_that_is_not_in_the_coordinates_is_refused(pretend: Pretend) -> None:
@@ -167,9 +165,7 @@ def test_a_host_that_is_not_in_the_coordinates_is_refused(pretend: Pretend) -> N
         ("host 1\nswitch 3\n", ["line 2"]),
     ],
 )
-def test_wrong_links_files_are_refused(
-    pretend: Pretend, tmp_path: Path, text: str, parts: list[str]
-) -> None:
+def test_wrong_links_files_are_refused(pretend: Pretend, tmp_path: Path, text: str, parts: list[str]) -> None:
     (tmp_path / "links").write_text(text)
     outcome = pretend(block(2, 1, 1)).run("topobw", 2, "--links", f"{tmp_path}/links")
     assert_refused(outcome, "topobw", f"--links {tmp_path}/links", *parts)
@@ -189,9 +185,7 @@ def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Pa
 def test_topobw_finds_a_corrupted_byte(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     torus = pretend(block(2, 1, 1))
-    outcome = torus.run(
-        "topobw", 2, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="1"
-    )
+    outcome = torus.run("topobw", 2, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="1")
     assert_data_wrong(outcome, path, "rank 1, message of 1024 bytes from rank 0, byte 512")
 
 
