@@ -113,7 +113,7 @@ def measure(clean_runs: int = CLEAN_RUNS) -> dict[str, Any]:
         figures["faults"] = named(made, FAULTS, LOAD)
         figures["counters"] = counters(made)
         figures["clean"] = clean(made, clean_runs)
-    with machine("gemini-4x4x4-pairs", 5e-5) as made:
+    with machine("gemini-4x4x4-two-nodes", 5e-5) as made:
         figures["pair_faults"] = named(made, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"))
     return figures
 

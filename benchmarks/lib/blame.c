@@ -60,7 +60,7 @@ static int explains(const struct search *search, const struct suspect *suspect) 
         links += link != last && search->explained_by[link] < 0;
         last = link;
     }
-    return links >= BLAME_MIN ? links : 0;
+    return links >= (suspect->direction == DIRECTION_ANY ? BLAME_MIN : BLAME_MIN_ONE_WAY) ? links : 0;
 }
 
 /* Whether every transfer of the router is this node's. */

@@ -2,9 +2,10 @@
  * Which component explains the bad links: a router, a node, a cable, or one link alone.
  *
  * More than half of all links bad is one finding, the network. A node or router explains its transfers when
- * all that were tested are bad and they are BLAME_MIN or more; the one that explains most comes first, until
- * none is left. Then both directions of one cable make one finding, and each remaining link its own. With one
- * node a router the two cannot be told apart, and are named together. Pure; rank 0 alone uses it.
+ * all that were tested are bad and they are on BLAME_MIN links or more (BLAME_MIN_ONE_WAY if only what it
+ * sends, or receives, is bad); the one that explains most comes first, until none is left. Then both
+ * directions of one cable make one finding, and each remaining link its own. With one node a router the two
+ * cannot be told apart, and are named together. Pure; rank 0 alone uses it.
  *
  * Leaves out: larger components (a module, a cabinet) and probabilities.
  */
@@ -13,7 +14,7 @@
 
 #include "lib/verdict.h"
 
-enum { BLAME_MIN = 3 };
+enum { BLAME_MIN = 3, BLAME_MIN_ONE_WAY = 2 };
 
 enum component { COMPONENT_LINK, COMPONENT_CABLE, COMPONENT_NODE, COMPONENT_ROUTER, COMPONENT_NETWORK };
 
