@@ -14,6 +14,7 @@ from statistics import fmean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from analysis import cases, svg
 from analysis.cases import Case
@@ -152,7 +153,7 @@ def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> N
     others = "".join(name for name in "XYZ" if name != dimension)
     axes.set_yticks([0.5, len(rows) - 0.5] if len(rows) > 1 else [0.5], _row_names(rows))
     axes.set_ylabel(f"ring at {','.join(others)}")
-    axes.set_xlabel(f"from {dimension} = ..., left half {dimension}+, right half {dimension}-")
+    axes.set_xlabel(f"{dimension} of the sender; left half {dimension}+, right half {dimension}-")
     axes.grid(visible=False)
     axes.tick_params(length=0)
 
@@ -246,7 +247,8 @@ def _paint_spread(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("GB/s (1e9 bytes/s), a mark for each link, the dot is their mean")
+    axes.set_xlabel("GB/s (1e9 bytes/s); a mark a link, their mean a dot")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_title("Rates by dimension and link class")
 
 

@@ -335,10 +335,14 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             elapsed_s=float(ended[1]) - start if ended and start else None,
             output=Path(self.stagedir, f"{launch.stem}.json"),
             expected_hosts=[node.name for node in self.placed[launch.placement].nodes],
-            reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")),
+            reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")) if begun else self._job_ended_by(),
             guard=evidence.get("guard"),
             nics=evidence.get("nics"),
         )
+
+    def _job_ended_by(self) -> str:
+        """The last line that the job script wrote to its standard error: why its launches never began."""
+        return _complaint(Path(self.stagedir, str(self.stderr)), place=-1)
 
 
 def _session() -> str:
@@ -356,8 +360,8 @@ def _words(path: Path) -> list[str]:
     return path.read_text().split() if path.is_file() else []
 
 
-def _complaint(path: Path) -> str:
-    """The first line that a program wrote to its standard error, mpirun's own frame left out."""
+def _complaint(path: Path, place: int = 0) -> str:
+    """The first line (or that at `place`) that a program wrote to its standard error, mpirun's own frame left out."""
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     said = [line for line in lines if line.strip("- ") and not line.startswith("mpirun")]
-    return said[0] if said else ""
+    return said[place] if said else ""

@@ -86,9 +86,8 @@ class topobw_links(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_smoke(TopoBwCheck):
-    """The whole path in seconds; finds only large losses."""
+    """The whole path in seconds; finds only links at less than half their rate."""
 
     tags = {"smoke"}
-    messages = 1
-    repeats = 2
-    tolerance_percent = 15.0
+    repeats = 1
+    tolerance_percent = 50.0

@@ -1,4 +1,5 @@
-/* A user's program: counts what happens while a shell command runs on rank 0. Usage: counters_program COMMAND. */
+/* A user's program: counts what happens while a shell command runs on rank 0. Usage: counters_program
+ * COMMAND. */
 #include <railyard-counters.h>
 
 #include <stdlib.h>

@@ -25,6 +25,9 @@ from torus import lifecycle
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
+#: Studies take minutes, smokes seconds.
+PENA = {"halo_3d", "hops_curve"}
+SMOKE = {"halo_smoke", "hops_smoke", "sonar_smoke", "topobw_smoke"}
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00125"}
 
 
@@ -61,10 +64,10 @@ def into(tmp_path: Path) -> list[str]:
 
 def test_every_check_is_listed_and_every_study_is_a_tag(reframe: ReFrame) -> None:
     listed = reframe("-l", "-t", "pena2013").stdout
-    assert set(re.findall(r"^- (\w+)", listed, re.M)) == {"halo_3d", "hops_curve"}
+    assert set(re.findall(r"^- (\w+)", listed, re.M)) == PENA
     listed = reframe("-l").stdout
     assert "selected system:   'vtorus'" in listed
-    assert {"halo_3d", "halo_smoke", "hops_curve", "hops_smoke"} <= set(re.findall(r"^- (\w+)", listed, re.M))
+    assert set(re.findall(r"^- (\w+)", listed, re.M)) >= PENA | SMOKE
 
 
 def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> None:
@@ -79,8 +82,7 @@ def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
         done = reframe("-r", "-t", "smoke", *into(tmp_path))
         assert done.returncode == 0, done.stdout
     found = records(tmp_path)
-    assert len(found) == 4
-    assert {r.case.check for r in found} == {"halo_smoke", "hops_smoke"}
+    assert sorted(r.case.check for r in found) == sorted([*SMOKE, *SMOKE])
     assert lifecycle.names() == before, "a job left its torus behind"
     for record in found:
         assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
@@ -165,7 +167,7 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
     before = records(tmp_path)
     done = reframe("-r", "-t", "smoke", *into(tmp_path))
     assert done.returncode == 0, done.stdout
-    assert len(records(tmp_path)) == len(before) + 2
+    assert len(records(tmp_path)) == len(before) + len(SMOKE)
     for name in lifecycle.names():
         if re.fullmatch(r"job\d+", name):
             lifecycle.down(name)
@@ -186,3 +188,20 @@ def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) ->
     assert "Open MPI" in provenance["mpi"]["library"]
     assert len(document["case"]["allocation"]["nodes"]) == 8
     assert document["launches"][0]["ranks"][3]["host"].startswith("n")
+
+
+def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:
+    """All faults are in bench and, of the program, in test_topobw; this is ReFrame's part of the way."""
+    fault = "fault='X+ 0,1,0>1,1,0' --lanes-lost 2"
+    done = reframe("-r", "-t", "topobw", "-S", fault, "-S", "tolerance_percent=25", *into(tmp_path))
+    assert done.returncode != 0
+    assert "exit status 5; topobw: link X+ 0,1,0>1,1,0 (cable): slow" in done.stdout, done.stdout
+    (record,) = records(tmp_path)
+    assert record.status == "failed" and record.launches[0].series, "a failed launch keeps its evidence"
+
+
+def test_a_fault_that_cannot_be_injected_is_the_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-t", "topobw", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert "9,1,0>1,1,0" in record.reason
