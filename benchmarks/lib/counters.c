@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef RAILYARD_COUNTERS_FOLDER
-#define RAILYARD_COUNTERS_FOLDER "counters"
+#ifndef RAILYARD_COUNTERS_SOURCE
+#define RAILYARD_COUNTERS_SOURCE    "counters"
+#define RAILYARD_COUNTERS_INSTALLED "counters"
 #endif
 
 static const char program[] = "railyard-counters";
@@ -104,14 +105,20 @@ static char *share_text(MPI_Comm comm, const char *path, const char *label, stru
     return text;
 }
 
-/* A name without a slash is a file NAME.txt in RAILYARD_COUNTERS_FOLDER, the environment's or the installed
- * one. */
+/* Where groups are found by name: the environment's folder, else the sources', where they still are, else the
+ * installed one. */
+static const char *groups_folder(void) {
+    const char *built_in =
+        access(RAILYARD_COUNTERS_SOURCE, R_OK) == 0 ? RAILYARD_COUNTERS_SOURCE : RAILYARD_COUNTERS_INSTALLED;
+    return choose(NULL, "RAILYARD_COUNTERS_FOLDER", built_in);
+}
+
+/* A name without a slash is a file NAME.txt in the groups' folder. */
 static void group_path(const char *name, char *path) {
-    const char *folder = choose(NULL, "RAILYARD_COUNTERS_FOLDER", RAILYARD_COUNTERS_FOLDER);
     if (strchr(name, '/'))
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s", name);
     else
-        (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", folder, name);
+        (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", groups_folder(), name);
 }
 
 static void read_group(struct railyard_counters *counters, struct problem *problem) {
