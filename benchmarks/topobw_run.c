@@ -148,11 +148,11 @@ static void tell_target(int port, int sender) {
     MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
 }
 
-static void probe_target(const struct route_probe *probe, int receiver) {
+static void probe_target(const struct route_probe *probe, int receiver, int phase) {
     struct probe_target target;
     MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE));
-    route_probe_send(probe, target.host, target.port);
+    route_probe_send(probe, target.host, target.port, (unsigned char)phase);
 }
 
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
@@ -160,9 +160,10 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
     if (role->from >= 0)
         tell_target(probe->port, role->from);
     if (role->to >= 0)
-        probe_target(probe, role->to);
+        probe_target(probe, role->to, phase);
     if (role->from >= 0)
-        *routers_of(run, run->own, phase) = route_probe_receive(probe, PROBE_TIMEOUT_MS);
+        *routers_of(run, run->own, phase) =
+            route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
 }
 
 /* After the first round: what is unreachable has been found by then. */

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -41,7 +42,7 @@ void route_probe_close(struct route_probe *probe) {
     probe->socket = -1;
 }
 
-void route_probe_send(const struct route_probe *probe, const char *host, int port) {
+void route_probe_send(const struct route_probe *probe, const char *host, int port, unsigned char mark) {
     char service[PORT_TEXT_BYTES];
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
@@ -49,7 +50,7 @@ void route_probe_send(const struct route_probe *probe, const char *host, int por
     if (probe->socket < 0 || port < 0 || getaddrinfo(host, service, &hints, &found) != 0)
         return;
     for (int i = 0; i < COPIES; i++) /* one is enough; datagrams may be lost */
-        (void)sendto(probe->socket, "", 1, MSG_DONTWAIT, found->ai_addr, found->ai_addrlen);
+        (void)sendto(probe->socket, &mark, 1, MSG_DONTWAIT, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
 }
 
@@ -63,26 +64,31 @@ static int routers_crossed(struct msghdr *message) {
     return ROUTE_UNKNOWN;
 }
 
-static int receive_one(int socket) {
-    char byte = 0;
+/* False when nothing is there. */
+static bool receive_one(int socket, unsigned char *mark, int *routers) {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control;
-    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct iovec part = {.iov_base = mark, .iov_len = 1};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
-    return recvmsg(socket, &message, MSG_DONTWAIT) < 0 ? ROUTE_UNKNOWN : routers_crossed(&message);
+    if (recvmsg(socket, &message, MSG_DONTWAIT) != 1)
+        return false;
+    *routers = routers_crossed(&message);
+    return true;
 }
 
-int route_probe_receive(const struct route_probe *probe, int timeout_ms) {
+/* Copies of an earlier datagram may still come. */
+int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
-    int routers = ROUTE_UNKNOWN;
-    if (probe->socket < 0 || poll(&waiting, 1, timeout_ms) <= 0)
-        return ROUTE_UNKNOWN;
-    for (int next = receive_one(probe->socket); next != ROUTE_UNKNOWN; next = receive_one(probe->socket))
-        routers = next;
-    return routers;
+    while (probe->socket >= 0 && poll(&waiting, 1, timeout_ms) > 0) {
+        unsigned char found = 0;
+        int routers = ROUTE_UNKNOWN;
+        if (receive_one(probe->socket, &found, &routers) && found == mark)
+            return routers;
+    }
+    return ROUTE_UNKNOWN;
 }

@@ -21,10 +21,11 @@ struct route_probe {
 struct route_probe route_probe_open(void);
 void route_probe_close(struct route_probe *probe);
 
-/* Sends a datagram to that host and port; nothing happens when the host is not known. */
-void route_probe_send(const struct route_probe *probe, const char *host, int port);
+/* Sends a datagram with that mark to that host and port; nothing happens when the host is not known. */
+void route_probe_send(const struct route_probe *probe, const char *host, int port, unsigned char mark);
 
-/* The routers that the datagram crossed; ROUTE_UNKNOWN when none came in that time. */
-int route_probe_receive(const struct route_probe *probe, int timeout_ms);
+/* The routers that a datagram with that mark crossed, others are dropped; ROUTE_UNKNOWN when none came in
+ * time. */
+int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms);
 
 #endif
