@@ -47,8 +47,8 @@ format: setup test-tools  ## rewrite the sources in the project's style
 	$(BIN)/ruff format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-bench: setup bench-tools image  ## print the figures that documents and issues quote
-	tools/with-docker $(BIN)/python -m bench
+bench: setup bench-tools image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
+	tools/with-docker $(BIN)/python -m bench $(if $(OSU),--osu $(OSU))
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis

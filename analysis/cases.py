@@ -19,8 +19,8 @@ from results.benchmark import Label
 from results.record import Launch, Origin, Record, Status
 from results.strictjson import Json
 
-#: Labels that say between which hosts a series was taken.
-HOST_LABELS = frozenset({"from", "to"})
+#: Labels that say between which hosts or ranks a series was taken.
+HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 Labels = tuple[tuple[str, Label], ...]
 
 
@@ -130,11 +130,14 @@ def case_key(record: Record) -> str:
 def shared(record: Record) -> dict[str, Json]:
     """What records must have in common to be compared."""
     varies = {"seed", "launches_per_combination", "studies"}
+    torus = record.provenance["torus"]
+    provenance = {name: part for name, part in record.provenance.items() if name not in {"reframe", "torus"}}
     return {
         "origin": record.document["origin"],
         "system": record.document["system"],
         "case": {name: part for name, part in record.document["case"].items() if name not in varies},
-        "provenance": {name: part for name, part in record.provenance.items() if name != "reframe"},
+        "provenance": provenance,
+        "torus": None if torus is None else {name: part for name, part in torus.items() if name != "name"},
     }
 
 

@@ -168,9 +168,9 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         _size_axes(axes, panel, xs)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylim(
-            0, 1.18 * max(each.summary.maximum for line in panel.lines for each in line.points) or 1
-        )
+        legend_rows = -(-len(panel.lines) // 3)
+        highest = max(each.summary.maximum for line in panel.lines for each in line.points)
+        axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
     axes.set_ylabel(panel.unit.heading)
     axes.set_title(_panel_title(panel))
@@ -264,7 +264,7 @@ def describe_panel(panel: Panel) -> str:
 
 def tick(panel: Panel, x: int) -> str:
     """A value of the panel's axis in words: `3 hops`, `64 KiB`."""
-    return comparison.label_text((("hops", x),)) if panel.axis == "hops" else size_text(x)
+    return size_text(x) if panel.axis == "size_bytes" else comparison.label_text(((panel.axis, x),))
 
 
 def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:

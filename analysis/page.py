@@ -17,7 +17,7 @@ import jinja2
 
 from analysis import (
     cases,
-    comparison,
+    pictures,
     published,
     ranktest,
     report,
@@ -131,8 +131,12 @@ def _count_one(found: dict[tuple[str, str], int], what: str, why: str) -> None:
 def html(records: Iterable[Record], versus: Versus | None = None) -> str:
     """The page of records, with a comparison of sides where one is given."""
     grouped = cases.group(records)
-    views = [report.view(case, number, grouped[: number - 1]) for number, case in enumerate(grouped, 1)]
-    judged = [(case, comparison.comparisons(case)) for case in grouped]
+    judged = [report.judge(case) for case in grouped]
+    images = pictures.images([each.drawings for each in judged])
+    views = [
+        report.view(each, number, images[number - 1], grouped[: number - 1])
+        for number, each in enumerate(judged, 1)
+    ]
     days = sorted(record.created[:10] for case in grouped for record in case.records)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return (
@@ -143,7 +147,7 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
             counts=counts(grouped),
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",
-            scores=score_rows(scoreboard.standings(judged)),
+            scores=score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged])),
             versus=versus,
             versus_lines=versus_text.lines(versus) if versus else [],
             versus_alone=versus_text.alone(versus) if versus else [],

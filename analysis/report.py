@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis import cases, comparison, curves, drawing, figures, published, registry, statistics, tables
+from analysis import cases, comparison, curves, figures, published, registry, statistics, tables
 from analysis.cases import Case, Tally
 from analysis.comparison import Comparison
 from analysis.curves import Panel
@@ -84,16 +84,41 @@ class CaseView:
     provenance: Sequence[tuple[str, str]]
 
 
-def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
-    """Everything the page says about a case."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A case with everything computed once: its comparisons, `found` those that no figure of its own takes over."""
+
+    case: Case
+    comparisons: Sequence[Comparison]
+    found: Sequence[Comparison]
+    panels: Sequence[Panel]
+    own: Sequence[Drawing]
+    drawings: Sequence[Drawing]
+
+
+def judge(case: Case) -> Judged:
+    """The comparisons, curves and drawings of a case."""
     own = registry.own_drawings(case)
-    taken = registry.claimed(own)
-    found = [each for each in comparison.comparisons(case) if each.fom not in taken]
+    taken, comparisons = registry.claimed(own), comparison.comparisons(case)
+    found = [each for each in comparisons if each.fom not in taken]
     panels = [each for each in curves.panels(case) if each.fom not in taken]
+    return Judged(
+        case=case,
+        comparisons=comparisons,
+        found=found,
+        panels=panels,
+        own=own,
+        drawings=[*own, *figures.drawings_of(found, panels)],
+    )
+
+
+def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequence[Case] = ()) -> CaseView:
+    """Everything the page says about a case; `images` are its drawings as markup."""
+    case, found, panels = judged.case, judged.found, judged.panels
     grouped = figures.by_fom(found)
     shown = [member for members in grouped[: figures.SHOWN_FOMS] for member in members]
     rest = [member for members in grouped[figures.SHOWN_FOMS :] for member in members]
-    drawn = [*own, *figures.drawings_of(found, panels)]
+    drawn = zip(judged.drawings, images, strict=True)
     asked, system = case.first.case, case.first.system
     return CaseView(
         number=number,
@@ -105,9 +130,9 @@ def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
         origin_note=origin_note(case),
         facts=facts(case),
         tally=cases.tally(case),
-        statements=[*_own_statements(own), *_statements(shown), *_curve_statements(panels)],
+        statements=[*_own_statements(judged.own), *_statements(shown), *_curve_statements(panels)],
         others=_statements(rest),
-        figures=[_figure(each, f"c{number}") for each in drawn],
+        figures=[FigureView(title=each.title, image=image, data=each.data) for each, image in drawn],
         published=published.rows(case, found),
         table=_table(case, found) if found else None,
         troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
@@ -119,13 +144,6 @@ def view(case: Case, number: int, earlier: Sequence[Case] = ()) -> CaseView:
         records=case.records,
         provenance=[(name, known_text(value)) for name, value in cases.flat(case.first.provenance)],
     )
-
-
-def _figure(drawn: Drawing, prefix: str) -> FigureView:
-    image = Markup(
-        drawing.inline_svg(drawn, prefix)
-    )  # made by an XML writer, which escapes text and attributes
-    return FigureView(title=drawn.title, image=image, data=drawn.data)
 
 
 def _own_statements(own: Sequence[Drawing]) -> list[Statement]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.statistics import ENOUGH
 from results import units
 from results.units import Better
 
@@ -51,7 +52,7 @@ class Score:
 def score(ratios: Iterable[Ratio]) -> Score | None:
     """The score of a side, or None when no case has a figure of merit with a direction on both sides.
 
-    With fewer than 2 launches on either side of any case there is no interval.
+    With fewer than 6 launches on either side of any case there is no interval: a bootstrap of so few is too narrow.
     """
     chosen = _headline(ratios)
     if not chosen:
@@ -62,7 +63,7 @@ def score(ratios: Iterable[Ratio]) -> Score | None:
         for each in _all(chosen)
     ]
     value = _mean_by_case(chosen, logs)[0]
-    if any(min(len(each.values), len(each.baseline)) < 2 for each in _all(chosen)):
+    if any(min(len(each.values), len(each.baseline)) < ENOUGH for each in _all(chosen)):
         return Score(value=math.exp(value), low=None, high=None, cases=len(chosen))
     drawn = [
         _log(each, median_draws(each.values, chance), median_draws(each.baseline, chance))

@@ -7,6 +7,7 @@ dark colours. Leaves out: what is drawn (`analysis.figures`).
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import xml.etree.ElementTree as ElementTree
@@ -68,12 +69,22 @@ def sentinel(series: int) -> str:
     return f"#0a0b{series % len(LIGHT):02x}"
 
 
-@contextmanager
-def style() -> Iterator[None]:
-    """All drawing happens inside: the settings of this module on top of matplotlib's own defaults."""
+@functools.cache
+def _parameters() -> dict[Any, Any]:
+    """matplotlib's own defaults with the settings of this module on top; made once, because each is validated."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
+        return {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """All drawing happens inside: whatever the user's matplotlib is set to, figures look the same."""
+    wanted = _parameters()
+    with matplotlib.rc_context():
+        for name, value in wanted.items():
+            matplotlib.rcParams._set(name, value)  # validated when it was made
         yield
 
 

@@ -130,7 +130,7 @@ def _note(group: Group) -> str:
 def _point_row(panel: Panel, point: Point) -> Row:
     form = Format.for_values([point.summary.median])
     return Row(
-        name=f"{point.x}" if panel.axis == "hops" else size_text(point.x),
+        name=size_text(point.x) if panel.axis == "size_bytes" else f"{point.x}",
         median=form.text(point.summary.median),
         interval=interval_text(point.summary.interval, form),
         n=str(point.summary.n),

@@ -8,6 +8,8 @@
     faults    every link again with five faults: the faulty against their degraded rates, the others as before
     scale     up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
+    suite     the benchmarks beside OSU and a plain copy (bench/suite.py)
+    archive   list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
     topobw    injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
 
 Times are of this machine and this moment; the ratios are what to quote.
@@ -15,6 +17,7 @@ Times are of this machine and this moment; the ratios are what to quote.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -30,7 +33,7 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import faults, links, scale, topobw
+from bench import archive, faults, links, scale, suite, topobw
 from placements import topology
 from torus import docker_engine, lifecycle, plan
 from torus.docker_engine import Containers
@@ -49,6 +52,11 @@ console = Console(width=110)
 
 def main() -> None:
     """Run every benchmark, print its table, keep the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="print the figures that documents quote"
+    )
+    suite.osu_option(parser)
+    arguments = parser.parse_args()
     figures: dict[str, Any] = {"up": bring_up()}
     with torus(Shape()) as made:
         figures["links"] = link_rates(made)
@@ -59,6 +67,8 @@ def main() -> None:
     figures["shapes"] = [shape(mtu) for mtu in MTUS]
     show_shapes(figures["shapes"])
     draw(figures["shapes"], CURVE)
+    figures["suite"] = suite.measure(arguments.osu)
+    figures["archive"] = archive.report()
     figures["topobw"] = topobw.measure()
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")

@@ -1,5 +1,7 @@
 """Times of `railyard results list` and `railyard compare` over a large archive, beside pandas reading the same JSON.
 
+`python -m bench.archive [RECORDS]` runs it alone; `make bench` runs it with 100,000 records.
+
 Models: synthetic records (two systems, four message sizes, two placements with three launches each), written as the
 archive writes them but without fsync. Every time is that of a whole process; `cold` drops the kernel's page cache
 before it, where the machine lets root do that. Leaves out: what the numbers mean.
@@ -18,9 +20,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.table import Table
 
 from results import history, strictjson
 
@@ -51,19 +57,19 @@ class Timed:
     memory_mib: float
 
 
-def generate(root: Path, count: int) -> None:
-    """Writes `count` records below root, the same each time."""
+def generate(root: Path, count: int, sizes: int = 4) -> None:
+    """Writes `count` records of two systems and so many message sizes below root, the same each time."""
     chance = random.Random(1)
     for number in range(count):
-        document = _document(chance, number)
+        document = _document(chance, number, sizes)
         path = root / document["system"]["name"] / f"{document['created'][:10]}-{document['id']}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, sort_keys=True, indent=1))
 
 
-def _document(chance: random.Random, number: int) -> dict[str, Any]:
+def _document(chance: random.Random, number: int, sizes: int) -> dict[str, Any]:
     system = list(SYSTEMS)[number % 2]
-    size = 8 << (number // 2 % 4)
+    size = 8 * (1 + number // 2 % sizes)
     document: dict[str, Any] = {
         "schema": history.VERSIONS[-1].name,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_700_000_000 + 600 * number)),
@@ -170,10 +176,7 @@ def drop_page_cache() -> bool:
 
 def measure(count: int) -> list[Timed]:
     """Every time, over an archive of `count` records that is made and removed."""
-    folder = Path(tempfile.mkdtemp(prefix="railyard-bench-"))
-    root, cache = folder / "archive", folder / "cache"
-    try:
-        generate(root, count)
+    with _archive(count, 4) as (root, cache):
         listing = [RAILYARD, "results", "list", "--archive", str(root), "--json"]
         comparing = [
             RAILYARD,
@@ -192,5 +195,51 @@ def measure(count: int) -> list[Timed]:
             run("pandas, cold", sys.executable, "-c", PANDAS, str(root), cold=True, cache=cache),
             run("pandas, warm", sys.executable, "-c", PANDAS, str(root), cache=cache),
         ]
+
+
+def measure_page(count: int, sizes: int) -> tuple[Timed, float]:
+    """The page of a campaign of `count` records, two cases for each size, and its size in MiB."""
+    with _archive(count, sizes) as (root, cache):
+        page = root.parent / "report.html"
+        name = f"report of {count:,} records, {2 * sizes} cases"
+        timed = run(name, RAILYARD, "report", str(root), "-q", "-o", str(page), cold=True, cache=cache)
+        return timed, page.stat().st_size / (1 << 20)
+
+
+@contextmanager
+def _archive(count: int, sizes: int) -> Iterator[tuple[Path, Path]]:
+    """An archive and a cache folder, both gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="railyard-bench-"))
+    try:
+        generate(folder / "archive", count, sizes)
+        yield folder / "archive", folder / "cache"
     finally:
         shutil.rmtree(folder)
+
+
+def report(count: int = 100_000) -> dict[str, Any]:
+    """Prints the table and returns the figures."""
+    console = Console(width=110)
+    found = measure(count)
+    page, size_mib = measure_page(1000, 20)
+    table = Table(
+        "", "seconds", "memory (MiB)", title=f"{count:,} records; whole processes, Python's start included"
+    )
+    for each in [*found, page]:
+        table.add_row(each.name, f"{each.seconds:.1f}", f"{each.memory_mib:.0f}")
+    console.print(table)
+    by_name = {each.name: each.seconds for each in found}
+    ratio = by_name["pandas, cold"] / by_name["compare, cold"]
+    console.print(f"compare is {ratio:.1f} times as fast as pandas over the same files, both cold")
+    console.print(f"the page has {size_mib:.1f} MiB\n")
+    return {
+        "records": count,
+        "processes": [
+            {"name": e.name, "seconds": e.seconds, "memory_mib": e.memory_mib} for e in [*found, page]
+        ],
+        "page_mib": size_mib,
+    }
+
+
+if __name__ == "__main__":
+    report(*map(int, sys.argv[1:2]))

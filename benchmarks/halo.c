@@ -4,227 +4,130 @@
  *
  * Models section 4.3 of Peña et al., "Analysis of Topology-Dependent MPI Performance on Gemini Networks"
  * (EuroMPI 2013): non-blocking messages, faces packed from and unpacked to strided memory in between, both
- * inside the time. All receives are posted, each face is packed and sent at once, each message is unpacked as
- * it arrives. Messages carry the direction of their face as tag, for in a dimension of 2 both neighbours are
- * one rank, and in one of 1 they are the rank itself.
+ * inside the time. Other ways to exchange the same faces are variants (halo_variants.h), run in turn, so that
+ * drift meets all alike. Any number of ranks may share a node.
  *
  * Leaves out: computation, edge and corner neighbours (the paper's 216 MB are 6 faces), and the memory
  * between the faces (lib/face.h).
  */
 #include "halo_config.h"
+#include "halo_faces.h"
+#include "halo_variants.h"
 #include "lib/check.h"
 #include "lib/evidence.h"
-#include "lib/face.h"
-#include "lib/grid.h"
 #include "lib/output.h"
-#include "lib/parse.h"
+#include "lib/parameters.h"
 #include "lib/payload.h"
 #include "lib/problem.h"
+#include "lib/report.h"
 #include "lib/table.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char program[] = "halo";
 
-enum { FACES_MAX = 2 * PARSE_DIMENSIONS_MAX };
-
 /* Payload rounds: the data differ before and after the timed repeats. */
 enum { ROUND_BEFORE, ROUND_AFTER };
-
-/* One face of this rank: what is sent through it, and what comes in through it. */
-struct face {
-    struct face_shape shape;
-    int cells;
-    int neighbour;
-    double *boundary; /* strided: packed from here */
-    double *ghost;    /* strided: unpacked to here */
-    double *outgoing;
-    double *incoming;
-};
 
 struct halo {
     struct halo_config config;
     struct grid grid;
-    int face_count;
-    struct face faces[FACES_MAX]; /* face 2d is the minus side of dimension d, 2d + 1 the plus side */
+    struct faces faces;
+    struct exchange exchanges[HALO_VARIANTS];
 };
 
-/* Times of one iteration on one rank. */
-struct times {
-    double iteration_s;
-    double pack_s;
-    double unpack_s;
-};
-
-/* ---- faces ---- */
-
-static int opposite(int face) {
-    return face ^ 1;
+static const struct halo_variant *variant_at(int index) {
+    return &halo_variants()[index];
 }
 
-static struct face make_face(const struct halo *halo, int index) {
-    struct face face = {.shape = face_shape(&halo->config.cells, index / 2, halo->config.face_memory)};
-    face.cells = (int)face_cells(&face.shape);
-    face.neighbour = grid_neighbour(&halo->grid, index / 2, index % 2 ? 1 : -1);
-    face.boundary = check_alloc(face_extent(&face.shape), sizeof(double));
-    face.ghost = check_alloc(face_extent(&face.shape), sizeof(double));
-    face.outgoing = check_alloc_pages((size_t)face.cells * sizeof(double));
-    face.incoming = check_alloc_pages((size_t)face.cells * sizeof(double));
-    return face;
+static int chosen_count(const struct halo *halo) {
+    int count = 0;
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        count += halo->config.variants[v];
+    return count;
 }
 
-static void make_faces(struct halo *halo) {
-    halo->face_count = 2 * halo->config.dimensions;
-    for (int f = 0; f < halo->face_count; f++)
-        halo->faces[f] = make_face(halo, f);
-}
-
-static void free_faces(struct halo *halo) {
-    for (int f = 0; f < halo->face_count; f++) {
-        free(halo->faces[f].boundary);
-        free(halo->faces[f].ghost);
-        free(halo->faces[f].outgoing);
-        free(halo->faces[f].incoming);
+static void open_variants(struct halo *halo) {
+    faces_make(&halo->config, &halo->grid, &halo->faces);
+    for (int v = 0; v < HALO_VARIANTS; v++) {
+        halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
+        if (halo->config.variants[v])
+            variant_at(v)->open(&halo->exchanges[v]);
     }
 }
 
-/* Bytes of one face across a dimension. */
-static size_t face_bytes(const struct halo *halo, int dimension) {
-    return (size_t)halo->faces[2 * dimension].cells * sizeof(double);
-}
-
-/* Sent and received by one rank in one iteration. */
-static size_t exchanged_bytes(const struct halo *halo) {
-    size_t bytes = 0;
-    for (int d = 0; d < halo->config.dimensions; d++)
-        bytes += 2 * 2 * face_bytes(halo, d);
-    return bytes;
-}
-
-/* ---- one iteration ---- */
-
-static void post_receives(struct halo *halo, MPI_Request *requests) {
-    for (int f = 0; f < halo->face_count; f++) {
-        struct face *face = &halo->faces[f];
-        MPI_CHECK(MPI_Irecv(face->incoming, face->cells, MPI_DOUBLE, face->neighbour, opposite(f),
-                            MPI_COMM_WORLD, &requests[f]));
-    }
-}
-
-static void pack_and_send(struct halo *halo, MPI_Request *requests, struct times *times) {
-    for (int f = 0; f < halo->face_count; f++) {
-        struct face *face = &halo->faces[f];
-        double start_s = MPI_Wtime();
-        face_pack(&face->shape, face->boundary, face->outgoing);
-        times->pack_s += MPI_Wtime() - start_s;
-        MPI_CHECK(MPI_Isend(face->outgoing, face->cells, MPI_DOUBLE, face->neighbour, f, MPI_COMM_WORLD,
-                            &requests[f]));
-    }
-}
-
-static void receive_and_unpack(struct halo *halo, MPI_Request *requests, struct times *times) {
-    for (int arrived = 0; arrived < halo->face_count; arrived++) {
-        int f = 0;
-        MPI_CHECK(MPI_Waitany(halo->face_count, requests, &f, MPI_STATUS_IGNORE));
-        double start_s = MPI_Wtime();
-        face_unpack(&halo->faces[f].shape, halo->faces[f].incoming, halo->faces[f].ghost);
-        times->unpack_s += MPI_Wtime() - start_s;
-    }
-}
-
-static struct times exchange(struct halo *halo) {
-    struct times times = {0};
-    MPI_Request receives[FACES_MAX];
-    MPI_Request sends[FACES_MAX];
-    double start_s = MPI_Wtime();
-    post_receives(halo, receives);
-    pack_and_send(halo, sends, &times);
-    receive_and_unpack(halo, receives, &times);
-    MPI_CHECK(MPI_Waitall(halo->face_count, sends, MPI_STATUSES_IGNORE));
-    times.iteration_s = MPI_Wtime() - start_s;
-    return times;
+static void close_variants(struct halo *halo) {
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v])
+            variant_at(v)->close(&halo->exchanges[v]);
+    faces_free(&halo->faces);
 }
 
 /* ---- are the data right? ---- */
 
-static void face_name(int face, char *name) {
-    (void)snprintf(name, 4, "%c%c", 'X' + face / 2, face % 2 ? '+' : '-');
-}
-
-/* What rank sends through its face in that round. */
-static uint64_t face_key(const struct halo *halo, int round, int rank, int face) {
-    return payload_key(halo->config.seed, (uint64_t)round, (uint64_t)rank, (uint64_t)face);
-}
-
-/* New boundary cells; ghosts and received buffers get what no payload holds. */
-static void prepare_face(const struct halo *halo, int round, int f) {
-    const struct face *face = &halo->faces[f];
-    uint64_t key = face_key(halo, round, check_rank(), f);
-    for (size_t i = 0; i < (size_t)face->cells; i++) {
-        face->boundary[face_offset(&face->shape, i)] = payload_double(key, i);
-        face->ghost[face_offset(&face->shape, i)] = NAN;
-        face->incoming[i] = NAN;
-    }
-}
-
-static void check_face(const struct halo *halo, int round, int f, struct problem *problem) {
-    char name[4];
-    const struct face *face = &halo->faces[f];
-    uint64_t key = face_key(halo, round, face->neighbour, opposite(f));
-    face_name(f, name);
-    for (size_t i = 0; i < (size_t)face->cells && !problem_is_set(problem); i++) {
-        uint64_t expected = payload_bits(payload_double(key, i));
-        uint64_t found = payload_bits(face->ghost[face_offset(&face->shape, i)]);
-        if (expected != found)
-            problem_set(problem,
-                        "data are wrong, no rate is printed: rank %d, face %s, cell %zu: expected %016llx, "
-                        "found %016llx",
-                        check_rank(), name, i, (unsigned long long)expected, (unsigned long long)found);
-    }
-}
-
 /* In test builds: flips a bit of the last ghost cell of the first face, as a corrupting link would have. */
 static void corrupt_if_asked(struct halo *halo) {
-    struct face *face = &halo->faces[0];
+    struct face *face = &halo->faces.face[0];
     size_t last = face_offset(&face->shape, (size_t)face->cells - 1);
     payload_test_fault(&face->ghost[last], sizeof(double), check_rank());
 }
 
 /* Collective. One untimed exchange of new data, every ghost cell checked; false on all ranks when any is
  * wrong. */
-static bool verify(struct halo *halo, int round) {
+static bool verify_variant(struct halo *halo, int v, int round) {
     struct problem problem = {0};
-    for (int f = 0; f < halo->face_count; f++)
-        prepare_face(halo, round, f);
-    (void)exchange(halo);
+    uint64_t seed = halo->config.sampling.seed;
+    int part = round * HALO_VARIANTS + v;
+    faces_prepare(&halo->faces, seed, part);
+    (void)halo_iterate(variant_at(v), &halo->exchanges[v]);
     corrupt_if_asked(halo);
-    for (int f = 0; f < halo->face_count; f++)
-        check_face(halo, round, f, &problem);
+    faces_check(&halo->faces, seed, part, !variant_at(v)->exchanges, &problem);
     return !problem_agree(&problem, program);
+}
+
+static bool verify(struct halo *halo, int round) {
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v] && !verify_variant(halo, v, round))
+            return false;
+    return true;
 }
 
 /* ---- measure ---- */
 
-enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, TIMES };
+enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, FOM_WAIT, FOM_BANDWIDTH, FOMS };
 
-static const char *const time_foms[TIMES] = {"iteration_us", "pack_us", "unpack_us", "exchange_us"};
+static const char *const foms[FOMS] = {"iteration_us", "pack_us", "unpack_us",
+                                       "exchange_us",  "wait_us", "bandwidth_gbyte_s"};
 
-/* One repeat of this rank, in microseconds. */
-static void keep_times(const struct times *times, double *const *samples, int repeat) {
-    samples[FOM_ITERATION][repeat] = 1e6 * times->iteration_s;
-    samples[FOM_PACK][repeat] = 1e6 * times->pack_s;
-    samples[FOM_UNPACK][repeat] = 1e6 * times->unpack_s;
-    samples[FOM_EXCHANGE][repeat] = 1e6 * (times->iteration_s - times->pack_s - times->unpack_s);
+/* The samples of one variant; all but the bandwidth are taken on every rank. */
+struct samples {
+    double *of_fom[FOMS];
+};
+
+/* MPI's own packing is part of the exchange, and a copy sends no messages. */
+static bool has_fom(const struct halo_variant *variant, int fom) {
+    bool of_packing = fom == FOM_PACK || fom == FOM_UNPACK;
+    return fom == FOM_ITERATION || (of_packing ? variant->packs : variant->exchanges);
 }
 
-static void measure(struct halo *halo, double *const *samples) {
-    for (int i = -halo->config.warmups; i < halo->config.repeats; i++) {
+/* One repeat of this rank, in microseconds. */
+static void keep_times(const struct halo_times *times, const struct samples *samples, int repeat) {
+    samples->of_fom[FOM_ITERATION][repeat] = 1e6 * times->iteration;
+    samples->of_fom[FOM_PACK][repeat] = 1e6 * times->pack;
+    samples->of_fom[FOM_UNPACK][repeat] = 1e6 * times->unpack;
+    samples->of_fom[FOM_EXCHANGE][repeat] = 1e6 * (times->iteration - times->pack - times->unpack);
+    samples->of_fom[FOM_WAIT][repeat] = 1e6 * times->wait;
+}
+
+static void measure_repeat(struct halo *halo, struct samples *samples, int repeat) {
+    for (int v = 0; v < HALO_VARIANTS; v++) {
+        if (!halo->config.variants[v])
+            continue;
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-        struct times times = exchange(halo);
-        if (i >= 0)
-            keep_times(&times, samples, i);
+        struct halo_times times = halo_iterate(variant_at(v), &halo->exchanges[v]);
+        if (repeat >= 0)
+            keep_times(&times, &samples[v], repeat);
     }
 }
 
@@ -236,129 +139,138 @@ static void reduce_times(double *samples, int repeats) {
     free(largest);
 }
 
-static double *bandwidths(const double *iteration_us, int repeats, size_t bytes) {
-    double *gbyte_s = check_alloc((size_t)repeats, sizeof *gbyte_s);
+static void fill_bandwidths(const struct samples *samples, int repeats, size_t bytes) {
     for (int i = 0; i < repeats; i++)
-        gbyte_s[i] = (double)bytes / (iteration_us[i] * 1e3);
-    return gbyte_s;
+        samples->of_fom[FOM_BANDWIDTH][i] = (double)bytes / (samples->of_fom[FOM_ITERATION][i] * 1e3);
 }
 
-/* Collective. The measured series; the samples of rank 0 are the ones that count. */
-static void measure_series(struct halo *halo, struct series_list *list) {
-    int repeats = halo->config.repeats;
-    double *samples[TIMES];
-    for (int t = 0; t < TIMES; t++)
-        samples[t] = check_alloc((size_t)repeats, sizeof(double));
-    measure(halo, samples);
-    for (int t = 0; t < TIMES; t++) {
-        reduce_times(samples[t], repeats);
-        series_add(list, (struct series){.fom = time_foms[t], .count = repeats, .samples = samples[t]});
-    }
-    double *gbyte_s = bandwidths(samples[FOM_ITERATION], repeats, exchanged_bytes(halo));
-    series_add(list, (struct series){.fom = "bandwidth_gbyte_s", .count = repeats, .samples = gbyte_s});
+/* A label says which variant, where there are several. */
+static struct series variant_series(const struct halo *halo, int v, int fom, double *samples) {
+    return (struct series){
+        .fom = foms[fom],
+        .label_count = chosen_count(halo) > 1,
+        .labels = {{"variant", variant_at(v)->name, 0}},
+        .count = halo->config.sampling.repeats,
+        .samples = samples,
+    };
+}
+
+/* Collective. The series of one variant; the samples of rank 0 are the ones that count. */
+static void add_series(const struct halo *halo, int v, struct samples *samples, struct series_list *list) {
+    int repeats = halo->config.sampling.repeats;
+    for (int fom = 0; fom < FOM_BANDWIDTH; fom++)
+        reduce_times(samples->of_fom[fom], repeats);
+    fill_bandwidths(samples, repeats, faces_exchanged_bytes(&halo->faces));
+    for (int fom = 0; fom < FOMS; fom++)
+        if (has_fom(variant_at(v), fom))
+            series_add(list, variant_series(halo, v, fom, samples->of_fom[fom]));
+        else
+            free(samples->of_fom[fom]);
+}
+
+/* Collective. Everything that is measured. */
+static void measure(struct halo *halo, struct series_list *list) {
+    struct samples samples[HALO_VARIANTS] = {0};
+    int repeats = halo->config.sampling.repeats;
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        for (int fom = 0; halo->config.variants[v] && fom < FOMS; fom++)
+            samples[v].of_fom[fom] = check_alloc((size_t)repeats, sizeof(double));
+    for (int repeat = -halo->config.sampling.warmups; repeat < repeats; repeat++)
+        measure_repeat(halo, samples, repeat);
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v])
+            add_series(halo, v, &samples[v], list);
 }
 
 /* ---- print and write ---- */
 
-static void write_extents(struct json *json, const char *key, const struct extents *extents) {
-    json_key(json, key);
-    json_array(json);
-    for (int d = 0; d < extents->count; d++)
-        json_integer(json, (int64_t)extents->length[d]);
-    json_array_end(json);
-}
-
-static void write_rank_map(struct json *json, const struct halo *halo) {
-    json_key(json, "rank_map");
-    json_array(json);
-    for (size_t i = 0; i < grid_size(&halo->grid.extents); i++)
-        json_integer(json, halo->grid.rank_at[i]);
-    json_array_end(json);
+static bool is_folded(const struct halo *halo, int dimension) {
+    const struct face_shape *shape = &halo->faces.face[2 * dimension].shape;
+    return shape->rows < shape->blocks;
 }
 
 static void write_faces(struct json *json, const struct halo *halo) {
     json_key(json, "face_bytes");
     json_array(json);
     for (int d = 0; d < halo->config.dimensions; d++)
-        json_integer(json, (int64_t)face_bytes(halo, d));
+        json_integer(json, (int64_t)faces_bytes(&halo->faces, d));
     json_array_end(json);
     json_key(json, "face_folded");
     json_array(json);
     for (int d = 0; d < halo->config.dimensions; d++)
-        json_bool(json, halo->faces[2 * d].shape.rows < halo->faces[2 * d].shape.blocks);
+        json_bool(json, is_folded(halo, d));
+    json_array_end(json);
+}
+
+static void write_variants(struct json *json, const bool *chosen) {
+    json_key(json, "variants");
+    json_array(json);
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (chosen[v])
+            json_text(json, variant_at(v)->name);
     json_array_end(json);
 }
 
 static void write_parameters(struct json *json, const void *context) {
     const struct halo *halo = context;
     const struct halo_config *config = &halo->config;
-    write_extents(json, "grid", &config->grid);
+    parameters_extents(json, "grid", &config->grid);
     json_key_integer(json, "dimensions", config->dimensions);
     json_key_text(json, "order", grid_order_name(config->order));
-    write_rank_map(json, halo);
-    write_extents(json, "cells", &config->cells);
+    parameters_integers(json, "rank_map", halo->grid.rank_at, (int)grid_size(&halo->grid.extents));
+    parameters_extents(json, "cells", &config->cells);
     json_key_text(json, "preset", config->preset ? config->preset->name : NULL);
     write_faces(json, halo);
     json_key_integer(json, "face_memory_bytes", (int64_t)config->face_memory);
-    json_key_integer(json, "exchanged_bytes", (int64_t)exchanged_bytes(halo));
-    json_key_integer(json, "repeats", config->repeats);
-    json_key_integer(json, "warmups", config->warmups);
-    json_key(json, "seed");
-    json_unsigned(json, config->seed);
+    json_key_integer(json, "exchanged_bytes", (int64_t)faces_exchanged_bytes(&halo->faces));
+    write_variants(json, config->variants);
+    parameters_sampling(json, &config->sampling);
 }
 
 static void print_faces(const struct halo *halo) {
     char size[SIZE_TEXT_BYTES];
     for (int d = 0; d < halo->config.dimensions; d++) {
-        const struct face_shape *shape = &halo->faces[2 * d].shape;
-        table_size(face_bytes(halo, d), size);
+        table_size(faces_bytes(&halo->faces, d), size);
         (void)printf("%s%c %s%s", d ? ", " : "", 'X' + d, size,
-                     shape->rows < shape->blocks ? " (strides folded)" : "");
+                     is_folded(halo, d) ? " (strides folded)" : "");
     }
-    table_size(exchanged_bytes(halo), size);
+    table_size(faces_exchanged_bytes(&halo->faces), size);
     (void)printf("; sent + received per rank and iteration %s\n", size);
 }
 
-static void print_heading(const struct halo *halo, const struct evidence_list *evidence) {
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct halo *halo = context;
     char text[EXTENTS_TEXT_BYTES];
-    int hosts = evidence_hosts(evidence);
+    table_heading(program, evidence);
     extents_text(&halo->config.grid, text);
-    (void)printf("%s %s: %d rank%s on %d host%s, grid %s, %s\n", program, RAILYARD_VERSION, evidence->ranks,
-                 evidence->ranks > 1 ? "s" : "", hosts, hosts > 1 ? "s" : "", text,
-                 grid_order_name(halo->config.order));
+    (void)printf(", grid %s, %s\n", text, grid_order_name(halo->config.order));
     extents_text(&halo->config.cells, text);
     (void)printf("cells %s of 8 B per rank; faces ", text);
     print_faces(halo);
     (void)printf("every ghost cell verified; times are the maximum over ranks\n\n");
 }
 
-/* Collective. Rank 0 prints and writes; the exit status of all ranks. */
-static int report(const struct halo *halo, const struct series_list *list) {
-    struct problem problem = {0};
+/* Collective. Gathers who ran where, prints and writes. */
+static int report_halo(const struct halo *halo, const struct series_list *list) {
     struct evidence_list evidence;
     evidence_gather(&evidence);
-    if (check_rank() == 0) {
-        struct document document = {program, write_parameters, halo, &evidence, list};
-        print_heading(halo, &evidence);
-        table_print(list);
-        if (halo->config.json)
-            output_write(halo->config.json, &document, &problem);
-    }
+    struct document document = {program, write_parameters, halo, &evidence, list};
+    int status = report(&document, print_heading, halo->config.sampling.json);
     evidence_free(&evidence);
-    return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : EXIT_SUCCESS;
+    return status;
 }
 
 static int run_halo(struct halo *halo) {
     struct series_list list = {0};
     int status = EXIT_DATA_WRONG;
-    make_faces(halo);
+    open_variants(halo);
     if (verify(halo, ROUND_BEFORE)) {
-        measure_series(halo, &list);
+        measure(halo, &list);
         if (verify(halo, ROUND_AFTER))
-            status = report(halo, &list);
+            status = report_halo(halo, &list);
     }
     series_free(&list);
-    free_faces(halo);
+    close_variants(halo);
     return status;
 }
 
@@ -377,7 +289,7 @@ static int run(int argc, char **argv) {
     struct problem problem = {0};
     enum options_outcome outcome = halo_config_read(argc, argv, &halo.config);
     if (outcome != OPTIONS_RUN)
-        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+        return options_status(outcome);
     place(&halo, &problem);
     int status = problem_agree(&problem, program) ? EXIT_USAGE : run_halo(&halo);
     grid_free(&halo.grid);
@@ -385,8 +297,5 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    check_mpi_init(&argc, &argv);
-    int status = run(argc, argv);
-    MPI_CHECK(MPI_Finalize());
-    return status;
+    return check_main(argc, argv, run);
 }

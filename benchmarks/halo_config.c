@@ -1,9 +1,11 @@
 /* Options of halo, their defaults and their conflicts; see halo_config.h. */
 #include "halo_config.h"
 
+#include "halo_variants.h"
 #include "lib/check.h"
 #include "lib/output.h"
 #include "lib/problem.h"
+#include "lib/rows.h"
 
 #include <limits.h>
 #include <string.h>
@@ -43,19 +45,22 @@ static const struct option_row rows[] = {
      "dimensions and cells of a paper", parse_preset, FIELD(preset)},
     {"face-memory", "SIZE", "16MiB", NULL, "bytes, with B, KiB or MiB; at most 1024MiB",
      "a face's memory before its strides are folded; at least 8 x the face", parse_size, FIELD(face_memory)},
-    {"repeats", "COUNT", "20", NULL, "1 to 1000000", "timed iterations", parse_count, FIELD(repeats)},
-    {"warmups", "COUNT", "2", NULL, "0 to 1000000", "untimed iterations before", parse_count0,
-     FIELD(warmups)},
-    {"seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, FIELD(seed)},
-    {"json", "FILE", NULL, "none", "a path that can be written", "where rank 0 writes the results",
-     parse_text, FIELD(json)},
+    {"variants", "LIST", "manual", NULL, "manual, datatypes, neighbours, copy (packing alone, to compare)",
+     "ways to exchange the faces, in turn in every repeat", parse_halo_variants, FIELD(variants)},
+    ROW_REPEATS("20", "timed iterations of each variant", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "untimed iterations before", FIELD(sampling.warmups)),
+    ROW_SEED(FIELD(sampling.seed)),
+    ROW_JSON(FIELD(sampling.json)),
 };
+
+static void settle(void *configuration, unsigned mask, struct problem *problem);
 
 static const struct option_table table = {
     .program = "halo",
     .purpose = "nearest-neighbour exchange on a periodic process grid",
     .rows = rows,
     .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
 };
 
 static bool given(unsigned mask, const char *name) {
@@ -117,21 +122,15 @@ static void settle_cells(struct halo_config *config, struct problem *problem) {
             problem_set(problem, "--cells %s: a face has more than %d cells", text, INT_MAX);
 }
 
-static void settle(struct halo_config *config, unsigned mask, struct problem *problem) {
+static void settle(void *configuration, unsigned mask, struct problem *problem) {
+    struct halo_config *config = configuration;
     check_conflicts(config, mask, problem);
     settle_preset(config);
     settle_grid(config, given(mask, "dimensions") || config->preset, problem);
     settle_cells(config, problem);
-    if (config->json)
-        output_probe(config->json, problem);
+    output_probe(config->sampling.json, problem);
 }
 
 enum options_outcome halo_config_read(int argc, char **argv, struct halo_config *config) {
-    struct problem problem = {0};
-    unsigned mask = 0;
-    enum options_outcome outcome = options_read(&table, argc, argv, config, &mask);
-    if (outcome != OPTIONS_RUN)
-        return outcome;
-    settle(config, mask, &problem);
-    return problem_agree(&problem, table.program) ? OPTIONS_WRONG : OPTIONS_RUN;
+    return options_settle(&table, argc, argv, config);
 }

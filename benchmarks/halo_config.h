@@ -9,8 +9,9 @@
 #include "lib/grid.h"
 #include "lib/options.h"
 #include "lib/parse.h"
+#include "lib/sampling.h"
 
-#include <stdint.h>
+enum { HALO_VARIANTS = 4 };
 
 /* Dimensions and cells of a paper. */
 struct halo_preset {
@@ -27,10 +28,8 @@ struct halo_config {
     struct extents cells;
     const struct halo_preset *preset;
     size_t face_memory;
-    int repeats;
-    int warmups;
-    uint64_t seed;
-    const char *json;
+    bool variants[HALO_VARIANTS];
+    struct sampling sampling;
 };
 
 /*

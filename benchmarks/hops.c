@@ -6,24 +6,22 @@
  * X, Y or Z. The coordinates file says where the nodes stand; without it the first and the last rank are
  * measured. One pair at a time; all other ranks sleep.
  *
- * Leaves out: pairs that run at once and share links, and the choice of the route.
+ * Leaves out: pairs that run at once and share links (paths, contention), and the choice of the route.
  */
 #include "hops_config.h"
 #include "lib/check.h"
 #include "lib/coordinates.h"
 #include "lib/evidence.h"
-#include "lib/idle.h"
 #include "lib/lane.h"
 #include "lib/output.h"
 #include "lib/pairs.h"
+#include "lib/parameters.h"
 #include "lib/problem.h"
+#include "lib/report.h"
 #include "lib/table.h"
-
-#include <stdlib.h>
+#include "lib/team.h"
 
 static const char program[] = "hops";
-
-enum { TAG_COUNT = 11, TAG_SAMPLES = 12 };
 
 struct run {
     struct hops_config config;
@@ -68,21 +66,17 @@ static void find_pairs(struct run *run, struct problem *problem) {
 
 /* ---- measure ---- */
 
-static const char *host_of(const struct evidence_list *evidence, int rank) {
-    return evidence->ranks ? evidence->of_rank[rank].host : "";
-}
-
-static struct series point_series(const struct pair *pair, int test, size_t bytes,
+static struct series point_series(const struct pair *pair, const struct lane_point *point,
                                   const struct evidence_list *evidence) {
     return (struct series){
-        .fom = lane_tests()[test].fom,
+        .fom = lane_tests()[point->test].fom,
         .label_count = 6,
-        .labels = {{"test", lane_tests()[test].name, 0},
+        .labels = {{"test", lane_tests()[point->test].name, 0},
                    {"dimension", pair->dimension, 0},
                    {"hops", NULL, pair->hops},
-                   {"from", host_of(evidence, pair->from), 0},
-                   {"to", host_of(evidence, pair->to), 0},
-                   {"size_bytes", NULL, (int64_t)bytes}},
+                   {"from", evidence->of_rank[pair->from].host, 0},
+                   {"to", evidence->of_rank[pair->to].host, 0},
+                   {"size_bytes", NULL, (int64_t)point->bytes}},
     };
 }
 
@@ -97,100 +91,35 @@ static struct series missing_series(const struct pair *pair, int test) {
     };
 }
 
-/* Both ends run all points; the leader keeps the series. Stops at the first point whose data are wrong. */
-static void measure_points(const struct run *run, const struct pair *pair, struct lane *lane,
-                           const struct evidence_list *evidence, struct series_list *list,
-                           struct problem *problem) {
-    const struct hops_config *config = &run->config;
-    for (int test = 0; test < LANE_TESTS; test++)
-        for (int i = 0; i < config->sizes.count && !problem_is_set(problem); i++) {
-            size_t bytes = config->sizes.value[i];
-            if (!hops_in_point(config, test, bytes))
-                continue;
-            struct series series = point_series(pair, test, bytes, evidence);
-            lane_verify(lane, bytes, problem);
-            series.samples = check_alloc((size_t)config->lane.repeats, sizeof(double));
-            if (!problem_is_set(problem))
-                series.count = lane_measure(lane, &lane_tests()[test], bytes, series.samples);
-            series_add(list, series);
-        }
-}
-
-static void measure_pair(const struct run *run, const struct pair *pair, const struct evidence_list *evidence,
-                         struct series_list *list, struct problem *problem) {
-    int rank = check_rank();
-    if (rank != pair->from && rank != pair->to)
-        return;
-    struct lane lane = lane_open(&run->config.lane, rank, rank == pair->from ? pair->to : pair->from,
-                                 hops_largest_size(&run->config));
-    lane.leads = rank == pair->from;
-    measure_points(run, pair, &lane, evidence, list, problem);
-    lane_close(&lane);
-}
-
-static void send_series(const struct series_list *list) {
-    for (int i = 0; i < list->count; i++) {
-        const struct series *series = &list->series[i];
-        MPI_CHECK(MPI_Send(&series->count, 1, MPI_INT, 0, TAG_COUNT, MPI_COMM_WORLD));
-        MPI_CHECK(MPI_Send(series->samples, series->count, MPI_DOUBLE, 0, TAG_SAMPLES, MPI_COMM_WORLD));
-    }
-}
-
-static void receive_samples(int from, struct series *series) {
-    MPI_CHECK(MPI_Recv(&series->count, 1, MPI_INT, from, TAG_COUNT, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    series->samples = check_alloc((size_t)series->count, sizeof(double));
-    MPI_CHECK(MPI_Recv(series->samples, series->count, MPI_DOUBLE, from, TAG_SAMPLES, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE));
-}
-
-static void receive_series(const struct run *run, const struct pair *pair,
-                           const struct evidence_list *evidence, struct series_list *list) {
-    for (int test = 0; test < LANE_TESTS; test++)
-        for (int i = 0; i < run->config.sizes.count; i++) {
-            if (!hops_in_point(&run->config, test, run->config.sizes.value[i]))
-                continue;
-            struct series series = point_series(pair, test, run->config.sizes.value[i], evidence);
-            receive_samples(pair->from, &series);
-            series_add(list, series);
-        }
-}
-
-static void add_all(const struct series_list *from, struct series_list *to) {
-    for (int i = 0; i < from->count; i++)
-        series_add(to, from->series[i]);
-}
-
-/* Moves what the leader measured to rank 0's list. */
-static void collect(const struct run *run, const struct pair *pair, const struct evidence_list *evidence,
-                    struct series_list *mine, struct series_list *list) {
-    int rank = check_rank();
-    if (rank == 0 && pair->from == 0) {
-        add_all(mine, list);
-        mine->count = 0; /* the samples are the other list's now */
-    } else if (rank == 0) {
-        receive_series(run, pair, evidence, list);
-    } else if (rank == pair->from) {
-        send_series(mine);
+/* On rank 0. */
+static void add_points(const struct run *run, const struct pair *pair, const struct evidence_list *evidence,
+                       const struct team_result *result, struct series_list *list) {
+    for (int i = 0; i < result->points; i++) {
+        struct series series = point_series(pair, &result->point[i], evidence);
+        series.count = result->count[i];
+        series.samples = team_values(result, &run->config.lane, 0, i);
+        series_add(list, series);
     }
 }
 
 /* Collective. One pair measures while the others sleep; false on all ranks when its data were wrong. */
 static bool run_pair(const struct run *run, const struct pair *pair, const struct evidence_list *evidence,
                      struct series_list *list) {
-    struct problem problem = {0};
-    struct series_list mine = {0};
-    measure_pair(run, pair, evidence, &mine, &problem);
-    idle_barrier();
-    bool good = !problem_agree(&problem, program);
-    if (good)
-        collect(run, pair, evidence, &mine, list);
-    series_free(&mine);
+    struct team team = team_make(1);
+    struct team_result result;
+    team.from[0] = pair->from;
+    team.to[0] = pair->to;
+    bool good = team_measure(&team, &run->config.lane, program, &result);
+    if (good && check_rank() == 0)
+        add_points(run, pair, evidence, &result, list);
+    team_result_free(&result);
+    team_free(&team);
     return good;
 }
 
 static void add_missing(const struct run *run, const struct pair *pair, struct series_list *list) {
     for (int test = 0; test < LANE_TESTS; test++)
-        if (run->config.tests[test])
+        if (run->config.lane.points.tests[test])
             series_add(list, missing_series(pair, test));
 }
 
@@ -207,81 +136,34 @@ static bool run_pairs(const struct run *run, const struct evidence_list *evidenc
 
 /* ---- print and write ---- */
 
-static void write_numbers(struct json *json, const char *key, const struct number_list *list) {
-    json_key(json, key);
-    json_array(json);
-    for (int i = 0; i < list->count; i++)
-        json_integer(json, (int64_t)list->value[i]);
-    json_array_end(json);
-}
-
-static void write_tests(struct json *json, const struct hops_config *config) {
-    json_key(json, "tests");
-    json_array(json);
-    for (int test = 0; test < LANE_TESTS; test++)
-        if (config->tests[test])
-            json_text(json, lane_tests()[test].name);
-    json_array_end(json);
-}
-
-static void write_torus(struct json *json, const struct run *run) {
-    json_key(json, "torus");
-    json_array(json);
-    for (int d = 0; run->config.coordinates && d < TORUS_DIMENSIONS; d++)
-        json_integer(json, run->coordinates.extents[d]);
-    json_array_end(json);
-}
-
 static void write_parameters(struct json *json, const void *context) {
     const struct run *run = context;
     const struct hops_config *config = &run->config;
-    json_key_text(json, "coordinates", config->coordinates);
-    write_torus(json, run);
+    parameters_torus(json, config->coordinates, &run->coordinates);
     json_key_text(json, "dimensions", config->coordinates ? config->dimensions : NULL);
-    write_numbers(json, "hops", &config->hops);
-    write_numbers(json, "sizes_bytes", &config->sizes);
-    write_tests(json, config);
-    json_key_integer(json, "window", config->lane.window);
-    json_key_integer(json, "batch", config->lane.batch);
-    json_key_integer(json, "repeats", config->lane.repeats);
-    json_key_integer(json, "warmups", config->lane.warmups);
-    json_key(json, "max_time_per_point_s");
-    json_double(json, config->lane.point_time_s);
-    json_key(json, "seed");
-    json_unsigned(json, config->lane.seed);
+    parameters_numbers(json, "hops", &config->hops);
+    parameters_lane(json, &config->lane);
 }
 
-static void print_heading(const struct run *run, const struct evidence_list *evidence) {
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct run *run = context;
     const struct lane_config *lane = &run->config.lane;
-    int hosts = evidence_hosts(evidence);
-    (void)printf("%s %s: %d ranks on %d host%s", program, RAILYARD_VERSION, evidence->ranks, hosts,
-                 hosts > 1 ? "s" : "");
+    table_heading(program, evidence);
     if (run->config.coordinates)
         (void)printf(", torus %dx%dx%d", run->coordinates.extents[0], run->coordinates.extents[1],
                      run->coordinates.extents[2]);
     (void)printf("\nwindow %d, batch %d up to 8 KiB, %d repeats after %d warmups; every size verified\n\n",
-                 lane->window, lane->batch, lane->repeats, lane->warmups);
-}
-
-/* Collective. Rank 0 prints and writes; the exit status of all ranks. */
-static int report(const struct run *run, const struct evidence_list *evidence,
-                  const struct series_list *list) {
-    struct problem problem = {0};
-    if (check_rank() == 0) {
-        struct document document = {program, write_parameters, run, evidence, list};
-        print_heading(run, evidence);
-        table_print(list);
-        if (run->config.json)
-            output_write(run->config.json, &document, &problem);
-    }
-    return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : EXIT_SUCCESS;
+                 lane->window, lane->batch, lane->sampling.repeats, lane->sampling.warmups);
 }
 
 static int run_hops(const struct run *run) {
     struct series_list list = {0};
     struct evidence_list evidence;
     evidence_gather(&evidence);
-    int status = run_pairs(run, &evidence, &list) ? report(run, &evidence, &list) : EXIT_DATA_WRONG;
+    struct document document = {program, write_parameters, run, &evidence, &list};
+    int status = EXIT_DATA_WRONG;
+    if (run_pairs(run, &evidence, &list))
+        status = report(&document, print_heading, run->config.lane.sampling.json);
     series_free(&list);
     evidence_free(&evidence);
     return status;
@@ -300,7 +182,7 @@ static int run(int argc, char **argv) {
     struct run run = {0};
     enum options_outcome outcome = hops_config_read(argc, argv, &run.config);
     if (outcome != OPTIONS_RUN)
-        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+        return options_status(outcome);
     int status = run_settled(&run);
     coordinates_free(&run.coordinates);
     pairs_free(&run.pairs);
@@ -308,8 +190,5 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    check_mpi_init(&argc, &argv);
-    int status = run(argc, argv);
-    MPI_CHECK(MPI_Finalize());
-    return status;
+    return check_main(argc, argv, run);
 }

@@ -8,6 +8,7 @@ Leaves out NIC policies other than the library's default, and launchers other th
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shlex
@@ -24,14 +25,15 @@ import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.runtime import runtime
 
 from placements import render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate
 from placements.placement import Placement, place
 from railyard.errors import InputError, RunError
-from results import archive, assemble, provenance, units
+from results import archive, assemble, provenance, references, units
 from results.record import Record
 from torus import docker_engine
 
@@ -108,7 +110,25 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``'snake'``
     allocation = variable(str, value="snake")
 
-    #: Process grid; empty for one rank a node of the allocation.
+    #: Routers of the allocation along X, Y and Z, from 0,0,0; empty for the whole torus.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[]``
+    block = variable(typ.List[int], value=[])
+
+    #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    torus = variable(str, value="")
+
+    #: Ranks on each node; those of a node are consecutive slots.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``1``
+    ranks_per_node = variable(int, value=1)
+
+    #: Process grid; empty for all slots of the allocation.
     #:
     #: :type: :class:`List[int]`
     #: :default: ``[]``
@@ -138,6 +158,15 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``results`` in the checkout
     archive = variable(str, value=str(CHECKOUT / "results"))
 
+    #: References from the archive; `railyard references update` writes the file.
+    reference = {"$ref": "references/archive.yaml"}
+
+    #: Which case of the references is meant; known when the record is.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''`` (none)
+    reference_case = variable(str, value="")
+
     @run_after("init")
     def tag_studies(self) -> None:
         self.tags |= set(self.studies)
@@ -156,23 +185,32 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if not self.placements or self.launches < 1:
             asked = f"{len(self.placements)} placements, {self.launches} launches"
             raise InputError(self.name, "placements, launches", asked, "at least one of each")
-        extras = self.current_partition.extras
-        self.topology = topologies.load(extras["topology"])
-        self.granted: Allocation = allocate(self.topology, self.allocation, seed=self.seed)
+        self.topology = topologies.load(self._topology())
+        self.granted: Allocation = allocate(
+            self.topology, self.allocation, block=tuple(self.block) or None, seed=self.seed
+        )
         self.grid = self.grid or self._whole_grid()
         grid = tuple(self.grid)
         self.placed: dict[str, Placement] = {
-            kind: place(kind, self.granted, grid, seed=self.seed) for kind in self.placements
+            kind: place(kind, self.granted, grid, ranks_per_node=self.ranks_per_node, seed=self.seed)
+            for kind in self.placements
         }
         self.num_tasks = len(self.placed[self.placements[0]].indices)
-        self.num_tasks_per_node = 1
+        self.num_tasks_per_node = self.ranks_per_node
+
+    def _topology(self) -> str:
+        """The partition's topology, or the one that its virtual torus is to have instead."""
+        extras = self.current_partition.extras
+        if self.torus and extras["origin"] != "emulated":
+            raise InputError(self.name, "torus", self.torus, f"'' on {self.current_partition.fullname}")
+        return self.torus or str(extras["topology"])
 
     def _whole_grid(self) -> list[int]:
-        """One rank a node; like the torus where all of it was granted, both nodes of a router along Y."""
-        x, y, z = self.topology.extents
-        whole = [x, y * self.topology.nodes_per_router, z]
-        granted = len(self.granted.indices)
-        return whole if granted == len(self.topology.nodes) else [granted]
+        """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
+        x, y, z = self.granted.block
+        slots = len(self.granted.indices) * self.ranks_per_node
+        whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
+        return whole if slots == math.prod(whole) else [slots]
 
     @run_before("run")
     @_plainly()
@@ -181,6 +219,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         folder = Path(self.stagedir)
         for kind, placed in self.placed.items():
             (folder / f"{kind}.hostfile").write_text(render.openmpi_hostfile(placed.nodes))
+        (folder / "topology").write_text(f"{self._topology()}\n")
         (folder / "coordinates").write_text(render.coordinates(self.topology))
         self.plan = list(self._plan())
         lines = [line for launch in self.plan for line in self._lines(launch)]
@@ -240,6 +279,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             launches=[self._run_of(launch) for launch in self.plan],
         )
         self.record_path = archive.add(self.record, Path(self.archive))
+        self.reference_case = references.case_name(self.record)
 
     @sanity_function
     def every_launch_is_good(self) -> Any:
@@ -265,6 +305,18 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             )
             for name, value in self._foms().items()
         }
+
+    @run_before("performance")
+    @_plainly()
+    def name_regressions(self) -> None:
+        """Say of each regression at which commit it last passed; ReFrame's own message cannot."""
+        if self.is_dry_run():
+            return
+        folder = runtime().get_option("general/0/reference_prefix") or self.prefix
+        known = references.load(Path(folder, "references", "archive.yaml"))
+        worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), known)
+        if worse:
+            raise PerformanceError("; ".join(worse))
 
     def _foms(self) -> dict[str, float]:
         samples: dict[str, list[float]] = {}

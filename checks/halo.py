@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reframe as rfm
+import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
 from checks.base import PlacedCheck
@@ -20,7 +21,13 @@ class HaloCheck(PlacedCheck):
     #: :default: ``64`` (faces of 32 KiB)
     cells = variable(int, value=64)
 
-    #: Timed iterations in each launch.
+    #: Ways to exchange: manual, datatypes, neighbours; copy packs alone.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``['manual']``
+    variants = variable(typ.List[str], value=["manual"])
+
+    #: Timed iterations of each variant in each launch.
     #:
     #: :type: :class:`int`
     #: :default: ``4``
@@ -29,10 +36,16 @@ class HaloCheck(PlacedCheck):
     @run_after("setup")
     def choose_options(self) -> None:
         cells = [self.cells] * len(self.grid)
-        self.parameters = {"grid": self.grid, "cells": cells, "repeats": self.repeats}
+        self.parameters = {
+            "grid": self.grid,
+            "cells": cells,
+            "variants": self.variants,
+            "repeats": self.repeats,
+        }
         self.options = [
             *("--grid", "x".join(map(str, self.grid))),
             *("--cells", "x".join(map(str, cells))),
+            *("--variants", ",".join(self.variants)),
             *("--repeats", str(self.repeats)),
             *("--warmups", "1"),
         ]
@@ -43,6 +56,15 @@ class halo_3d(HaloCheck):
     """The study: enough launches for a 95 % interval."""
 
     studies = ["pena2013"]
+
+
+@rfm.simple_test
+class halo_variants(HaloCheck):
+    """The ways to exchange against each other, on one placement."""
+
+    placements = ["custom"]
+    variants = ["manual", "datatypes", "neighbours"]
+    launches = 2
 
 
 @rfm.simple_test

@@ -59,6 +59,16 @@ class hops_curve(HopsCheck):
 
 
 @rfm.simple_test
+class hops_range(HopsCheck):
+    """The paper's whole range, up to 12 hops along X and Z: 1,152 namespaces, a minute to bring up."""
+
+    torus = "gemini-24x1x24"
+    launches = 1
+    sizes = [1 << 16]
+    repeats = 3
+
+
+@rfm.simple_test
 class hops_smoke(HopsCheck):
     """The whole path in seconds."""
 

@@ -13,6 +13,7 @@ from railyard.errors import InputError, RunError
 COMMANDS = {
     "compare": "analysis.compare_cli:compare",
     "place": "placements.cli:place",
+    "references": "analysis.references_cli:commands",
     "report": "analysis.cli:report",
     "results": "results.cli:results",
     "topology": "placements.cli:topology",

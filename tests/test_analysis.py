@@ -28,6 +28,7 @@ from analysis import (
     curves,
     drawing,
     figures,
+    pictures,
     registry,
     report,
     statistics,
@@ -156,6 +157,14 @@ def test_equal_records_are_one_case_and_each_counts_once() -> None:
     assert [len(case.records) for case in grouped] == [2]
     found = comparison.comparisons(grouped[0])[0]
     assert [each.summary.n for each in found.groups if each.summary] == [12, 12, 12]
+
+
+def test_a_torus_is_the_same_under_another_name() -> None:
+    """Every job names its own."""
+    grouped = cases.group(
+        [synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})]
+    )
+    assert [len(case.records) for case in grouped] == [2]
 
 
 @pytest.mark.parametrize(
@@ -320,6 +329,13 @@ def test_figures_are_the_same_each_time() -> None:
     assert drawing.svg_file(made) == drawing.svg_file(made)
 
 
+def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [registry.drawings(case) for case in cases.group([HALO, NICS])]
+    alone = pictures.images(drawn)
+    monkeypatch.setattr(pictures, "_MANY", 1)
+    assert pictures.images(drawn) == alone
+
+
 def own_figures(case: cases.Case) -> list[drawing.Drawing]:
     """What a benchmark's module brings: a figure that takes over one FOM."""
     data = drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"}))
@@ -341,7 +357,8 @@ def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
     (case,) = cases.group([HALO])
     assert [each.name for each in registry.drawings(case)] == ["own", "f0", "f1"]
-    shown = report.view(case, 1)
+    judged = report.judge(case)
+    shown = report.view(judged, 1, pictures.images([judged.drawings])[0])
     assert shown.statements[0].text == "Own words."
     assert not any("Iteration" in each.title for each in shown.figures)
 

@@ -1,6 +1,6 @@
 """The checks under ReFrame, on real tori: records, evidence, disobedience, interruption, other people's checks.
 
-The small torus (2x2x2, links ten times as fast as by default) stands for the large one: the path is the same.
+The small torus (2x2x2, links four times as fast as by default) stands for the large one: the path is the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from conftest import BIN, CHECKOUT, environment
 
-from results import archive
+from results import archive, references, units
 from results.record import Record
 from torus import lifecycle
 
@@ -26,13 +26,22 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 #: Studies take minutes, smokes seconds.
-PENA = {"halo_3d", "hops_curve"}
-SMOKE = {"halo_smoke", "hops_smoke", "sonar_smoke", "topobw_smoke"}
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00125"}
+PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
+SMOKE = {
+    "contention_smoke",
+    "halo_smoke",
+    "hops_smoke",
+    "paths_smoke",
+    "rowcol_smoke",
+    "sonar_smoke",
+    "topobw_smoke",
+}
+QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.0005"}
 
 
 def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -> list[str]:
     fixed = ["--prefix", str(prefix), "-C", str(CHECKOUT / "reframe.yml"), "-c", str(checks), "--nocolor"]
+    fixed += ["--system", "vtorus:netns"]  # tests/test_docker.py has the other one
     return [str(BIN / "reframe"), *fixed, *arguments]
 
 
@@ -40,14 +49,16 @@ def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -
 def reframe(tmp_path: Path) -> ReFrame:
     """Run ReFrame with its own stage below tmp_path, and the archive in tmp_path/archive."""
 
-    def run(*arguments: str, checks: Path = CHECKOUT / "checks") -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, checks: Path = CHECKOUT / "checks", **changes: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(tmp_path, *arguments, checks=checks),
             capture_output=True,
             text=True,
             timeout=300,
             cwd=CHECKOUT,
-            env=environment(**QUICK),
+            env=environment(**QUICK, **changes),
             check=False,
         )
 
@@ -86,7 +97,7 @@ def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
     assert lifecycle.names() == before, "a job left its torus behind"
     for record in found:
         assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
-        assert record.provenance["torus"]["rate_scale"] == 0.00125
+        assert record.provenance["torus"]["rate_scale"] == 0.0005
         assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
         assert all(series.samples for launch in record.launches for series in launch.series)
 
@@ -171,6 +182,34 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
     for name in lifecycle.names():
         if re.fullmatch(r"job\d+", name):
             lifecycle.down(name)
+
+
+def test_a_regression_fails_and_names_the_commit_it_last_passed_at(reframe: ReFrame, tmp_path: Path) -> None:
+    choose = ["-r", "-n", "halo_smoke", "-S", "placements=custom", *into(tmp_path)]
+    assert reframe(*choose).returncode == 0
+    (record,) = records(tmp_path)
+    samples = next(s.samples for s in record.launches[0].series if s.fom == "iteration_us")
+    about = references.About(commit="ab" * 20, date="2026-11-01", launches=6, records=1)
+    file = tmp_path / "references" / "archive.yaml"
+    file.parent.mkdir()
+
+    def expect(median_us: float) -> subprocess.CompletedProcess[str]:
+        wanted = references.Reference(median=median_us, tolerance=0.3, unit="µs", better=units.Better.LOWER)
+        entry = references.Entry(about=about, references={"custom/iteration_us": wanted})
+        file.write_text(references.text({"halo_smoke": {references.case_name(record): entry}}))
+        return reframe(*choose, RFM_REFERENCE_PREFIX=str(tmp_path))
+
+    failed = expect(min(samples) / 4)
+    assert failed.returncode != 0
+    assert (
+        "above the reference" in failed.stdout
+        and "last passed at commit abababababab of 2026-11-01" in failed.stdout
+    )
+    passed = expect(max(samples) * 10)
+    assert passed.returncode == 0, passed.stdout
+    assert re.search(r"custom/iteration_us: [\d.]+ µs \(r:", passed.stdout), (
+        "ReFrame itself knows the reference"
+    )
 
 
 def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> None:

@@ -26,7 +26,7 @@ from torus import docker_engine, lifecycle, netns
 
 IMAGE = docker_engine.DEFAULT_IMAGE
 NO_ENGINE = "unix:///nonexistent/docker.sock"
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00125"}
+QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 NODES = [node.name for node in topology.load("gemini-2x2x2").nodes]
 
 if os.geteuid() != 0:
@@ -359,11 +359,15 @@ def test_smoke_on_the_docker_partition_and_the_image_in_every_record(
     tmp_path_factory: pytest.TempPathFactory, folder: Path, client: docker.DockerClient
 ) -> None:
     done = reframe(folder)
-    assert done.returncode == 0, done.stdout
     records = [json.loads(path.read_text()) for path in (folder / "archive/vtorus").glob("*.json")]
-    assert len(records) >= 2
+    assert len(records) == 2, done.stdout
+    # Another program on this machine can make a launch void: the guard's business, not this test's.
+    assert done.returncode == 0 or "is void" in done.stdout, done.stdout
     for record in records:
-        assert (record["status"], record["system"]["partition"]) == ("ok", "docker")
+        assert record["status"] == "ok", record["reason"]
+        assert all(launch["verified"] is not False for launch in record["launches"])
+        assert {launch["placement_verdict"] for launch in record["launches"]} == {"obeyed"}
+        assert record["system"]["partition"] == "docker"
         torus = record["provenance"]["torus"]
         assert (torus["engine"], torus["image"]) == ("docker", IMAGE)
         assert f"sha256:{torus['image_sha256']}" == client.images.get(IMAGE).id

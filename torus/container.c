@@ -1,5 +1,6 @@
-/* Not by `docker exec`: 64 of these take the engine a minute, and it is no child of the caller, who could not
- * end it. Namespaces not joined: cgroup (the launch's own limits hold) and user (the engine makes none). */
+/* Not by `docker exec`: 64 at once take ten times as long, and what it starts is no child of the caller, who
+ * could not end it. Namespaces not joined: cgroup (the launch's own limits hold) and user (the engine makes
+ * none). */
 #define _GNU_SOURCE
 #include "container.h"
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -122,8 +123,11 @@ def keepers(folder: Path) -> set[int]:
 
 def tori() -> set[str]:
     """The names of tori of which any container exists, running or not; none where no engine answers."""
+    if not _expected():
+        return set()
     try:
-        listed = _client().api.containers(all=True, filters={"label": LABEL}) if _expected() else []
+        with _asking("list containers"):
+            listed = _client().api.containers(all=True, filters={"label": LABEL})
     except RunError:
         return set()
     return {container["Labels"][LABEL] for container in listed}
@@ -193,10 +197,9 @@ def _start(
     client: DockerClient, torus: str, made_of: Containers, hosts: Mapping[str, str], folder: Path, host: str
 ) -> int:
     """Make and start one container; its first process."""
-    from docker.errors import DockerException
     from docker.types import LogConfig, Mount
 
-    try:
+    with _asking(f"make the container of {host}"):
         container = client.containers.create(
             f"sha256:{made_of.image_sha256}",
             entrypoint=list(KEEPER),
@@ -213,8 +216,6 @@ def _start(
         )
         container.start()
         container.reload()
-    except DockerException as error:
-        raise RunError(f"the Docker engine cannot make the container of {host}: {_reason(error)}") from error
     pid = int(container.attrs["State"]["Pid"])
     if not pid or not Path(f"/proc/{pid}/ns/net").exists():
         raise RunError(f"the container of {host} does not run on this machine (process {pid})")
@@ -229,20 +230,20 @@ def _agent() -> Mount:
 
 
 def _of(client: DockerClient, torus: str) -> list[str]:
-    listed = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
+    with _asking("list containers"):
+        listed = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
     return [str(container["Id"]) for container in listed]
 
 
 def _remove(client: DockerClient, container: str) -> None:
-    from docker.errors import APIError, NotFound
+    from docker.errors import APIError
 
-    try:
-        client.api.remove_container(container, force=True, v=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if error.status_code != 409:  # its removal, or its start, is under way: asked again
-            raise RunError(f"the Docker engine cannot remove a container: {_reason(error)}") from error
+    with _asking("remove a container"):
+        try:
+            client.api.remove_container(container, force=True, v=True)
+        except APIError as error:
+            if error.status_code not in (404, 409):  # gone; its removal, or its start, is under way
+                raise
 
 
 def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: netns.Progress) -> list[Result]:
@@ -258,6 +259,18 @@ def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: ne
             pool.shutdown(cancel_futures=True)
             raise
     return results
+
+
+@contextmanager
+def _asking(what: str) -> Iterator[None]:
+    """The engine's refusal, or its end in the middle, as one line."""
+    from docker.errors import DockerException
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except (DockerException, RequestException) as error:
+        raise RunError(f"the Docker engine cannot {what}: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -38,6 +38,13 @@ void check_mpi_init(int *argc, char ***argv) {
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 }
 
+int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
+    check_mpi_init(&argc, &argv);
+    int status = run(argc, argv);
+    MPI_CHECK(MPI_Finalize());
+    return status;
+}
+
 static void *or_stop(void *memory, size_t count, size_t item_bytes) {
     char text[128];
     if (!memory) {

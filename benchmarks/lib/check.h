@@ -23,8 +23,12 @@ enum {
 
 void check_mpi(int code, const char *file, int line);
 
-/* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. */
+/* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. Only one thread calls MPI,
+ * so that every library has the thread level. */
 void check_mpi_init(int *argc, char ***argv);
+
+/* main of every benchmark: starts MPI, runs, ends MPI. */
+int check_main(int argc, char **argv, int (*run)(int argc, char **argv));
 
 /* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */
 void *check_alloc(size_t count, size_t item_bytes);

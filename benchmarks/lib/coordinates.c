@@ -17,6 +17,18 @@ struct place {
     int line;
 };
 
+bool parse_dimension_letters(const char *text, void *field) {
+    size_t length = strlen(text);
+    if (length < 1 || length > TORUS_DIMENSIONS || strspn(text, "XYZ") != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (strchr(text + i + 1, text[i]))
+            return false;
+    memset(field, 0, TORUS_DIMENSIONS + 1);
+    memcpy(field, text, length);
+    return true;
+}
+
 static bool read_int(char **rest, int low, int high, int *value) {
     uint64_t number = 0;
     const char *word = textfile_word(rest);

@@ -24,6 +24,9 @@ struct coordinates {
     char *text;
 };
 
+/* Parser for option tables: letters of "XYZ", each once, into char[TORUS_DIMENSIONS + 1]. */
+bool parse_dimension_letters(const char *text, void *field);
+
 /* Collective. Reads the file and finds the node of every rank by its host name; all ranks know the whole. */
 void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
                       struct problem *problem);

@@ -2,23 +2,57 @@
 #include "lib/lane.h"
 
 #include "lib/check.h"
+#include "lib/options.h"
 #include "lib/payload.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TAG_DATA = 1, TAG_ANSWER = 2, TAG_CONTROL = 3 };
 
+/* ---- points ---- */
+
+bool parse_lane_tests(const char *text, void *field) {
+    const char *names[LANE_TESTS];
+    for (int i = 0; i < LANE_TESTS; i++)
+        names[i] = lane_tests()[i].name;
+    return options_choose(text, names, LANE_TESTS, field);
+}
+
+static size_t largest_size(const struct lane_points *points) {
+    size_t largest = 0;
+    for (int i = 0; i < points->sizes.count; i++)
+        if (points->sizes.value[i] > largest)
+            largest = points->sizes.value[i];
+    return largest;
+}
+
+void lane_points_check(const struct lane_points *points, struct problem *problem) {
+    for (int test = 0; test < LANE_TESTS; test++)
+        if (points->tests[test] && largest_size(points) < lane_tests()[test].smallest_bytes)
+            problem_set(problem, "--sizes 0: %s has no rate for 0 B; valid: sizes from 1 B",
+                        lane_tests()[test].name);
+}
+
+int lane_points_list(const struct lane_points *points, struct lane_point *list) {
+    int count = 0;
+    for (int test = 0; test < LANE_TESTS; test++)
+        for (int i = 0; points->tests[test] && i < points->sizes.count; i++)
+            if (points->sizes.value[i] >= lane_tests()[test].smallest_bytes)
+                list[count++] = (struct lane_point){test, points->sizes.value[i]};
+    return count;
+}
+
 /* ---- the two ends ---- */
 
-struct lane lane_open(const struct lane_config *config, int rank, int peer, size_t largest_bytes) {
-    struct lane lane = {.config = config, .rank = rank, .peer = peer};
-    lane.outgoing = check_alloc_pages(largest_bytes);
-    lane.incoming = check_alloc_pages(largest_bytes);
+struct lane lane_open(const struct lane_config *config, int rank, int peer) {
+    struct lane lane = {.config = config, .rank = rank, .peer = peer, .team = MPI_COMM_NULL};
+    size_t largest = largest_size(&config->points);
+    lane.outgoing = check_alloc_pages(largest);
+    lane.incoming = check_alloc_pages(largest);
     lane.requests = check_alloc(2 * (size_t)config->window, sizeof *lane.requests);
-    payload_fill(lane.outgoing, largest_bytes, payload_key(config->seed, 0, (uint64_t)rank, 0));
+    payload_fill(lane.outgoing, largest, payload_key(config->sampling.seed, 0, (uint64_t)rank, 0));
     return lane;
 }
 
@@ -37,8 +71,12 @@ static void receive_from_peer(const struct lane *lane, size_t bytes, int tag) {
         MPI_Recv(lane->incoming, (int)bytes, MPI_CHAR, lane->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/* Both ends leave together. */
+/* Both ends leave together; or all ends of the team. */
 static void meet(const struct lane *lane) {
+    if (lane->team != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Barrier(lane->team));
+        return;
+    }
     MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, lane->peer, TAG_CONTROL, NULL, 0, MPI_CHAR, lane->peer,
                            TAG_CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
@@ -118,9 +156,9 @@ static double both_ways_gbyte_s(const struct lane_config *config, size_t bytes, 
 }
 
 static const struct lane_test tests[LANE_TESTS] = {
-    {"latency", "latency_us", 0, latency_s, one_way_us},
-    {"bandwidth", "bandwidth_gbyte_s", 1, bandwidth_s, one_way_gbyte_s},
-    {"bibandwidth", "bandwidth_gbyte_s", 1, bibandwidth_s, both_ways_gbyte_s},
+    {"latency", "latency_us", 0, latency_s, one_way_us, 0},
+    {"bandwidth", "bandwidth_gbyte_s", 1, bandwidth_s, one_way_gbyte_s, 1},
+    {"bibandwidth", "bandwidth_gbyte_s", 1, bibandwidth_s, both_ways_gbyte_s, 2},
 };
 
 const struct lane_test *lane_tests(void) {
@@ -130,7 +168,7 @@ const struct lane_test *lane_tests(void) {
 /* ---- the engine ---- */
 
 static void check_incoming(const struct lane *lane, size_t bytes, struct problem *problem) {
-    uint64_t key = payload_key(lane->config->seed, 0, (uint64_t)lane->peer, 0);
+    uint64_t key = payload_key(lane->config->sampling.seed, 0, (uint64_t)lane->peer, 0);
     size_t wrong = payload_first_difference(lane->incoming, bytes, key);
     if (wrong < bytes)
         problem_set(
@@ -158,33 +196,37 @@ void lane_verify(const struct lane *lane, size_t bytes, struct problem *problem)
     share_problem(lane, problem);
 }
 
-/* How many samples the point gets, after the first ones took that long; the leader decides. */
+/* How many samples the point gets, after the first ones took that long: the slowest end of a team decides, of
+ * a pair alone the leader. */
 static int settle_samples(const struct lane *lane, int taken, double taken_s) {
-    const struct lane_config *config = lane->config;
-    int samples = config->repeats;
-    if (config->point_time_s > 0 && taken_s > 0) {
-        double affordable = floor(config->point_time_s / taken_s * taken);
-        if (affordable < samples)
-            samples = affordable < taken ? taken : (int)affordable;
-    }
-    MPI_CHECK(lane->leads ? MPI_Send(&samples, 1, MPI_INT, lane->peer, TAG_CONTROL, MPI_COMM_WORLD)
-                          : MPI_Recv(&samples, 1, MPI_INT, lane->peer, TAG_CONTROL, MPI_COMM_WORLD,
-                                     MPI_STATUS_IGNORE));
-    return samples;
+    double longest_s = taken_s;
+    if (lane->team != MPI_COMM_NULL)
+        MPI_CHECK(MPI_Allreduce(&taken_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, lane->team));
+    else if (lane->leads)
+        MPI_CHECK(MPI_Send(&longest_s, 1, MPI_DOUBLE, lane->peer, TAG_CONTROL, MPI_COMM_WORLD));
+    else
+        MPI_CHECK(
+            MPI_Recv(&longest_s, 1, MPI_DOUBLE, lane->peer, TAG_CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return sampling_count(&lane->config->sampling, taken, longest_s);
 }
 
-int lane_measure(const struct lane *lane, const struct lane_test *test, size_t bytes, double *samples) {
-    const struct lane_config *config = lane->config;
-    int first = config->repeats < LANE_SAMPLES_MIN ? config->repeats : LANE_SAMPLES_MIN;
+static double sample_s(const struct lane *lane, const struct lane_point *point) {
+    if (lane->team != MPI_COMM_NULL)
+        meet(lane);
+    return lane_tests()[point->test].sample_s(lane, point->bytes);
+}
+
+int lane_measure(const struct lane *lane, const struct lane_point *point, double *samples_s) {
+    const struct sampling *sampling = &lane->config->sampling;
+    int first = sampling_first(sampling);
     int count = first;
     double taken_s = 0;
     meet(lane);
-    for (int i = 0; i < config->warmups; i++)
-        (void)test->sample_s(lane, bytes);
+    for (int i = 0; i < sampling->warmups; i++)
+        (void)sample_s(lane, point);
     for (int i = 0; i < count; i++) {
-        double sample_s = test->sample_s(lane, bytes);
-        taken_s += sample_s;
-        samples[i] = test->value(config, bytes, sample_s);
+        samples_s[i] = sample_s(lane, point);
+        taken_s += samples_s[i];
         if (i + 1 == first)
             count = settle_samples(lane, first, taken_s);
     }

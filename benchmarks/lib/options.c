@@ -2,11 +2,13 @@
 #include "lib/options.h"
 
 #include "lib/check.h"
+#include "lib/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { VALID_BYTES = 512 };
+enum { VALID_BYTES = 512, CHOICES_MAX = 32 };
 
 static int find_row(const struct option_table *table, const char *name, size_t length) {
     for (int i = 0; i < table->count; i++)
@@ -18,6 +20,10 @@ static int find_row(const struct option_table *table, const char *name, size_t l
 bool options_given(const struct option_table *table, unsigned given, const char *name) {
     int row = find_row(table, name, strlen(name));
     return row >= 0 && (given >> row & 1u);
+}
+
+int options_status(enum options_outcome outcome) {
+    return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 }
 
 static void *field_of(const struct option_row *row, void *configuration) {
@@ -107,4 +113,35 @@ enum options_outcome options_read(const struct option_table *table, int argc, ch
         return OPTIONS_HELP;
     }
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
+                                    void *configuration) {
+    struct problem problem = {0};
+    unsigned given = 0;
+    enum options_outcome outcome = options_read(table, argc, argv, configuration, &given);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
+    table->settle(configuration, given, &problem);
+    return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+static int find_name(const char *name, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool options_choose(const char *text, const char *const *names, int count, bool *chosen) {
+    bool read[CHOICES_MAX] = {false};
+    char name[32];
+    while (parse_next(&text, ',', name, sizeof name)) {
+        int found = find_name(name, names, count);
+        if (found < 0)
+            return false;
+        read[found] = true;
+    }
+    memcpy(chosen, read, (size_t)count * sizeof *chosen);
+    return true;
 }

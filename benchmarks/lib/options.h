@@ -3,7 +3,7 @@
  * parser and field. Defaults are text and pass through the same parser, so --help cannot disagree with the
  * program.
  *
- * Leaves out: short options, positional arguments, and checks across options (the benchmark's own).
+ * Leaves out: short options and positional arguments.
  */
 #ifndef RAILYARD_OPTIONS_H
 #define RAILYARD_OPTIONS_H
@@ -30,6 +30,8 @@ struct option_table {
     const struct option_row *rows;
     int count;                 /* at most 32 */
     const char *more_statuses; /* exit statuses of its own, for --help, as ", 5 a link is bad"; NULL: none */
+    /* Collective. Checks across options, and what they come to on this number of ranks. */
+    void (*settle)(void *configuration, unsigned given, struct problem *problem);
 };
 
 enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
@@ -41,7 +43,20 @@ enum options_outcome { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
                                   void *configuration, unsigned *given);
 
+/* Collective. The same, and settles the configuration by the table's `settle`. */
+enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
+                                    void *configuration);
+
+/* The exit status of a program that does not run: help asked for, or options wrong. */
+int options_status(enum options_outcome outcome);
+
 /* Whether the user gave the option of that name. */
 bool options_given(const struct option_table *table, unsigned given, const char *name);
+
+/*
+ * Parses a comma-separated list of names: chosen[i] is true for names[i]. False, and chosen as it was, for a
+ * name that is none of them.
+ */
+bool options_choose(const char *text, const char *const *names, int count, bool *chosen);
 
 #endif

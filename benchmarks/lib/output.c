@@ -152,7 +152,7 @@ static bool is_special(const char *path) {
 }
 
 void output_probe(const char *path, struct problem *problem) {
-    if (check_rank() != 0)
+    if (!path || check_rank() != 0)
         return;
     char *temporary = temporary_name(path);
     if (is_special(path)) {

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { LABELS_MAX = 6 };
+enum { LABELS_MAX = 8 };
 
 struct label {
     const char *name;
@@ -28,6 +28,7 @@ struct series {
     int count;
     double *samples;    /* NULL: not measured */
     const char *reason; /* why it was not measured */
+    bool detail;        /* for the document, too much for the table */
 };
 
 struct series_list {
@@ -49,7 +50,7 @@ void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
 
 /* Collective. A problem on rank 0 unless a file can be made there: better known before the run than after it.
- */
+ * NULL is no file and no problem. */
 void output_probe(const char *path, struct problem *problem);
 
 /* On rank 0. Writes a temporary file beside the path and renames it; a problem if that fails. */

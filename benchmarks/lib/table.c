@@ -20,6 +20,12 @@ void table_size(uint64_t bytes, char *text) {
     (void)snprintf(text, SIZE_TEXT_BYTES, "%llu %s", (unsigned long long)bytes, units[unit]);
 }
 
+void table_heading(const char *program, const struct evidence_list *evidence) {
+    int hosts = evidence_hosts(evidence);
+    (void)printf("%s %s: %d rank%s on %d host%s", program, RAILYARD_VERSION, evidence->ranks,
+                 evidence->ranks > 1 ? "s" : "", hosts, hosts > 1 ? "s" : "");
+}
+
 static bool ends_with(const char *text, const char *end) {
     size_t length = strlen(text);
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
@@ -117,9 +123,13 @@ static void print_row(const struct row *row, const struct series *series, const 
     (void)printf("\n");
 }
 
+static bool is_row(const struct series *series) {
+    return series->samples && !series->detail;
+}
+
 static const struct series *first_measured(const struct series_list *list) {
     for (int i = 0; i < list->count; i++)
-        if (list->series[i].samples)
+        if (is_row(&list->series[i]))
             return &list->series[i];
     return NULL;
 }
@@ -132,13 +142,13 @@ static void print_measured(const struct series_list *list, const struct series *
     heading_row(first, heading);
     widen(heading, columns, widths);
     for (int i = 0; i < list->count; i++)
-        if (list->series[i].samples) {
+        if (is_row(&list->series[i])) {
             series_row(&list->series[i], &rows[i]);
             widen(&rows[i], columns, widths);
         }
     print_row(heading, first, widths);
     for (int i = 0; i < list->count; i++)
-        if (list->series[i].samples)
+        if (is_row(&list->series[i]))
             print_row(&rows[i], first, widths);
     free(rows);
     free(heading);

@@ -1,0 +1,29 @@
+/*
+ * Parameters that several benchmarks write into their JSON documents, each under one name everywhere.
+ *
+ * Leaves out: what only one benchmark has.
+ */
+#ifndef RAILYARD_PARAMETERS_H
+#define RAILYARD_PARAMETERS_H
+
+#include "lib/coordinates.h"
+#include "lib/json.h"
+#include "lib/lane.h"
+#include "lib/parse.h"
+#include "lib/sampling.h"
+
+/* A key and an array of numbers. */
+void parameters_extents(struct json *json, const char *key, const struct extents *extents);
+void parameters_numbers(struct json *json, const char *key, const struct number_list *list);
+void parameters_integers(struct json *json, const char *key, const int *values, int count);
+
+/* "coordinates": the path or null, and "torus": its extents, empty without coordinates. */
+void parameters_torus(struct json *json, const char *path, const struct coordinates *coordinates);
+
+/* "repeats", "warmups", "seed", and "max_time_per_point_s". */
+void parameters_sampling(struct json *json, const struct sampling *sampling);
+
+/* "sizes_bytes", "tests", "window", "batch", and the sampling. */
+void parameters_lane(struct json *json, const struct lane_config *config);
+
+#endif

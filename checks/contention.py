@@ -1,0 +1,82 @@
+"""Pairs between two groups of nodes, all at once: the high-contention case of the LLNL poster on multirail networks."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class ContentionCheck(PlacedCheck):
+    """Several ranks a node; each has a partner on another node of the other group."""
+
+    descr = "Latency and bandwidth of many pairs between two groups of nodes at once"
+    benchmark = "contention"
+    placements = ["cart-create"]
+    allocation = "contiguous"
+    ranks_per_node = 2
+
+    #: Pairs per node at the same time.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[1, 2]``
+    pairs = variable(typ.List[int], value=[1, 2])
+
+    #: Message sizes in bytes.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[8, 64 KiB]``
+    sizes = variable(typ.List[int], value=[8, 1 << 16])
+
+    #: Samples of each point.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``5``
+    repeats = variable(int, value=5)
+
+    #: Messages in flight for bandwidth.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``2``
+    window = variable(int, value=2)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            "pairs_per_node": self.pairs,
+            "sizes_bytes": self.sizes,
+            "window": self.window,
+            "repeats": self.repeats,
+        }
+        self.options = [
+            *("--pairs", ",".join(map(str, self.pairs))),
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--window", str(self.window)),
+            *("--repeats", str(self.repeats)),
+            *("--warmups", "1"),
+            *("--max-time-per-point", "0"),
+        ]
+
+
+@rfm.simple_test
+class contention_pairs(ContentionCheck):
+    """The study: 16 nodes with two rails, four ranks each, where NIC policies show."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    ranks_per_node = 4
+    pairs = [1, 2, 4]
+    launches = 2
+
+
+@rfm.simple_test
+class contention_smoke(ContentionCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    block = [2, 2, 2]
+    sizes = [8, 1 << 14]
+    launches = 1
+    repeats = 3

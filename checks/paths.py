@@ -1,0 +1,81 @@
+"""Transfers on parallel paths along one dimension: Peña et al., EuroMPI'13, Figure 4."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class PathsCheck(PlacedCheck):
+    """Pairs of nodes on lines beside each other transfer at the same time; all other ranks sleep."""
+
+    descr = "Aggregate bandwidth of parallel paths by dimension and hops"
+    benchmark = "paths"
+    placements = ["cart-create"]
+    allocation = "contiguous"
+
+    #: Numbers of pairs that transfer at the same time.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[1, 2]``
+    paths = variable(typ.List[int], value=[1, 2])
+
+    #: Message sizes in bytes.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[64 KiB]``
+    sizes = variable(typ.List[int], value=[1 << 16])
+
+    #: Samples of each point.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``3``
+    repeats = variable(int, value=3)
+
+    #: Messages in flight.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``2``
+    window = variable(int, value=2)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            "paths": self.paths,
+            "sizes_bytes": self.sizes,
+            "window": self.window,
+            "repeats": self.repeats,
+        }
+        self.options = [
+            *("--coordinates", "coordinates"),
+            *("--paths", ",".join(map(str, self.paths))),
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--tests", "bandwidth"),
+            *("--window", str(self.window)),
+            *("--repeats", str(self.repeats)),
+            *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
+            *("--max-time-per-point", "0"),
+        ]
+
+
+@rfm.simple_test
+class paths_parallel(PathsCheck):
+    """The study: both nodes of a router along X and Z, rows beside each other along Y, up to 2 hops."""
+
+    studies = ["pena2013"]
+    torus = "gemini-4x4x4-two-nodes"
+    block = [3, 3, 3]
+    launches = 1
+
+
+@rfm.simple_test
+class paths_smoke(PathsCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    block = [2, 2, 2]
+    sizes = [1 << 15]
+    launches = 1

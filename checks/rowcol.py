@@ -1,0 +1,94 @@
+"""Collectives in all rows or planes at once: Peña et al., EuroMPI'13, Figure 5."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class RowcolCheck(PlacedCheck):
+    """One rank a node on a block of nodes; every row (X, Y, Z) or plane (XY, XZ, YZ) runs the collective."""
+
+    descr = "Collectives in all rows or planes of a block of nodes at once"
+    benchmark = "rowcol"
+    placements = ["cart-create"]
+    allocation = "contiguous"
+
+    #: What to split into: X, Y, Z, XY, XZ, YZ, all.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: rows and planes
+    splits = variable(typ.List[str], value=["X", "Y", "Z", "XY", "XZ", "YZ"])
+
+    #: Collectives: alltoall, allgather, allreduce, bcast, barrier.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: all
+    collectives = variable(typ.List[str], value=["alltoall", "allgather", "allreduce", "bcast", "barrier"])
+
+    #: Sizes in bytes: of a block for each pair (alltoall), of a contribution (allgather), of the vector.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[16 KiB]``
+    sizes = variable(typ.List[int], value=[1 << 14])
+
+    #: Samples of each point.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``3``
+    repeats = variable(int, value=3)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            "splits": self.splits,
+            "collectives": self.collectives,
+            "sizes_bytes": self.sizes,
+            "repeats": self.repeats,
+        }
+        self.options = [
+            *("--coordinates", "coordinates"),
+            *("--splits", ",".join(self.splits)),
+            *("--collectives", ",".join(self.collectives)),
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--repeats", str(self.repeats)),
+            *("--warmups", "0"),  # every size is run once, to verify the data, before it is timed
+            *("--max-time-per-point", "0"),
+        ]
+
+
+@rfm.simple_test
+class rowcol_cube(RowcolCheck):
+    """The study: a cube of 4x4x4 nodes, two on each of 4x2x4 routers."""
+
+    studies = ["pena2013"]
+    torus = "gemini-4x4x4-two-nodes"
+    block = [4, 2, 4]
+    collectives = ["alltoall", "allgather"]
+    launches = 2
+
+
+@rfm.simple_test
+class rowcol_all(RowcolCheck):
+    """The collectives of the LLNL poster, among all ranks of 16 nodes with two rails, where NIC policies show."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    ranks_per_node = 4
+    splits = ["all"]
+    collectives = ["allreduce", "barrier", "bcast"]
+    sizes = [8, 1 << 16]
+    launches = 2
+
+
+@rfm.simple_test
+class rowcol_smoke(RowcolCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    block = [2, 2, 2]
+    sizes = [1 << 13]
+    launches = 1
