@@ -20,6 +20,8 @@ FIGURES: dict[str, str] = {
     "halo": "analysis.figures_halo:drawings",
     "paths": "analysis.figures_paths:drawings",
     "rowcol": "analysis.figures_rowcol:drawings",
+    "sonar": "analysis.figures_sonar:drawings",
+    "topobw": "analysis.figures_topobw:drawings",
 }
 
 

@@ -11,6 +11,7 @@
     docker    the same torus with containers as nodes: up and down, links, launch (where an engine has the image)
     suite     the benchmarks beside OSU and a plain copy (bench/suite.py)
     archive   list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
+    topobw    injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
 
 Times are of this machine and this moment; the ratios are what to quote.
 """
@@ -33,7 +34,7 @@ import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.table import Table
 
-from bench import archive, faults, links, placements, scale, suite
+from bench import archive, faults, links, placements, scale, suite, topobw
 from placements import linkload, topology, traffic
 from placements.allocation import allocate
 from placements.placement import place
@@ -75,6 +76,7 @@ def main() -> None:
     draw(figures["shapes"], CURVE)
     figures["suite"] = suite.measure(arguments.osu)
     figures["archive"] = archive.report()
+    figures["topobw"] = topobw.measure()
     OUTPUT.write_text(json.dumps(figures, indent=1))
     console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)} and {CURVE.relative_to(CHECKOUT)}")
 

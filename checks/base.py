@@ -146,6 +146,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     grid = variable(typ.List[int], value=[])
 
+    #: Lines of the job script before the first launch.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    preparations = variable(typ.List[str], value=[])
+
     #: Seed of the order of launches, of random allocations and of random placements.
     #:
     #: :type: :class:`int`
@@ -233,7 +239,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
                 (folder / name).write_text(text)
             for name in launch.prepared.scripts:
                 (folder / name).chmod(0o755)
-        self.prerun_cmds = [line for launch in self.plan for line in self._lines(launch)]
+        lines = [line for launch in self.plan for line in self._lines(launch)]
+        self.prerun_cmds = [*self.preparations, *lines]
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(self.plan)), "launches ended"]
@@ -405,12 +412,16 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             elapsed_s=float(ended[1]) - start if ended and start else None,
             output=Path(self.stagedir, f"{launch.stem}.json"),
             expected_hosts=hosts,
-            reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")),
+            reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")) if begun else self._job_ended_by(),
             guard=evidence.get("guard"),
             nics=evidence.get("nics"),
             nic_verdict=Verdict(nic.verdict),
             nic_reason=nic.reason,
         )
+
+    def _job_ended_by(self) -> str:
+        """The last line that the job script wrote to its standard error: why its launches never began."""
+        return _complaint(Path(self.stagedir, str(self.stderr)), place=-1)
 
 
 def _session() -> str:
@@ -428,8 +439,8 @@ def _words(path: Path) -> list[str]:
     return path.read_text().split() if path.is_file() else []
 
 
-def _complaint(path: Path) -> str:
-    """The first line that a program wrote to its standard error, mpirun's own frame left out."""
+def _complaint(path: Path, place: int = 0) -> str:
+    """The first line (or that at `place`) that a program wrote to its standard error, mpirun's own frame left out."""
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     said = [line for line in lines if line.strip("- ") and not line.startswith("mpirun")]
-    return said[0] if said else ""
+    return said[place] if said else ""

@@ -22,7 +22,7 @@ from placements.placement import Placement, check_ranks
 from placements.routing import mean_hops
 from railyard.errors import InputError
 
-FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates")
+FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
 
 
 @click.command()
@@ -94,6 +94,8 @@ def place(
             click.echo(render.openmpi_hostfile(placed.nodes), nl=False)
         case "openmpi-rankfile":
             click.echo(render.openmpi_rankfile(placed.nodes), nl=False)
+        case "links":
+            click.echo(render.links(topo), nl=False)
         case _:
             click.echo(render.coordinates(topo, granted.nodes), nl=False)
 

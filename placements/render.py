@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from placements.topology import Node, Topology
+from placements.topology import DIMENSIONS, FatTree, Link, Node, Topology
 
 
 def openmpi_hostfile(nodes: Sequence[Node]) -> str:
@@ -35,3 +35,28 @@ def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
         f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes
     ]
     return "".join(lines)
+
+
+def links(topology: Topology) -> str:
+    """The links file of docs/formats.md: class and rate of every directed link of the first rail.
+
+    In a fat tree a "link" joins neighbouring leaves of a ring of all leaves, through all spines together.
+    """
+    lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
+    if isinstance(topology, FatTree):
+        lines += [_leaf_pair(topology, leaf, step) for leaf in range(topology.leaves) for step in (1, -1)]
+    else:
+        lines += [_link(link) for link in topology.links() if link.source.rail == 0]
+    return "".join(lines)
+
+
+def _link(link: Link) -> str:
+    x, y, z = link.source.coordinate
+    direction = f"{DIMENSIONS[link.dimension]}{'+' if link.step > 0 else '-'}"
+    return f"link {direction} {x} {y} {z} {link.link_class} {link.rate_gbyte_s:.10g}\n"
+
+
+def _leaf_pair(tree: FatTree, leaf: int, step: int) -> str:
+    up = next(tree.links_from(tree.routers[leaf]))
+    rate = tree.spines * up.rate_gbyte_s
+    return f"link X{'+' if step > 0 else '-'} {leaf} 0 0 {up.link_class} {rate:.10g}\n"

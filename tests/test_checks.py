@@ -27,7 +27,15 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
-SMOKE = {"contention_smoke", "halo_smoke", "hops_smoke", "paths_smoke", "rowcol_smoke"}
+SMOKE = {
+    "contention_smoke",
+    "halo_smoke",
+    "hops_smoke",
+    "paths_smoke",
+    "rowcol_smoke",
+    "sonar_smoke",
+    "topobw_smoke",
+}
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.0005"}
 
 
@@ -221,3 +229,20 @@ def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) ->
     assert "Open MPI" in provenance["mpi"]["library"]
     assert len(document["case"]["allocation"]["nodes"]) == 8
     assert document["launches"][0]["ranks"][3]["host"].startswith("n")
+
+
+def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:
+    """All faults are in bench and, of the program, in test_topobw; this is ReFrame's part of the way."""
+    fault = "fault='X+ 0,1,0>1,1,0' --lanes-lost 2"
+    done = reframe("-r", "-t", "topobw", "-S", fault, "-S", "tolerance_percent=25", *into(tmp_path))
+    assert done.returncode != 0
+    assert "exit status 5; topobw: link X+ 0,1,0>1,1,0 (cable): slow" in done.stdout, done.stdout
+    (record,) = records(tmp_path)
+    assert record.status == "failed" and record.launches[0].series, "a failed launch keeps its evidence"
+
+
+def test_a_fault_that_cannot_be_injected_is_the_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-t", "topobw", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert "9,1,0>1,1,0" in record.reason

@@ -112,6 +112,7 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
         "btl_tcp_if_include": nics,
         # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
         "btl_tcp_flags": "send",
+        "osc": "pt2pt",  # one-sided calls; the other components want put
         "mpi_yield_when_idle": "1",
         "hwloc_base_binding_policy": "none",
     }

@@ -10,7 +10,13 @@
 #include <stddef.h>
 
 /* Exit statuses of every benchmark. */
-enum { EXIT_DATA_WRONG = 1, EXIT_USAGE = 2, EXIT_NOT_WRITTEN = 3, EXIT_MPI_FAILED = 4 };
+enum {
+    EXIT_DATA_WRONG = 1,
+    EXIT_USAGE = 2,
+    EXIT_NOT_WRITTEN = 3,
+    EXIT_MPI_FAILED = 4,
+    EXIT_LINK_FAULT = 5 /* topobw: the verdict on a link is bad */
+};
 
 /* Runs an MPI call; when it fails, prints rank, host, file, line and MPI's text, then aborts the run. */
 #define MPI_CHECK(call) check_mpi((call), __FILE__, __LINE__)

@@ -2,6 +2,7 @@
 #include "lib/coordinates.h"
 
 #include "lib/check.h"
+#include "lib/evidence.h"
 #include "lib/parse.h"
 #include "lib/textfile.h"
 
@@ -114,11 +115,22 @@ static void read_text(const char *path, struct coordinates *coordinates, struct 
                     path);
 }
 
-static int find_host(const struct coordinates *coordinates, const char *host) {
-    for (int i = 0; i < coordinates->node_count; i++)
-        if (strcmp(coordinates->nodes[i].host, host) == 0)
-            return i;
+/* The search begins at that node: ranks mostly come in the order of the file. */
+static int find_host_from(const struct coordinates *coordinates, const char *host, int first) {
+    for (int i = 0; i < coordinates->node_count; i++) {
+        int node = (first + i) % coordinates->node_count;
+        if (strcmp(coordinates->nodes[node].host, host) == 0)
+            return node;
+    }
     return -1;
+}
+
+static int find_host(const struct coordinates *coordinates, const char *host) {
+    return find_host_from(coordinates, host, 0);
+}
+
+static void not_there(const char *path, int rank, const char *host, struct problem *problem) {
+    problem_set(problem, "--coordinates %s: rank %d runs on host %s, which is not in it", path, rank, host);
 }
 
 void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
@@ -131,10 +143,40 @@ void coordinates_read(const char *path, const char *host, struct coordinates *co
     if (!problem_is_set(problem) && coordinates->text) {
         node = find_host(coordinates, host);
         if (node < 0)
-            problem_set(problem, "--coordinates %s: rank %d runs on host %s, which is not in it", path,
-                        check_rank(), host);
+            not_there(path, check_rank(), host, problem);
     }
     MPI_CHECK(MPI_Allgather(&node, 1, MPI_INT, coordinates->node_of_rank, 1, MPI_INT, MPI_COMM_WORLD));
+}
+
+/* On rank 0: the node of every rank, by the hosts that all ranks sent. */
+static void place_hosts(const char *path, const char *hosts, struct coordinates *coordinates,
+                        struct problem *problem) {
+    int node = -1;
+    coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
+    for (int rank = 0; rank < check_ranks() && !problem_is_set(problem); rank++) {
+        const char *host = hosts + (size_t)rank * EVIDENCE_HOST_BYTES;
+        node = find_host_from(coordinates, host, node + 1);
+        coordinates->node_of_rank[rank] = node;
+        if (node < 0)
+            not_there(path, rank, host, problem);
+    }
+}
+
+void coordinates_gather(const char *path, const char *host, struct coordinates *coordinates,
+                        struct problem *problem) {
+    bool root = check_rank() == 0;
+    char *hosts = root ? check_alloc((size_t)check_ranks(), EVIDENCE_HOST_BYTES) : NULL;
+    size_t length = 0;
+    *coordinates = (struct coordinates){0};
+    MPI_CHECK(MPI_Gather(host, EVIDENCE_HOST_BYTES, MPI_CHAR, hosts, EVIDENCE_HOST_BYTES, MPI_CHAR, 0,
+                         MPI_COMM_WORLD));
+    if (root)
+        coordinates->text = textfile_load(path, "--coordinates", &length, problem);
+    if (root && !problem_is_set(problem))
+        read_text(path, coordinates, problem);
+    if (root && !problem_is_set(problem))
+        place_hosts(path, hosts, coordinates, problem);
+    free(hosts);
 }
 
 void coordinates_free(struct coordinates *coordinates) {

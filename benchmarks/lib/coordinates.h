@@ -31,6 +31,13 @@ bool parse_dimension_letters(const char *text, void *field);
 void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
                       struct problem *problem);
 
+/*
+ * Collective. The same on rank 0 alone, where memory grows with the nodes; other ranks keep nothing of the
+ * file and have an empty structure.
+ */
+void coordinates_gather(const char *path, const char *host, struct coordinates *coordinates,
+                        struct problem *problem);
+
 void coordinates_free(struct coordinates *coordinates);
 
 #endif

@@ -89,8 +89,9 @@ static void print_help(const struct option_table *table) {
     for (int i = 0; i < table->count; i++)
         print_row(&table->rows[i]);
     (void)printf("  %-30s this text\n\n", "--help");
-    (void)printf("Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed.\n",
-                 EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED);
+    (void)printf("Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed%s.\n",
+                 EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED,
+                 table->more_statuses ? table->more_statuses : "");
     (void)fflush(stdout);
 }
 

@@ -113,7 +113,7 @@ static void write_series(struct json *json, const char *key, const struct series
     json_array_end(json);
 }
 
-static void write_document(FILE *file, const struct document *document) {
+static void write_document(FILE *file, const struct document *document, output_members *write_more) {
     struct json json = json_start(file);
     json_object(&json);
     json_key_text(&json, "format", "railyard-benchmark/1");
@@ -129,6 +129,8 @@ static void write_document(FILE *file, const struct document *document) {
     write_ranks(&json, document->evidence);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
+    if (write_more)
+        write_more(&json, document->context);
     json_object_end(&json);
 }
 
@@ -177,13 +179,18 @@ static bool close_whole(FILE *file) {
 }
 
 void output_write(const char *path, const struct document *document, struct problem *problem) {
+    output_write_more(path, document, NULL, problem);
+}
+
+void output_write_more(const char *path, const struct document *document, output_members *write_more,
+                       struct problem *problem) {
     char *temporary = temporary_name(path);
     FILE *file = fopen(temporary, "w");
     if (!file) {
         cannot_write(path, problem);
         goto out;
     }
-    write_document(file, document);
+    write_document(file, document, write_more);
     if (!close_whole(file) || rename(temporary, path) != 0) {
         cannot_write(path, problem);
         (void)unlink(temporary);

@@ -56,4 +56,9 @@ void output_probe(const char *path, struct problem *problem);
 /* On rank 0. Writes a temporary file beside the path and renames it; a problem if that fails. */
 void output_write(const char *path, const struct document *document, struct problem *problem);
 
+/* The same with more members at the document's end; NULL: none. */
+typedef void output_members(struct json *json, const void *context);
+void output_write_more(const char *path, const struct document *document, output_members *write_more,
+                       struct problem *problem);
+
 #endif

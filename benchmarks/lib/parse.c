@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,29 @@ bool parse_seconds(const char *text, void *field) {
         return false;
     double number = strtod(text, &end);
     if (end == text || *end || number > COUNT_MAX)
+        return false;
+    *(double *)field = number;
+    return true;
+}
+
+bool parse_positive(const char *text, double *value) {
+    char *end = NULL;
+    if (!isdigit((unsigned char)text[0]) || strspn(text, "0123456789.eE+-") != strlen(text))
+        return false;
+    double number = strtod(text, &end);
+    if (*end || !(number > 0) || number > DBL_MAX)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool parse_rate(const char *text, void *field) {
+    return parse_positive(text, field);
+}
+
+bool parse_percent(const char *text, void *field) {
+    double number = 0;
+    if (!parse_positive(text, &number) || number >= 100)
         return false;
     *(double *)field = number;
     return true;

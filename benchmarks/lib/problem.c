@@ -30,14 +30,19 @@ static void print_line(const char *program, const char *text) {
 }
 
 bool problem_agree(const struct problem *problem, const char *program) {
+    return problem_agree_on(MPI_COMM_WORLD, problem, program);
+}
+
+bool problem_agree_on(MPI_Comm comm, const struct problem *problem, const char *program) {
     struct problem agreed = *problem;
-    int rank = check_rank();
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
     int mine = problem_is_set(problem) ? rank : INT_MAX;
     int first = INT_MAX;
-    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
     if (first == INT_MAX)
         return false;
-    MPI_CHECK(MPI_Bcast(agreed.text, PROBLEM_BYTES, MPI_CHAR, first, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(agreed.text, PROBLEM_BYTES, MPI_CHAR, first, comm));
     if (rank == 0)
         print_line(program, agreed.text);
     return true;

@@ -7,6 +7,7 @@
 #ifndef RAILYARD_PROBLEM_H
 #define RAILYARD_PROBLEM_H
 
+#include <mpi.h>
 #include <stdbool.h>
 
 enum { PROBLEM_BYTES = 1024 };
@@ -25,5 +26,8 @@ bool problem_is_set(const struct problem *problem);
  * rank as "PROGRAM: TEXT", one line on stderr.
  */
 bool problem_agree(const struct problem *problem, const char *program);
+
+/* The same for the ranks of a communicator, whose rank 0 prints. */
+bool problem_agree_on(MPI_Comm comm, const struct problem *problem, const char *program);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10 };
+enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, LABEL_BYTES = 64 };
 
 static char *grown(char *text, size_t bytes) {
     char *larger = check_alloc(bytes, 1);
@@ -32,27 +32,29 @@ static char *read_stream(FILE *file, size_t *length) {
     }
 }
 
-static char *read_here(const char *path, const char *option, size_t *length, struct problem *problem) {
+char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem) {
     FILE *file = fopen(path, "r");
     if (!file) {
-        problem_set(problem, "--%s %s: cannot be read: %s", option, path, strerror(errno));
+        problem_set(problem, "%s %s: cannot be read: %s", label, path, strerror(errno));
         return NULL;
     }
     char *text = read_stream(file, length);
     if (ferror(file))
-        problem_set(problem, "--%s %s: cannot be read: %s", option, path, strerror(errno));
+        problem_set(problem, "%s %s: cannot be read: %s", label, path, strerror(errno));
     else if (*length > TEXT_BYTES_MAX)
-        problem_set(problem, "--%s %s: longer than %d bytes", option, path, TEXT_BYTES_MAX);
+        problem_set(problem, "%s %s: longer than %d bytes", label, path, TEXT_BYTES_MAX);
     (void)fclose(file);
     return text;
 }
 
 char *textfile_read(const char *path, const char *option, struct problem *problem) {
+    char label[LABEL_BYTES];
     size_t length = 0;
     char *text = NULL;
     int bytes = -1;
+    (void)snprintf(label, sizeof label, "--%s", option);
     if (check_rank() == 0) {
-        text = read_here(path, option, &length, problem);
+        text = textfile_load(path, label, &length, problem);
         bytes = problem_is_set(problem) ? -1 : (int)length;
     }
     MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));

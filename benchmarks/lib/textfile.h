@@ -15,6 +15,9 @@
  * read. */
 char *textfile_read(const char *path, const char *option, struct problem *problem);
 
+/* The same on the calling rank alone; messages begin with the label, as "--coordinates". */
+char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem);
+
 /*
  * The next line that is not empty once its comment (from '#') and the blanks at its ends are gone. Changes
  * the text; *number counts lines from 1. NULL at the end.

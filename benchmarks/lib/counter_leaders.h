@@ -1,0 +1,15 @@
+/*
+ * One leader for each node or router among the ranks of a communicator: the lowest rank of each key.
+ *
+ * Rank 0 is always a leader and is rank 0 among them. Leaves out: what a key is (counter_source.h).
+ */
+#ifndef RAILYARD_COUNTER_LEADERS_H
+#define RAILYARD_COUNTER_LEADERS_H
+
+#include <mpi.h>
+
+/* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others. Rank 0
+ * takes memory in proportion to the ranks meanwhile. */
+MPI_Comm counter_leaders(MPI_Comm comm, const char *key);
+
+#endif

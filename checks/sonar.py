@@ -1,0 +1,85 @@
+"""What the network counts of a message of known size, and how much is payload: Pedretti et al., CUG'13, Figure 5."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class SonarCheck(PlacedCheck):
+    """Two nodes; their NICs' counters before and after the pings."""
+
+    descr = "Bytes and packets that the NICs count for pings of known size"
+    benchmark = "sonar"
+    placements = ["plain"]
+    grid = [2]
+    launches = 1
+
+    #: Bytes of a ping.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[1 B, 1 KiB, 64 KiB]``
+    sizes = variable(typ.List[int], value=[1, 1 << 10, 1 << 16])
+
+    #: Kinds of ping: send, put, get.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``['send']``
+    pings = variable(typ.List[str], value=["send"])
+
+    #: Pings between two readings of the counters.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``5``
+    count = variable(int, value=5)
+
+    #: Soundings of each size.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``3``
+    repeats = variable(int, value=3)
+
+    #: Counter group: a name of benchmarks/counters, or a file.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'linux-net'``
+    group = variable(str, value="linux-net")
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {"sizes_bytes": self.sizes, "group": self.group, "repeats": self.repeats}
+        self.options = [
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--pings", ",".join(self.pings)),
+            *("--count", str(self.count)),
+            *("--repeats", str(self.repeats)),
+            *("--group", self.group),
+        ]
+
+
+@rfm.simple_test
+class sonar_efficiency(SonarCheck):
+    """The study: messages of every power of two up to 256 KiB."""
+
+    studies = ["pedretti2013"]
+    sizes = [1 << power for power in range(19)]
+
+
+@rfm.simple_test
+class sonar_one_sided(SonarCheck):
+    """The study: puts and gets."""
+
+    studies = ["pedretti2013"]
+    sizes = [1 << power for power in range(0, 19, 3)]
+    pings = ["put", "get"]
+
+
+@rfm.simple_test
+class sonar_smoke(SonarCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    repeats = 1

@@ -1,0 +1,93 @@
+"""Every link of the torus, tested and judged (Ezell, CUG'13): one that is slow, down or routed around is a failure."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import reframe as rfm
+from reframe.core.builtins import run_after, run_before, variable
+
+from checks.base import PlacedCheck
+from placements import render
+
+
+class TopoBwCheck(PlacedCheck):
+    """One rank a node; the whole torus. The verdict is the benchmark's: its exit status and its one line."""
+
+    descr = "Rate of every link between neighbouring routers, and a verdict on each"
+    benchmark = "topobw"
+    placements = ["plain"]
+    launches = 1
+
+    #: Bytes of one message.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``64 KiB``
+    message_bytes = variable(int, value=1 << 16)
+
+    #: Messages of one transfer.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``2``
+    messages = variable(int, value=2)
+
+    #: Rounds through all phases; the fastest counts.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``3``
+    repeats = variable(int, value=3)
+
+    #: How far below its peers a sound link may be, in percent.
+    #:
+    #: :type: :class:`float`
+    #: :default: ``3``
+    tolerance_percent = variable(float, value=3.0)
+
+    #: A fault to put on the virtual torus first, as `railyard torus fault` takes it: LINK and options.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    fault = variable(str, value="")
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            "size_bytes": self.message_bytes,
+            "messages": self.messages,
+            "repeats": self.repeats,
+            "tolerance_percent": self.tolerance_percent,
+        }
+        if self.fault:
+            words = shlex.join(shlex.split(self.fault))
+            self.preparations = [f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1']
+        self.options = [
+            *("--coordinates", "coordinates"),
+            *("--links", "links"),
+            *("--size", str(self.message_bytes)),
+            *("--messages", str(self.messages)),
+            *("--repeats", str(self.repeats)),
+            *("--tolerance", f"{self.tolerance_percent:g}"),
+        ]
+
+    @run_before("run")
+    def write_links(self) -> None:
+        """What each link is and should carry, beside the coordinates."""
+        Path(self.stagedir, "links").write_text(render.links(self.topology))
+
+
+@rfm.simple_test
+class topobw_links(TopoBwCheck):
+    """The study."""
+
+    studies = ["ezell2013"]
+    tags = {"topobw"}
+
+
+@rfm.simple_test
+class topobw_smoke(TopoBwCheck):
+    """The whole path in seconds; finds only links at less than half their rate."""
+
+    tags = {"smoke"}
+    repeats = 1
+    tolerance_percent = 50.0
