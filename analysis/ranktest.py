@@ -102,9 +102,10 @@ def tested(
 def superiority(one: Values, other: Values) -> float:
     """The share of pairs (a of `one`, b of `other`) with a < b, ties counting half: U / (n m)."""
     ordered = np.sort(np.asarray(other, dtype=float))
-    below = ordered.size - np.searchsorted(ordered, one, side="right")
-    tied = np.searchsorted(ordered, one, side="right") - np.searchsorted(ordered, one, side="left")
-    return float((below + tied / 2).sum() / (len(one) * ordered.size))
+    sought = np.sort(np.asarray(one, dtype=float))
+    upto = np.searchsorted(ordered, sought, side="right")
+    tied = upto - np.searchsorted(ordered, sought, side="left")
+    return float((ordered.size - upto + tied / 2).sum() / (sought.size * ordered.size))
 
 
 def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
@@ -112,9 +113,10 @@ def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
     found = [1.0] * len(samples)
     alike: dict[tuple[int, int, bool], list[int]] = {}
     for place, (one, other) in enumerate(samples):
-        both = [*one, *other]
-        exact = len(set(both)) == len(both) <= _MOST_EXACT
-        if len(set(both)) > 1 and one and other:
+        both = np.concatenate((np.asarray(one, dtype=float), np.asarray(other, dtype=float)))
+        different = np.unique(both).size
+        exact = different == both.size <= _MOST_EXACT
+        if different > 1 and one and other:
             alike.setdefault((len(one), len(other), exact), []).append(place)
     for (_, _, exact), places in alike.items():
         first = np.array([samples[place][0] for place in places], dtype=float)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -85,12 +84,12 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
     Returns None when even the full range covers less than `confidence` (n < 6 for 95 %).
     """
-    ordered, n = sorted(values), len(values)
-    found = _interval_rank(n, confidence)
+    ordered = np.sort(np.asarray(values, dtype=float))
+    found = _interval_rank(ordered.size, confidence)
     if found is None:
         return None
     rank, coverage = found
-    return Interval(low=ordered[rank - 1], high=ordered[n - rank], coverage=coverage)
+    return Interval(low=float(ordered[rank - 1]), high=float(ordered[-rank]), coverage=coverage)
 
 
 @functools.cache
@@ -113,7 +112,7 @@ def summarise(values: Sequence[float]) -> Summary:
         raise ValueError("no launch has a value")
     return Summary(
         n=len(values),
-        median=statistics.median(values),
+        median=float(np.median(np.asarray(values, dtype=float))),
         minimum=min(values),
         maximum=max(values),
         interval=median_interval(values),
@@ -126,7 +125,8 @@ def spread_percent(values: Sequence[float]) -> float | None:
     mean = math.fsum(values) / len(values)
     if len(values) < 2 or mean == 0:
         return None
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    squares = (np.asarray(values, dtype=float) - mean) ** 2
+    variance = math.fsum(squares.tolist()) / (len(values) - 1)
     return 100 * math.sqrt(variance) / abs(mean)
 
 
