@@ -58,7 +58,7 @@ def shapes() -> list[dict[str, Any]]:
 
 def predict(made: Torus) -> dict[str, Any]:
     """The model's order of placements against the measured order of halo times, medians of three launches each."""
-    grid, options = (8, 8), ["--grid", "8x8", "--cells", "4096", "--repeats", "3", "--warmups", "1"]
+    grid, options = (4, 16), ["--grid", "4x16", "--cells", "4096", "--repeats", "3", "--warmups", "1"]
     sent, granted = traffic.stencil(grid, (8 * 4096.0,)), allocate(made.topology)
     predicted, measured = {}, {}
     for name in placements.PREDICTED:
