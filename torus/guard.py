@@ -5,7 +5,7 @@ railyard-counters look every tenth of a second at the processors and at the busi
 
 - void when packets were dropped or bytes lost, or when over more than `HOST_SHARE` of the time with traffic the
   processors were busy and yet no link was: the machine held the packets back, not the network;
-- cannot-tell when there was nothing to look at;
+- cannot-tell when there was nothing to look at, or too little traffic to blame the machine for;
 - ok otherwise.
 
 Leaves out latency: a message of few bytes loads no link, and its time is the machine's in any case (docs/torus.md).
@@ -38,6 +38,7 @@ BULK_PACKETS_S, BULK_BYTES = (
 )  # so many packets a second of so many bytes on average: else all is quiet
 IDLE_SHARE = 0.05  # of all processors' time: below, they are busy
 LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
+ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks
 HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
 
 
@@ -105,15 +106,18 @@ def judge(intervals: Sequence[Interval], counted: Reading) -> Guard:
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
         reasons.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
-    if traffic_s and limited_s > HOST_SHARE * traffic_s:
-        reasons.append(
-            f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic; "
-            "use fewer nodes or a smaller --rate-scale"
-        )
+    doubts = [] if intervals else ["the launch was too short to be watched"]
+    if limited_s > HOST_SHARE * traffic_s:
+        held = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
+        if traffic_s < ENOUGH_TRAFFIC_S:
+            doubts.append(f"{held}, too little to tell; use more repeats")
+        else:
+            reasons.append(f"{held}; use fewer nodes or a smaller --rate-scale")
+    verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
     busiest = max(counted.links, key=_seconds_at_rate)
     return Guard(
-        verdict=Verdict.VOID if reasons else Verdict.OK if intervals else Verdict.CANNOT_TELL,
-        reasons=tuple(reasons if intervals else ["the launch was too short to be watched"]),
+        verdict=verdict,
+        reasons=tuple(reasons or doubts),
         watched_s=sum(i.seconds for i in intervals),
         traffic_s=traffic_s,
         host_limited_s=limited_s,
