@@ -20,9 +20,10 @@ LINKS = tuple(
     dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
 )
 QUIET = Interval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300)
-AT_RATE = dataclasses.replace(QUIET, idle=0.0, link_share=0.95, packets=2000, bytes=4_000_000)
+AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
 IDLE = dataclasses.replace(HELD_BACK, idle=0.5)
+COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
 def counted(**changes: object) -> Reading:
@@ -35,6 +36,7 @@ def counted(**changes: object) -> Reading:
     [
         ([AT_RATE] * 10, Verdict.OK),
         ([IDLE] * 10, Verdict.OK),
+        ([COMPUTING] * 20, Verdict.OK),
         ([QUIET] * 10, Verdict.OK),
         ([HELD_BACK] * 12, Verdict.VOID),
         ([HELD_BACK] * 12 + [AT_RATE] * 8, Verdict.VOID),

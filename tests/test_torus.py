@@ -292,7 +292,9 @@ def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with a copy of the checkout's code in it, which an ordinary user could have made."""
     home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
     shutil.copytree(
-        CHECKOUT, home / "checkout", ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv")
+        CHECKOUT,
+        home / "checkout",
+        ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv", "docker"),
     )
     (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:

@@ -36,7 +36,8 @@ BULK_PACKETS_S, BULK_BYTES = (
     1000,
     500,
 )  # so many packets a second of so many bytes on average: else all is quiet
-IDLE_SHARE = 0.05  # of all processors' time: below, they are busy
+IDLE_SHARE = 0.05  # of all processors' time: below, they are busy, and
+SOFTIRQ_SHARE = 0.1  # of it goes to packets: below, they are busy with what the ranks compute
 LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
 ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks
 HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
@@ -71,7 +72,8 @@ class Interval:
 
     @property
     def host_limited(self) -> bool:
-        return self.traffic and self.idle < IDLE_SHARE and self.link_share < LINK_SHARE
+        busy = self.idle < IDLE_SHARE and self.softirq >= SOFTIRQ_SHARE
+        return self.traffic and busy and self.link_share < LINK_SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
