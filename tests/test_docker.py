@@ -212,7 +212,7 @@ def wait_for(condition: Any, timeout_s: float = 20) -> None:
 def test_down_ends_what_runs_and_leaves_nothing(
     railyard: Run, torus_name: str, folder: Path, client: docker.DockerClient, engine: str
 ) -> None:
-    networks = client.networks.list()
+    networks = {network.id for network in client.networks.list()}
     assert up(railyard, torus_name, "--volume", str(folder)).returncode == 0
     command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "984"]
     with subprocess.Popen(
@@ -223,7 +223,8 @@ def test_down_ends_what_runs_and_leaves_nothing(
         assert running_count("sleep 984") == 0
         assert job.wait(timeout=30) != 0
     assert left_of(client, torus_name) == []
-    assert client.networks.list() == networks and host_network() == engine
+    assert {network.id for network in client.networks.list()} == networks
+    assert host_network() == engine
 
 
 def running_count(command: str) -> int:

@@ -260,7 +260,7 @@ def test_a_sound_torus_is_sound(bench: Bench) -> None:
     [
         ("X+ 1,1,0>2,1,0", ["--lanes-lost", "1"], 100 / 3),
         ("Y- 3,1,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "1/4"], 100 / 6),
-        ("X- 0,0,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "1/8"], 100 / 12),
+        ("X- 0,0,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "3/8"], 100 / 4),
     ],
 )
 def test_a_slow_link_is_named_with_what_is_missing(
