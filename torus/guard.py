@@ -32,10 +32,8 @@ from torus.lifecycle import Torus
 FORMAT = "railyard-evidence/1"
 INTERVAL_MS = 100
 TRAFFIC_SHARE = 0.05  # of the busiest link's rate, or
-BULK_PACKETS_S, BULK_BYTES = (
-    1000,
-    500,
-)  # so many packets a second of so many bytes on average: else all is quiet
+BULK_PACKETS_S = 1000  # so many packets a second
+BULK_BYTES = 500  # of so many bytes on average: else all is quiet
 IDLE_SHARE = 0.05  # of all processors' time: below, they are busy, and
 SOFTIRQ_SHARE = 0.1  # of it goes to packets: below, they are busy with what the ranks compute
 LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
