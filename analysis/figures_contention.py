@@ -6,6 +6,8 @@ out: single pairs; the records keep them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis import cases, figures, statistics
 from analysis.cases import Case, Combination, Observation
 from analysis.curves import TESTS, Line, Panel, Point
@@ -37,14 +39,7 @@ def drawings(case: Case) -> list[Drawing]:
 
 def _drawing(panel: Panel, place: int) -> Drawing:
     drawn = figures.panel_drawing(panel, f"contention-{place}")
-    return Drawing(
-        name=drawn.name,
-        title=drawn.title,
-        description=drawn.description,
-        paint=drawn.paint,
-        data=drawn.data,
-        foms=CLAIMED,
-    )
+    return replace(drawn, foms=CLAIMED)
 
 
 def _values(case: Case) -> dict[Key, Values]:

@@ -5,6 +5,8 @@ Models: a figure for each test at its largest size. Leaves out: single paths; th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis import cases, figures, statistics
 from analysis.cases import Case, Combination, Observation
 from analysis.curves import TESTS, Line, Panel, Point
@@ -33,15 +35,7 @@ def drawings(case: Case) -> list[Drawing]:
 
 def _drawing(panel: Panel, place: int) -> Drawing:
     drawn = figures.panel_drawing(panel, f"paths-{place}")
-    return Drawing(
-        name=drawn.name,
-        title=drawn.title,
-        description=drawn.description,
-        paint=drawn.paint,
-        data=drawn.data,
-        statement=statement(panel),
-        foms=CLAIMED,
-    )
+    return replace(drawn, statement=statement(panel), foms=CLAIMED)
 
 
 def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:

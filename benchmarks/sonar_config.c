@@ -4,6 +4,7 @@
 #include "lib/check.h"
 #include "lib/output.h"
 #include "lib/problem.h"
+#include "lib/rows.h"
 
 #include <string.h>
 
@@ -77,16 +78,24 @@ static const struct option_row rows[] = {
      "what is counted", parse_text, FIELD(group)},
     {"root", "FOLDER", NULL, "RAILYARD_COUNTERS_ROOT, or /", "a folder", "where the group's paths begin",
      parse_text, FIELD(root)},
-    {"seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, FIELD(seed)},
-    {"json", "FILE", NULL, "none", "a path that can be written", "where rank 0 writes the results",
-     parse_text, FIELD(json)},
+    ROW_SEED(FIELD(seed)),
+    ROW_JSON(FIELD(json)),
 };
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct sonar_config *config = configuration;
+    (void)given;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: a ping goes from one node to another; valid: 2 ranks or more");
+    output_probe(config->json, problem);
+}
 
 static const struct option_table table = {
     .program = "sonar",
     .purpose = "what the network's counters see of a message of known size",
     .rows = rows,
     .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
 };
 
 size_t sonar_largest_size(const struct sonar_config *config) {
@@ -97,19 +106,6 @@ size_t sonar_largest_size(const struct sonar_config *config) {
     return largest;
 }
 
-static void check_config(const struct sonar_config *config, struct problem *problem) {
-    if (check_ranks() < 2)
-        problem_set(problem, "1 rank: a ping goes from one node to another; valid: 2 ranks or more");
-    if (config->json)
-        output_probe(config->json, problem);
-}
-
 enum options_outcome sonar_config_read(int argc, char **argv, struct sonar_config *config) {
-    struct problem problem = {0};
-    unsigned mask = 0;
-    enum options_outcome outcome = options_read(&table, argc, argv, config, &mask);
-    if (outcome != OPTIONS_RUN)
-        return outcome;
-    check_config(config, &problem);
-    return problem_agree(&problem, table.program) ? OPTIONS_WRONG : OPTIONS_RUN;
+    return options_settle(&table, argc, argv, config);
 }

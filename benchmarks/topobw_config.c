@@ -5,6 +5,7 @@
 #include "lib/output.h"
 #include "lib/parse.h"
 #include "lib/problem.h"
+#include "lib/rows.h"
 
 #include <string.h>
 
@@ -61,36 +62,31 @@ static const struct option_row rows[] = {
     {"counters", "FILE", NULL, "none", "a path that can be written",
      "where rank 0 writes what the counters library counted meanwhile (RAILYARD_COUNTERS_*)", parse_text,
      FIELD(counters)},
-    {"seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, FIELD(stream.seed)},
-    {"json", "FILE", NULL, "none", "a path that can be written", "where rank 0 writes the results",
-     parse_text, FIELD(json)},
+    ROW_SEED(FIELD(stream.seed)),
+    ROW_JSON(FIELD(json)),
 };
 
-static const struct option_table table = {
-    .program = "topobw",
-    .purpose = "rate of every link between neighbouring routers, and a verdict on each",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .more_statuses = ", 5 a link is bad",
-};
-
-static void settle(struct topobw_config *config, struct problem *problem) {
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct topobw_config *config = configuration;
+    (void)given;
     if (check_ranks() < 2)
         problem_set(problem, "1 rank: links between nodes are measured; valid: 2 ranks or more");
     if (!config->coordinates)
         problem_set(problem, "--coordinates: missing; valid: --coordinates FILE");
     if (!config->links && config->factor > 0)
         problem_set(problem, "--factor %g: needs --links FILE", config->factor);
-    if (config->json)
-        output_probe(config->json, problem);
+    output_probe(config->json, problem);
 }
 
+static const struct option_table table = {
+    .program = "topobw",
+    .purpose = "rate of every link between neighbouring routers, and a verdict on each",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+    .more_statuses = ", 5 a link is bad",
+};
+
 enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config) {
-    struct problem problem = {0};
-    unsigned mask = 0;
-    enum options_outcome outcome = options_read(&table, argc, argv, config, &mask);
-    if (outcome != OPTIONS_RUN)
-        return outcome;
-    settle(config, &problem);
-    return problem_agree(&problem, table.program) ? OPTIONS_WRONG : OPTIONS_RUN;
+    return options_settle(&table, argc, argv, config);
 }
