@@ -81,6 +81,16 @@ def test_a_difference_counts_from_a_snapshot_of_the_same_torus() -> None:
     with pytest.raises(InputError, match="a snapshot of t"):
         counters.difference(later, dataclasses.replace(earlier, torus="other"))
 
+    with pytest.raises(InputError, match="every link of t"):
+        counters.difference(later, dataclasses.replace(earlier, links=earlier.links[1:]))
+
+
+def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
+    document = json.loads(json.dumps(counters.reading("t", PAIR, *[snapshot()] * 2).to_dict()))
+    document["links"][0]["bytes"] = "many"
+    with pytest.raises(InputError, match=r"file.*bytes.*'many'.*whole number"):
+        counters.from_dict(document, "file")
+
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}', '{"format": "railyard-counters/1"}'])
 @AS_ROOT

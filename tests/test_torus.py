@@ -69,6 +69,17 @@ def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_na
     assert host_network() == before
 
 
+def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    path = lifecycle.RUN / torus_name / "torus.json"
+    document = json.loads(path.read_text())
+    del document["faults"]
+    path.write_text(json.dumps(document))
+    assert railyard("torus", "list").returncode == 0
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert namespaces(torus_name) == [] and not path.exists()
+
+
 def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
     topo = topology.load("gemini-2x2x2")
     for link in topo.links():

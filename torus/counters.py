@@ -10,6 +10,7 @@ Leaves out the management network. The format is docs/formats.md, "Counters".
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -174,6 +175,9 @@ def difference(later: Reading, earlier: Reading) -> Reading:
     before = {link.name: link for link in earlier.links}
     if (later.topology, later.torus) != (earlier.topology, earlier.torus):
         raise InputError("--since", "torus", earlier.torus, f"a snapshot of {later.torus}, with its topology")
+    missing = next((link.name for link in later.links if link.name not in before), None)
+    if missing is not None:
+        raise InputError("--since", "links", f"no {missing}", f"every link of {later.torus}")
     links = tuple(
         replace(link, **{name: getattr(link, name) - getattr(before[link.name], name) for name in COUNTED})
         for link in later.links
@@ -191,6 +195,9 @@ def from_dict(document: Mapping[str, Any], source: str) -> Reading:
         links = tuple(
             Counter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"]
         )
+        for link, name in itertools.product(links, COUNTED):
+            if type(getattr(link, name)) is not int:
+                raise InputError(source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number")
         return Reading(
             torus=document["torus"],
             topology=document["topology"],

@@ -162,20 +162,20 @@ def get(name: str) -> Torus:
 
 
 def read(name: str) -> Torus | None:
-    """What was asked for under a name, or None; half a file counts as nothing."""
+    """What was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
     try:
         document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
+        return Torus(
+            name=name,
+            engine=document["engine"],
+            topology=topology.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
+            shape=Shape(**document["shape"]),
+            complete=document["complete"],
+            faults=fault_model.parse(document["faults"]),
+            containers=_read_containers(document["containers"]),
+        )
+    except (OSError, json.JSONDecodeError, KeyError, TypeError):
         return None
-    return Torus(
-        name=name,
-        engine=document["engine"],
-        topology=topology.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
-        shape=Shape(**document["shape"]),
-        complete=document["complete"],
-        faults=fault_model.parse(document["faults"]),
-        containers=_read_containers(document["containers"]),
-    )
 
 
 def _read_containers(document: dict[str, Any] | None) -> Containers | None:
