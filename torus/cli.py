@@ -12,8 +12,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from placements import topology as topologies
-from railyard.errors import InputError
-from torus import budget, cli_links, docker_engine, latency, launch, lifecycle, status, userns
+from railyard.errors import InputError, RunError
+from torus import budget, cli_links, docker_engine, latency, launch, lifecycle, slurm, status, userns
 from torus.docker_engine import Containers
 from torus.plan import Shape
 
@@ -68,6 +68,12 @@ def torus() -> None:
     help="Engine docker: a folder of this machine that the nodes see under the same path; may be given several "
     "times.  [default: the current folder]",
 )
+@click.option(
+    "--slurm",
+    "with_slurm",
+    is_flag=True,
+    help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root, engine netns.",
+)
 def up(
     topology: str,
     name: str | None,
@@ -77,6 +83,7 @@ def up(
     engine: str,
     image: str | None,
     volumes: tuple[str, ...],
+    with_slurm: bool,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = topologies.load(topology)
@@ -87,7 +94,8 @@ def up(
         latency_scaled=latency.can_scale(topo),
     )
     containers = _containers(engine, image, volumes)
-    steps = len(topo.routers) + len(topo.nodes) * (2 if containers else 1) + 1
+    _check_slurm(with_slurm, engine)
+    steps = len(topo.routers) + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("making hosts", total=steps)
         made, new = lifecycle.up(
@@ -95,12 +103,15 @@ def up(
             name=name or topo.name,
             shape=shape,
             containers=containers,
+            with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
         )
     click.echo(
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
     )
+    if with_slurm:
+        click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
     if too_much := budget.warning(topo, shape, budget.known_packets_s()):
         click.echo(f"railyard: {too_much}", err=True)
 
@@ -161,6 +172,17 @@ def mpirun(name: str, arguments: tuple[str, ...]) -> None:
 @torus.command(context_settings=RAW)
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def srun(name: str, arguments: tuple[str, ...]) -> None:
+    """Run Slurm's srun on the torus NAME (up --slurm); all arguments are srun's.
+
+    In a job of that Slurm it starts a step of the job, elsewhere a job of its own.
+    """
+    sys.exit(launch.srun(lifecycle.get(name), _after_dashes(arguments)))
+
+
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
     """Run the system's MPICH across the torus NAME; all arguments are those of its mpiexec (Hydra)."""
     sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
@@ -195,6 +217,14 @@ def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Con
         if value:
             raise InputError(option, "", value, "only with --engine docker")
     return None
+
+
+def _check_slurm(wanted: bool, engine: str) -> None:
+    """InputError where the engine's nodes cannot run Slurm, RunError where this machine cannot."""
+    if wanted and engine != "netns":
+        raise InputError("--slurm", "--engine", engine, "netns: the image of a container has no Slurm")
+    if wanted and (reason := slurm.missing()):
+        raise RunError(reason)
 
 
 def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from railyard.errors import InputError, RunError
-from torus import guard, netns
+from torus import guard, netns, slurm
 from torus.docker_engine import Containers
 from torus.lifecycle import RUN, Torus
 from torus.plan import HEAD
@@ -51,8 +51,11 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
 def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     """Run the system's mpirun on the torus's head, once no other launch is running; its exit status.
 
-    What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too.
+    What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too. In a job of
+    the torus's Slurm it runs where it is called, on the nodes of the job.
     """
+    if slurm.allocated(torus.name):
+        return _watched(torus, [_system_mpirun(), *arguments], openmpi_in_slurm(torus), host=None)
     own = _for_containers(torus, torus.containers) if torus.containers else []
     return _watched(torus, [_system_mpirun(), *own, *arguments], openmpi(torus))
 
@@ -67,10 +70,27 @@ def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
     return _watched(torus, [program, *arguments], mpich(torus))
 
 
-def _watched(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
+def srun(torus: Torus, arguments: Sequence[str]) -> int:
+    """Run the system's srun: in a job of the torus's Slurm where it is called, elsewhere on the head.
+
+    What the ranks' MPI must know of the torus is set where the caller has not set it.
+    """
+    if not torus.slurm:
+        raise InputError("torus srun", "", torus.name, "a torus that is up with --slurm")
+    program = _system_program("srun")
+    told = {**_openmpi_ranks(torus), **_ucx(torus)}
+    unset = {name: value for name, value in told.items() if name not in os.environ}
+    host = None if slurm.allocated(torus.name) else HEAD
+    return _watched(torus, [program, *arguments], unset, host=host)
+
+
+def _watched(
+    torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
+) -> int:
+    """Run a launcher on a host (None: here), the guard watching; its exit status."""
     _wait_for_turn()
     with guard.Watch(torus) as watch:
-        status = _run(torus, command, environment)
+        status = _run(torus, command, environment, host)
     if watch.guard.verdict == guard.Verdict.VOID:
         print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
@@ -78,9 +98,10 @@ def _watched(torus: Torus, command: Sequence[str], environment: Mapping[str, str
     return status
 
 
-def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None) -> int:
+    where = [str(BIN / "railyard-enter"), host] if host else []
     child = subprocess.Popen(
-        [str(BIN / "railyard-enter"), HEAD, "setpriv", "--pdeathsig", "TERM", *command],
+        [*where, "setpriv", "--pdeathsig", "TERM", *command],
         env={**os.environ, **_common(torus), **environment, "LD_PRELOAD": _preloaded()},
         stderr=subprocess.PIPE,
         close_fds=False,
@@ -98,27 +119,50 @@ def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -
 
 def openmpi(torus: Torus) -> Mapping[str, str]:
     """What Open MPI must know: how to reach a host, the hosts, which network is whose, that ranks share cores."""
-    nics = ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
     parameters = {
         "plm": "rsh",
         "plm_rsh_agent": "railyard-enter -s",
         "plm_rsh_no_tree_spawn": "1",
         "plm_rsh_num_concurrent": "4096",
         "orte_default_hostfile": str(torus.folder / "hostfile"),
-        "orte_tmpdir_base": str(torus.folder),
-        "oob_tcp_if_include": "mgmt0",
-        "pml": "ob1",
-        "btl": "self,vader,tcp",
-        "btl_tcp_if_include": nics,
-        # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
-        "btl_tcp_flags": "send",
-        "osc": "pt2pt",  # one-sided calls; the other components want put
-        "mpi_yield_when_idle": "1",
-        "hwloc_base_binding_policy": "none",
     }
+    return {**_mca(parameters), **_openmpi_daemons(torus), **_openmpi_ranks(torus)}
+
+
+def openmpi_in_slurm(torus: Torus) -> Mapping[str, str]:
+    """The same in a job of the torus's Slurm, which says what the hosts are and starts Open MPI's daemons."""
+    path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
+    return {**_openmpi_daemons(torus), **_openmpi_ranks(torus), "PATH": f"{BIN}:{path}"}
+
+
+def _openmpi_daemons(torus: Torus) -> Mapping[str, str]:
     # The only user of a container or a user namespace is root, and harmless.
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {f"OMPI_MCA_{name}": value for name, value in parameters.items()} | root
+    return _mca({"orte_tmpdir_base": str(torus.folder), "oob_tcp_if_include": "mgmt0"}) | root
+
+
+def _openmpi_ranks(torus: Torus) -> Mapping[str, str]:
+    """What the ranks must know, whoever starts them."""
+    return _mca(
+        {
+            "pml": "ob1",
+            "btl": "self,vader,tcp",
+            "btl_tcp_if_include": _nics(torus),
+            # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
+            "btl_tcp_flags": "send",
+            "osc": "pt2pt",  # one-sided calls; the other components want put
+            "mpi_yield_when_idle": "1",
+            "hwloc_base_binding_policy": "none",
+        }
+    )
+
+
+def _mca(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+
+
+def _nics(torus: Torus) -> str:
+    return ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
 
 
 def mpich(torus: Torus) -> Mapping[str, str]:
@@ -126,20 +170,21 @@ def mpich(torus: Torus) -> Mapping[str, str]:
 
     UCX would use shared memory between the nodes, since all are of one machine. NICs that the caller names stay.
     """
-    nics = ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
-    return {
-        "HYDRA_LAUNCHER": "ssh",
-        "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent"),
-        "UCX_TLS": "tcp,self",
-        "UCX_NET_DEVICES": os.environ.get("UCX_NET_DEVICES", nics),
-    }
+    hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent")}
+    return {**hydra, **_ucx(torus)}
+
+
+def _ucx(torus: Torus) -> Mapping[str, str]:
+    return {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": os.environ.get("UCX_NET_DEVICES", _nics(torus))}
 
 
 def _common(torus: Torus) -> Mapping[str, str]:
     for built in (BIN / "railyard-enter", IDLE):
         if not built.is_file():
             raise RunError(f"{built} is not built; run `make setup`")
-    return {"RAILYARD_TORUS": torus.name, "PATH": f"{BIN}:{os.environ.get('PATH', os.defpath)}"}
+    scheduler = slurm.environment(torus.folder) if torus.slurm else {}
+    path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
+    return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler}
 
 
 def _preloaded() -> str:
@@ -179,10 +224,16 @@ def _mpi_series(mpirun: Sequence[str], changes: Mapping[str, str]) -> str | None
 
 def _system_mpirun() -> str:
     """The first Open MPI mpirun on the PATH that is not our own; Debian's name says which MPI it is."""
+    return _system_program("mpirun.openmpi", "mpirun")
+
+
+def _system_program(*names: str) -> str:
+    """The first of these names on the PATH that is not our own program; RunError where there is none."""
     path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
-    found = shutil.which("mpirun.openmpi", path=path) or shutil.which("mpirun", path=path)
+    found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
     if found is None:
-        raise RunError("no mpirun on the PATH; `make setup` installs Open MPI")
+        package = {"mpirun": "openmpi-bin", "srun": "slurm-client"}[names[-1]]
+        raise RunError(f"no {names[-1]} on the PATH; Debian's package {package} has it")
     return found
 
 

@@ -6,7 +6,9 @@
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
     /run/railyard/NAME/hostfile        Open MPI's default host file
     /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
+    /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
     /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
+    /run/railyard/NAME/slurm/          the Slurm that runs on it (torus/slurm.py)
 
 The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
 something by which `down` finds the rest. Containers are found by their label even where the folder is gone.
@@ -26,12 +28,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
+
 from placements import faults as fault_model
 from placements import render, topology
 from placements.faults import Faults
 from placements.topology import Topology
 from railyard.errors import InputError, RunError
-from torus import docker_engine, netns, plan
+from torus import docker_engine, netns, plan, slurm
 from torus.docker_engine import Containers
 from torus.plan import Plan, Shape
 
@@ -51,6 +55,7 @@ class Torus:
     complete: bool
     faults: Faults = plan.HEALTHY
     containers: Containers | None = None
+    slurm: bool = False
 
     @property
     def folder(self) -> Path:
@@ -80,11 +85,13 @@ def up(
     name: str,
     shape: Shape,
     containers: Containers | None = None,
+    with_slurm: bool = False,
     progress: netns.Progress = lambda done: None,
 ) -> tuple[Torus, bool]:
     """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
 
-    With `containers` the nodes are containers (engine docker), and `progress` counts them before the namespaces.
+    With `containers` the nodes are containers (engine docker), and `progress` counts them before the namespaces. With
+    `with_slurm` a Slurm runs on it, and `progress` counts its nodes after them.
     Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
     when the kernel or the Docker engine refuses, after removing what had been made.
     """
@@ -98,6 +105,7 @@ def up(
         shape=shape,
         complete=True,
         containers=containers,
+        slurm=with_slurm,
     )
     with lock():
         existing = read(name)
@@ -173,6 +181,7 @@ def read(name: str) -> Torus | None:
             complete=document["complete"],
             faults=fault_model.parse(document["faults"]),
             containers=_read_containers(document["containers"]),
+            slurm=document["slurm"],
         )
     except (OSError, json.JSONDecodeError, KeyError, TypeError):
         return None
@@ -191,12 +200,14 @@ def write(torus: Torus, made: Plan) -> None:
         ),
         "hostfile": render.openmpi_default_hostfile(torus.topology),
         "coordinates": render.coordinates(torus.topology),
+        "topology.yml": yaml.safe_dump(torus.topology.to_dict(), sort_keys=False),
         "torus.json": json.dumps(
             {
                 "engine": torus.engine,
                 "topology": torus.topology.to_dict(),
                 "shape": asdict(torus.shape),
                 "containers": torus.containers and asdict(torus.containers),
+                "slurm": torus.slurm,
                 "complete": torus.complete,
                 "faults": torus.faults.to_dict(),
             },
@@ -210,12 +221,17 @@ def write(torus: Torus, made: Plan) -> None:
 
 
 def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
-    if torus.containers is None:
-        netns.create(torus.name, made, progress)
-        return
     nodes = [node.name for node in torus.topology.nodes]
-    pids = docker_engine.create(torus.name, nodes, torus.containers, dict(made.hosts), torus.folder, progress)
-    netns.create(torus.name, made, lambda done: progress(len(nodes) + done), pids)
+    before = 0
+    pids: dict[str, int] = {}
+    if torus.containers:
+        hosts = dict(made.hosts)
+        pids = docker_engine.create(torus.name, nodes, torus.containers, hosts, torus.folder, progress)
+        before = len(nodes)
+    netns.create(torus.name, made, lambda done: progress(before + done), pids)
+    before += len(made.namespaces)
+    if torus.slurm:
+        slurm.start(torus.name, torus.topology, torus.folder, lambda done: progress(before + done))
 
 
 def _remove(name: str, *, labelled: bool = False) -> None:

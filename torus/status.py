@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from railyard.errors import RunError
-from torus import docker_engine, lifecycle, netns, plan
+from torus import docker_engine, lifecycle, netns, plan, slurm
 from torus.lifecycle import Torus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -18,7 +19,10 @@ COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Counts of what exists and what was planned, and the first things that differ."""
+    """Counts of what exists and what was planned, and the first things that differ.
+
+    `scheduler` is node -> state as Slurm says it, None where none runs.
+    """
 
     torus: Torus
     namespaces: int
@@ -27,6 +31,7 @@ class Report:
     shapers_planned: int
     processes: int
     differences: tuple[str, ...]
+    scheduler: Mapping[str, str] | None = None
 
     @property
     def sound(self) -> bool:
@@ -39,8 +44,13 @@ class Report:
             **self.torus.provenance(),
             "topology": self.torus.topology.name,
             **counts,
+            "slurm": self._slurm_counts(),
             "sound": self.sound,
         }
+
+    def _slurm_counts(self) -> dict[str, int] | None:
+        """State -> number of nodes."""
+        return None if self.scheduler is None else dict(Counter(self.scheduler.values()))
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """For a table."""
@@ -56,6 +66,8 @@ class Report:
         yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
         yield "latency", "scaled" if shape.latency_scaled else "not scaled"
         yield "faults", "; ".join(self.torus.faults.summary) or "none"
+        if (states := self._slurm_counts()) is not None:
+            yield "Slurm", ", ".join(f"{count} {state}" for state, count in states.items()) or "no node"
         yield "processes in it", str(self.processes)
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
 
@@ -88,6 +100,7 @@ def inspect(torus: Torus) -> Report:
     missing = sorted(set(wanted) - set(existing))
     ended = docker_engine.ended(torus.name, torus.folder)
     inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
+    scheduler, silent = _scheduler(torus)
     return Report(
         torus=torus,
         namespaces=len(existing),
@@ -95,8 +108,10 @@ def inspect(torus: Torus) -> Report:
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
         processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder)),
+        scheduler=scheduler,
         differences=tuple(
             [f"{name} is missing" for name in missing]
+            + silent
             + [f"the container of {host} has ended" for host in ended]
             + [
                 f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
@@ -104,6 +119,17 @@ def inspect(torus: Torus) -> Report:
             ]
         ),
     )
+
+
+def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
+    """What Slurm says of its nodes, and what is wrong with that."""
+    if not torus.slurm:
+        return None, []
+    try:
+        found = slurm.states(torus.name, torus.folder)
+    except RunError as error:
+        return {}, [str(error)]
+    return found, [f"Slurm's node {n} is {state}" for n, state in found.items() if not slurm.is_usable(state)]
 
 
 def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
