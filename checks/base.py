@@ -3,18 +3,21 @@
 A check says what to run (`benchmark`, `options`) and on which grid; this class turns each placement into what the
 launcher needs, writes every launch as a plain line of the job script, and afterwards makes one record of them all.
 Every combination of a placement and a NIC policy is a launch; `checks.launching` words it for the launcher.
+
+Where a job has a virtual torus of its own, its nodes are known before it runs. Where a scheduler grants them, the job
+places its ranks itself, by `railyard granted` in its first line.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import json
 import math
 import os
 import random
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -28,20 +31,21 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from checks import launching
-from checks.launching import Prepared
-from placements import render
+from checks import keeping, launching, placing, stage
+from checks.partition import Partition
+from checks.stage import Job, Planned
+from placements import naming, render
 from placements import topology as topologies
-from placements.allocation import Allocation, allocate
-from placements.placement import Placement, place
+from placements.allocation import Allocation, allocate, scheduled
+from placements.launchers import Launcher
+from placements.placement import Placement
+from placements.topology import Topology
 from railyard.errors import InputError, RunError
-from results import archive, assemble, provenance, references, units
-from results.record import Record, Verdict
+from results import assemble, references, units
+from results.record import Record
 from torus import docker_engine
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
-TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
 
 @contextmanager
@@ -53,32 +57,19 @@ def _plainly() -> Iterator[None]:
         raise ReframeError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """One planned launch: its number in the job, what it is to measure, and its line in the job script."""
-
-    index: int
-    placement: str
-    nic_policy: str
-    repeat: int
-    prepared: Prepared
-
-    @property
-    def stem(self) -> str:
-        """Its files in the stage directory are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
-        return f"launch-{self.index:03d}"
-
-    @property
-    def command(self) -> str:
-        return self.prepared.command
-
-
 class PlacedCheck(rfm.RunOnlyRegressionTest):
     """A benchmark under several placements, in one job on one allocation."""
 
     valid_systems = ["+torus"]
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
+    exclusive_access = True
+
+    #: Whether the benchmark cannot run without knowing where its nodes stand.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``
+    needs_coordinates = variable(bool, value=False)
 
     #: The benchmark program, which must be on the PATH.
     #:
@@ -127,6 +118,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :type: :class:`List[int]`
     #: :default: ``[]``
     block = variable(typ.List[int], value=[])
+
+    #: Nodes to ask the scheduler for, where it chooses them and no block is given; 0 for the partition's `nodes`.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    nodes = variable(int, value=0)
 
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
     #:
@@ -183,11 +180,20 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def tag_studies(self) -> None:
         self.tags |= set(self.studies)
 
+    @run_before("setup")
+    def keep_what_was_left(self) -> None:
+        """Record what a killed ReFrame left in this check's stage directories, before they are emptied."""
+        if not self.is_dry_run():
+            left = Path(runtime().stage_prefix, self.current_system.name)
+            keeping.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+
     @run_after("setup")
-    def need_the_image(self) -> None:
-        """Where the partition's nodes are containers, skip without an engine that has their image."""
-        image = self.current_partition.extras.get("image")
-        if image and (reason := docker_engine.missing(image)):
+    def need_the_partition(self) -> None:
+        """Skip where the partition's nodes are of an image or a cluster that is not there."""
+        self.where = Partition.of(self.current_partition)
+        if (image := self.where.image) and (reason := docker_engine.missing(image)):
+            self.skip(reason)
+        if reason := self.where.missing():
             self.skip(reason)
 
     @run_after("setup")
@@ -199,81 +205,159 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
                 f"{len(self.placements)} placements, {len(self.nics)} NIC policies, {self.launches} launches"
             )
             raise InputError(self.name, "placements, nics, launches", asked, "at least one of each")
-        self.topology = topologies.load(self._topology())
-        self.granted: Allocation = allocate(
-            self.topology, self.allocation, block=tuple(self.block) or None, seed=self.seed
-        )
+        self._skip_what_needs_another_machine()
+        self.granted: Allocation = self._allocation()
+        self.topology: Topology = self.granted.topology
         self.grid = self.grid or self._whole_grid()
-        grid = tuple(self.grid)
-        self.placed: dict[str, Placement] = {
-            kind: place(kind, self.granted, grid, ranks_per_node=self.ranks_per_node, seed=self.seed)
-            for kind in self.placements
-        }
-        self.num_tasks = len(self.placed[self.placements[0]].indices)
+        self.num_tasks = len(self.granted.indices) * self.ranks_per_node
         self.num_tasks_per_node = self.ranks_per_node
 
-    def _topology(self) -> str:
-        """The partition's topology, or the one that its virtual torus is to have instead."""
-        extras = self.current_partition.extras
-        if self.torus and extras["origin"] != "emulated":
-            raise InputError(self.name, "torus", self.torus, f"'' on {self.current_partition.fullname}")
-        return self.torus or str(extras["topology"])
+    def _skip_what_needs_another_machine(self) -> None:
+        where = self.where
+        if self.torus and not where.makes_torus and not where.has(self.torus):
+            self.skip(f"made for the topology {self.torus}; {where.fullname} has {where.topology or 'none'}")
+        if self.needs_coordinates and not where.knows_coordinates:
+            self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
+
+    def _allocation(self) -> Allocation:
+        """The nodes of the job: those it will have, or where the scheduler chooses as many of the same kind."""
+        where = self.where
+        named = self.torus if where.makes_torus and self.torus else where.topology
+        count = self.nodes or where.nodes
+        if named and (where.names_nodes or self.block or not count):
+            box = tuple(self.block) or None
+            return allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+        if not count:
+            valid = "nodes: a number, in the partition's extras or by -S nodes=N"
+            raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
+        if named:
+            whole = allocate(topologies.load(named), self.allocation, seed=self.seed)
+            return scheduled(whole.topology, whole.indices[:count])
+        unknown = naming.flat([f"node{k}" for k in range(count)], rails=len(where.devices or [""]))
+        return allocate(unknown, "contiguous")
 
     def _whole_grid(self) -> list[int]:
         """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
         x, y, z = self.granted.block
         slots = len(self.granted.indices) * self.ranks_per_node
         whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
-        return whole if slots == math.prod(whole) else [slots]
+        if self.where.names_nodes:
+            return whole if slots == math.prod(whole) else [slots]
+        return whole if slots == math.prod(whole) and self.block else cubic(slots)
 
     @run_before("run")
     @_plainly()
     def write_job(self) -> None:
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
-        (folder / "topology").write_text(f"{self._topology()}\n")
+        (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
         (folder / "coordinates").write_text(render.coordinates(self.topology))
-        self.plan = list(self._plan())
-        for launch in self.plan:
-            for name, text in {**launch.prepared.files, **launch.prepared.scripts}.items():
-                (folder / name).write_text(text)
-            for name in launch.prepared.scripts:
-                (folder / name).chmod(0o755)
-        lines = [line for launch in self.plan for line in self._lines(launch)]
-        self.prerun_cmds = [*self.preparations, *lines]
+        job = self._job()
+        placed = placing.place_all(job, self.granted)
+        job = self._with_launches(job, placed)
+        stage.write(folder, job)
+        lines = [line for launch in job.launches for line in self._lines(launch)]
+        if self.where.scheduled:
+            self.prerun_cmds = ["railyard granted || exit 1", *self.preparations, *lines]
+            self._ask_the_scheduler()
+        else:
+            placing.write_files(folder, job, placed)
+            stage.write(folder, placing.described(job, self.granted, placed, {}))
+            self.prerun_cmds = [*self.preparations, *lines]
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
-        self.executable_opts = [str(len(self.plan)), "launches ended"]
+        self.executable_opts = [str(len(job.launches)), "launches ended"]
 
-    def _plan(self) -> Iterator[Launch]:
+    def _ask_the_scheduler(self) -> None:
+        """The very nodes where the partition is to have them; never a second run over the files of the first."""
+        if not self.where.is_slurm:
+            return
+        self.job.options += ["--no-requeue", f"--nodes={len(self.granted.indices)}"]
+        if self.where.names_nodes:
+            self.job.options += [f"--nodelist={','.join(node.name for node in self.granted.nodes)}"]
+
+    def _job(self) -> Job:
+        return Job(
+            case=self._described(),
+            system={
+                "name": self.current_system.name,
+                "partition": self.current_partition.name,
+                "environment": self.current_environ.name,
+            },
+            origin=self.where.origin,
+            reframe={"version": rfm.VERSION, "session": _session(), "check": self.unique_name},
+            archive=str(Path(self.archive).absolute()),
+            topology=self.where.topology,
+            coordinates=self.where.coordinates,
+            needs_coordinates=self.needs_coordinates,
+            order=self.allocation,
+            block=list(self.block),
+            grid=list(self.grid),
+            ranks_per_node=self.ranks_per_node,
+            seed=self.seed,
+            launcher=str(
+                launching.launcher_of(
+                    self.current_partition.launcher_type.registered_name, self.current_environ.features
+                )
+            ),
+            features=list(self.current_environ.features),
+            devices=self.where.devices,
+            stderr=str(self.job.stderr),
+            owner=keeping.owner(),
+            launches=[],
+        )
+
+    def _with_launches(self, job: Job, placed: dict[str, Placement]) -> Job:
         """Every combination once in each round, each round in its own random order: drift spares none of them."""
         shuffle = random.Random(self.seed)
         combinations = list(itertools.product(self.placements, self.nics))
-        for repeat in range(self.launches):
-            for place_in_round, (kind, policy) in enumerate(shuffle.sample(combinations, len(combinations))):
-                index = repeat * len(combinations) + place_in_round
-                yield Launch(
+        rounds = [shuffle.sample(combinations, len(combinations)) for _ in range(self.launches)]
+        planned = ((repeat, kind, policy) for repeat, order in enumerate(rounds) for kind, policy in order)
+        return dataclasses.replace(
+            job,
+            launches=[
+                Planned(
                     index=index,
                     placement=kind,
                     nic_policy=policy,
                     repeat=repeat,
-                    prepared=self._prepared(index, kind, policy),
+                    command=self._command(job, placed[kind], kind, policy, index),
                 )
+                for index, (repeat, kind, policy) in enumerate(planned)
+            ],
+        )
 
-    def _prepared(self, index: int, kind: str, policy: str) -> Prepared:
-        features = self.current_environ.features
-        launcher = launching.launcher_of(self.current_partition.launcher_type.registered_name, features)
-        program = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
-        return launching.prepare(self.placed[kind], policy, launcher, features, stem=kind, program=program)
+    def _command(self, job: Job, placed: Placement, kind: str, policy: str, index: int) -> str:
+        return launching.prepare(
+            placed,
+            policy,
+            Launcher(job.launcher),
+            job.features,
+            stem=kind,
+            program=[self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"],
+            devices=job.devices,
+        ).command
 
-    def _lines(self, launch: Launch) -> list[str]:
+    def _lines(self, launch: Planned) -> list[str]:
         stem = launch.stem
-        return [
-            f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}",
+        lines = [
             f"export RAILYARD_EVIDENCE={stem}.evidence",
             f"date +%s.%N > {stem}.begun",
             f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
         ]
+        if self.where.scheduled:  # only what `railyard granted` could place
+            possible = shlex.quote(placing.mark(Path(), launch.placement).name)
+            lines = [f"if [ -e {possible} ]; then", *lines, "fi"]
+        return [
+            f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}",
+            *lines,
+        ]
+
+    @run_after("run")
+    def open_the_record(self) -> None:
+        """From here on what the launches leave is kept, whatever becomes of the job."""
+        if not self.is_dry_run():
+            keeping.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
     @run_before("sanity")
     @_plainly()
@@ -281,21 +365,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """One record of all launches, good and bad, before anything is judged."""
         if self.is_dry_run():
             return
-        torus = self._torus()
-        if torus is None and self.current_partition.extras["origin"] == "emulated":
-            raise SanityError(f"the job had no torus: {_complaint(Path(self.stagedir, str(self.stderr)))}")
-        self.record: Record = assemble.assemble(
-            case=self._described(),
-            system={
-                "name": self.current_system.name,
-                "partition": self.current_partition.name,
-                "environment": self.current_environ.name,
-            },
-            origin=self.current_partition.extras["origin"],
-            provenance=self._provenance(torus),
-            launches=[self._run_of(launch) for launch in self.plan],
-        )
-        self.record_path = archive.add(self.record, Path(self.archive))
+        folder = Path(self.stagedir)
+        if stage.torus_of(folder) is None and self.where.origin == "emulated":
+            keeping.recorded(folder)
+            raise SanityError(f"the job had no torus: {stage.first_complaint(folder / str(self.job.stderr))}")
+        self.record: Record = stage.keep(folder, f"the job ended as {self.job.state}")
+        keeping.recorded(folder)
+        self.record_path = stage.record_path(folder)
         self.reference_case = references.case_name(self.record)
 
     @sanity_function
@@ -349,98 +425,31 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         return placement if len(self.nics) == 1 else f"{placement}/{nic_policy}"
 
     def _described(self) -> dict[str, Any]:
-        topology = self.topology
         return {
             "check": self.name.split(" ")[0],
             "benchmark": self.benchmark,
             "studies": self.studies,
             "parameters": self.parameters,
-            "topology": {
-                "name": topology.name,
-                "sha256": topology.sha256,
-                "extents": list(topology.extents),
-                "nodes_per_router": topology.nodes_per_router,
-                "rails": topology.rails,
-            },
-            "allocation": {
-                "order": str(self.granted.order),
-                "seed": self.granted.seed,
-                "nodes": [{"name": n.name, "coordinate": list(n.coordinate)} for n in self.granted.nodes],
-            },
             "placements": self.placements,
             "nic_policies": self.nics,
             "seed": self.seed,
             "launches_per_combination": self.launches,
         }
 
-    def _provenance(self, torus: dict[str, Any] | None) -> dict[str, Any]:
-        return provenance.collect(
-            reframe={
-                "version": rfm.VERSION,
-                "session": _session(),
-                "check": self.unique_name,
-            },
-            torus=torus,
-        )
 
-    def _torus(self) -> dict[str, Any] | None:
-        """What `railyard torus status` said of the job's torus, where it ran on one."""
-        path = Path(self.stagedir, "torus.json")
-        if not path.is_file() or not path.stat().st_size:
-            return None
-        said = json.loads(path.read_text())
-        of_engine = [name for name in TORUS_FIELDS_OF_ENGINE if name in said]
-        return {name: said[name] for name in (*TORUS_FIELDS, *of_engine)}
-
-    def _run_of(self, launch: Launch) -> assemble.LaunchRun:
-        """What a launch left in the stage directory."""
-        evidence = _json(Path(self.stagedir, f"{launch.stem}.evidence"))
-        begun = _words(Path(self.stagedir, f"{launch.stem}.begun"))
-        ended = _words(Path(self.stagedir, f"{launch.stem}.ended"))
-        start = float(begun[0]) if begun else None
-        placed = self.placed[launch.placement]
-        hosts = [node.name for node in placed.nodes]
-        nic = launching.judge_nics(placed, launch.nic_policy, hosts, evidence.get("nics"))
-        return assemble.LaunchRun(
-            index=launch.index,
-            placement=launch.placement,
-            nic_policy=launch.nic_policy,
-            repeat=launch.repeat,
-            command=launch.command,
-            exit_status=int(ended[0]) if ended else None,
-            started=assemble.utc_text(datetime.fromtimestamp(start, UTC)) if start else None,
-            elapsed_s=float(ended[1]) - start if ended and start else None,
-            output=Path(self.stagedir, f"{launch.stem}.json"),
-            expected_hosts=hosts,
-            reason=_complaint(Path(self.stagedir, f"{launch.stem}.err")) if begun else self._job_ended_by(),
-            guard=evidence.get("guard"),
-            nics=evidence.get("nics"),
-            nic_verdict=Verdict(nic.verdict),
-            nic_reason=nic.reason,
-        )
-
-    def _job_ended_by(self) -> str:
-        """The last line that the job script wrote to its standard error: why its launches never began."""
-        return _complaint(Path(self.stagedir, str(self.stderr)), place=-1)
+def cubic(slots: int) -> list[int]:
+    """The grid of three dimensions with that many slots whose extents differ least, the longest first."""
+    shapes = [
+        (slots // (a * b), b, a)
+        for a in range(1, round(slots ** (1 / 3)) + 1)
+        if slots % a == 0
+        for b in range(a, math.isqrt(slots // a) + 1)
+        if slots // a % b == 0
+    ]
+    return list(min(shapes, key=lambda shape: shape[0] - shape[-1]))
 
 
 def _session() -> str:
     """One name for all records of a ReFrame run: its start and its process number. ReFrame keeps its own to itself."""
     started = datetime.fromtimestamp(Path("/proc/self").stat().st_ctime, UTC)
     return f"{assemble.utc_text(started)}-{os.getpid()}"
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """What a launch's evidence says; nothing when it was not watched."""
-    return dict(json.loads(path.read_text())) if path.is_file() else {}
-
-
-def _words(path: Path) -> list[str]:
-    return path.read_text().split() if path.is_file() else []
-
-
-def _complaint(path: Path, place: int = 0) -> str:
-    """The first line (or that at `place`) that a program wrote to its standard error, mpirun's own frame left out."""
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    said = [line for line in lines if line.strip("- ") and not line.startswith("mpirun")]
-    return said[place] if said else ""

@@ -39,7 +39,7 @@ class HopsCheck(PlacedCheck):
     def choose_options(self) -> None:
         self.parameters = {"sizes_bytes": self.sizes, "window": self.window, "repeats": self.repeats}
         self.options = [
-            *("--coordinates", "coordinates"),
+            *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
             *("--repeats", str(self.repeats)),

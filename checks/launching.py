@@ -20,13 +20,17 @@ from railyard.errors import InputError
 
 # A ReFrame environment says by its features which launcher and which stack it has.
 LAUNCHERS = {
+    ("srun", "cray-mpich"): Launcher.CRAY_MPICH,
     ("mpirun", "openmpi"): Launcher.OPENMPI4,
     ("mpirun", "openmpi5"): Launcher.OPENMPI5,
     ("mpiexec", "mpich"): Launcher.MPICH,
     ("mpirun", "mpich"): Launcher.MPICH,
     ("srun", "mpi"): Launcher.SLURM,
+    ("srun", "mpich"): Launcher.SLURM,
 }
-DEFAULT_STACKS = {Launcher.OPENMPI4: nics.Stack.OPENMPI_TCP, Launcher.OPENMPI5: nics.Stack.OPENMPI_TCP}
+# Launchers that take Open MPI's parameters as options, and what says that an environment is Open MPI's.
+TAKES_PARAMETERS = frozenset({Launcher.OPENMPI4, Launcher.OPENMPI5})
+OPENMPI = frozenset({"openmpi", "openmpi5"})
 MCA = "OMPI_MCA_"
 
 
@@ -49,13 +53,13 @@ def launcher_of(scheduler_launcher: str, features: Sequence[str]) -> Launcher:
     raise InputError("reframe.yml", "launcher", asked, known)
 
 
-def stack_of(launcher: Launcher, features: Sequence[str]) -> str:
-    """The stack that a NIC policy is told to: an environment's feature, or the launcher's usual one."""
+def stack_of(features: Sequence[str]) -> str:
+    """The stack that a NIC policy is told to: an environment's feature, or Open MPI's usual one."""
     named = [str(stack) for stack in nics.Stack if stack in features]
     if named:
         return named[0]
-    if launcher in DEFAULT_STACKS:
-        return str(DEFAULT_STACKS[launcher])
+    if OPENMPI & set(features):
+        return str(nics.Stack.OPENMPI_TCP)
     raise InputError("reframe.yml", "features", ", ".join(features), f"one of {', '.join(nics.Stack)}")
 
 
@@ -67,17 +71,19 @@ def prepare(
     *,
     stem: str,
     program: Sequence[str],
+    devices: Sequence[str] | None = None,
 ) -> Prepared:
     """The command of a launch, ready to be pasted, and the files that it reads.
 
-    Raises InputError for a placement or a policy that cannot be expressed there.
+    `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ... Raises InputError for a placement or a policy that cannot be expressed there.
     """
     topology = placed.allocation.topology
     rendered = launchers.render(launcher, placed, stem=file_name(stem))
     asked = nics.parse(policy, topology.rails)
     told = nics.Settings()
     if asked.kind != nics.Kind.LIBRARY_DEFAULT:
-        told = nics.settings(asked, stack_of(launcher, features), nics.host(topology, placed.ranks_per_node))
+        on = nics.host(topology, placed.ranks_per_node, devices)
+        told = nics.settings(asked, stack_of(features), on)
     script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
     wrapped = [f"./{script}", *program] if script else list(program)
     words = [*rendered.command, *_options(launcher, told.environment), *wrapped]
@@ -87,15 +93,26 @@ def prepare(
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
 
 
+def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:
+    """The names of the NICs that each local rank is to send through; empty where the library decides."""
+    on = nics.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    return [[on.nics[nic] for nic in own] for own in nics.assign(nics.parse(policy, len(on.nics)), on)]
+
+
 def judge_nics(
-    placed: Placement, policy: str, ranks: Sequence[str], evidence: Sequence[Mapping[str, Any]] | None
+    hosts: Sequence[str],
+    local_ranks: Sequence[int],
+    assigned: Sequence[Sequence[str]],
+    evidence: Sequence[Mapping[str, Any]] | None,
 ) -> Found:
-    """The verdict on a launch's NICs. `ranks` are the nodes asked for, `evidence` the record's `nics`."""
-    on = nics.host(placed.allocation.topology, placed.ranks_per_node)
-    assigned = nics.assign(nics.parse(policy, len(on.nics)), on)
+    """The verdict on a launch's NICs.
+
+    `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `evidence` the
+    record's `nics`.
+    """
     senders = [
-        Sender(rank=rank, node=node, nics=tuple(on.nics[nic] for nic in assigned[local]))
-        for rank, (node, local) in enumerate(zip(ranks, placed.local_ranks.tolist(), strict=True))
+        Sender(rank=rank, node=node, nics=tuple(assigned[local]))
+        for rank, (node, local) in enumerate(zip(hosts, local_ranks, strict=True))
     ]
     sent = None if evidence is None else {(e["node"], e["nic"]): int(e["tx_bytes"]) for e in evidence}
     return nicproof.judge(senders, sent)
@@ -108,7 +125,7 @@ def file_name(text: str) -> str:
 
 def _options(launcher: Launcher, environment: Mapping[str, str]) -> list[str]:
     """Open MPI's parameters as options: these win over whatever the environment says already."""
-    if launcher not in DEFAULT_STACKS:
+    if launcher not in TAKES_PARAMETERS:
         return []
     own = {name.removeprefix(MCA): value for name, value in environment.items() if name.startswith(MCA)}
     others = [name for name in environment if not name.startswith(MCA)]
@@ -119,5 +136,5 @@ def _options(launcher: Launcher, environment: Mapping[str, str]) -> list[str]:
 
 
 def _variables(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    mca = launcher in DEFAULT_STACKS
+    mca = launcher in TAKES_PARAMETERS
     return {name: value for name, value in environment.items() if not (mca and name.startswith(MCA))}

@@ -14,6 +14,7 @@ class PathsCheck(PlacedCheck):
 
     descr = "Aggregate bandwidth of parallel paths by dimension and hops"
     benchmark = "paths"
+    needs_coordinates = True
     placements = ["cart-create"]
     allocation = "contiguous"
 

@@ -14,6 +14,7 @@ class RowcolCheck(PlacedCheck):
 
     descr = "Collectives in all rows or planes of a block of nodes at once"
     benchmark = "rowcol"
+    needs_coordinates = True
     placements = ["cart-create"]
     allocation = "contiguous"
 

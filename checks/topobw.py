@@ -17,6 +17,7 @@ class TopoBwCheck(PlacedCheck):
 
     descr = "Rate of every link between neighbouring routers, and a verdict on each"
     benchmark = "topobw"
+    needs_coordinates = True
     placements = ["plain"]
     launches = 1
 

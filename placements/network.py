@@ -13,7 +13,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -75,7 +75,8 @@ class Link:
 class Topology(ABC):
     """Base of `Torus` and `FatTree`. Rates in GB/s (1e9 bytes per second) per direction.
 
-    `hop_latency_us` is what one router adds to a message's way; 0 says that it is not known.
+    `hop_latency_us` is what one router adds to a message's way; 0 says that it is not known. `names` are those of the
+    nodes that do not bear the topology's own, by coordinate and slot; they are no part of what the topology says.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Topology(ABC):
     sockets_per_node: int = 1
     lanes_per_tile: int = 3
     hop_latency_us: float = 0.0
+    names: Mapping[tuple[Coordinate, int], str] = field(default_factory=dict)
 
     @property
     @abstractmethod
@@ -144,7 +146,7 @@ class Topology(ABC):
     def nodes(self) -> tuple[Node, ...]:
         """Every node, in the topology's order: X slowest, then Y, Z, slot."""
         return tuple(
-            Node(coordinate=c, slot=slot, name=self.node_name(c, slot))
+            Node(coordinate=c, slot=slot, name=self.names.get((c, slot)) or self.node_name(c, slot))
             for c in self.coordinates
             for slot in range(self.nodes_per_router)
         )

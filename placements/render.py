@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from placements.topology import DIMENSIONS, FatTree, Link, Node, Topology
 
@@ -35,6 +36,17 @@ def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
         f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes
     ]
     return "".join(lines)
+
+
+def described(topology: Topology) -> dict[str, Any]:
+    """A topology as a record names it."""
+    return {
+        "name": topology.name,
+        "sha256": topology.sha256,
+        "extents": list(topology.extents),
+        "nodes_per_router": topology.nodes_per_router,
+        "rails": topology.rails,
+    }
 
 
 def links(topology: Topology) -> str:

@@ -12,9 +12,12 @@ from railyard.errors import InputError, RunError
 
 COMMANDS = {
     "compare": "analysis.compare_cli:compare",
+    "coordinates": "placements.cli_coordinates:coordinates",
+    "granted": "checks.cli:granted",
     "links": "placements.cli_links:links",
     "nics": "placements.cli_nics:nics",
     "place": "placements.cli:place",
+    "recover": "checks.cli:recover",
     "references": "analysis.references_cli:commands",
     "report": "analysis.cli:report",
     "results": "results.cli:results",

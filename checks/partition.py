@@ -1,0 +1,87 @@
+"""What a partition of reframe.yml says of its machine, in the words of the checks. docs/cluster.md lists the extras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from placements import topology as topologies
+from railyard.errors import InputError
+
+SLURM = frozenset({"slurm", "squeue"})
+LOCAL = "local"
+ORIGINS = ("emulated", "measured")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """`topology` and `coordinates` are names or paths, empty where nothing is known.
+
+    `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the topology
+    by name. `cluster`: the torus that a scheduler on a virtual torus runs on; None where it is no such partition.
+    """
+
+    fullname: str
+    scheduler: str
+    origin: str
+    topology: str
+    coordinates: str
+    nodes: int
+    names_nodes: bool
+    devices: list[str] | None
+    image: str
+    cluster: str | None
+
+    @classmethod
+    def of(cls, partition: Any) -> Partition:
+        """Of ReFrame's own; InputError for an origin that there is not."""
+        extras = partition.extras
+        origin = str(extras.get("origin", "measured"))
+        if origin not in ORIGINS:
+            where = f"{partition.fullname}: extras.origin"
+            raise InputError("reframe.yml", where, origin, " or ".join(ORIGINS))
+        scheduler = partition.scheduler.registered_name
+        return cls(
+            fullname=partition.fullname,
+            scheduler=scheduler,
+            origin=origin,
+            topology=str(extras.get("topology") or ""),
+            coordinates=str(extras.get("coordinates") or ""),
+            nodes=int(extras.get("nodes") or 0),
+            names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL)),
+            devices=extras.get("nics"),
+            image=str(extras.get("image") or ""),
+            cluster=extras.get("cluster"),
+        )
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether a scheduler grants the nodes."""
+        return self.scheduler != LOCAL
+
+    @property
+    def is_slurm(self) -> bool:
+        return self.scheduler in SLURM
+
+    @property
+    def makes_torus(self) -> bool:
+        """Whether each job brings up a virtual torus of its own."""
+        return self.origin == "emulated" and not self.scheduled
+
+    @property
+    def knows_coordinates(self) -> bool:
+        return bool(self.topology)
+
+    def has(self, name: str) -> bool:
+        """Whether the partition's topology is this one, by what it says."""
+        return bool(self.topology) and topologies.load(self.topology).sha256 == topologies.load(name).sha256
+
+    def missing(self) -> str:
+        """Why the partition's cluster cannot take jobs, in one line; empty where it can."""
+        if self.cluster is None or (self.cluster and Path(self.topology).is_file()):
+            return ""
+        up = "railyard torus up TOPOLOGY --name NAME --slurm"
+        if not self.cluster:
+            return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
+        return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
