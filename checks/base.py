@@ -252,7 +252,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
         (folder / "coordinates").write_text(render.coordinates(self.topology))
-        job = self._job()
+        job = self._what_is_asked()
         placed = placing.place_all(job, self.granted)
         job = self._with_launches(job, placed)
         stage.write(folder, job)
@@ -276,7 +276,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if self.where.names_nodes:
             self.job.options += [f"--nodelist={','.join(node.name for node in self.granted.nodes)}"]
 
-    def _job(self) -> Job:
+    def _what_is_asked(self) -> Job:
         return Job(
             case=self._described(),
             system={

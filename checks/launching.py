@@ -75,7 +75,9 @@ def prepare(
 ) -> Prepared:
     """The command of a launch, ready to be pasted, and the files that it reads.
 
-    `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ... Raises InputError for a placement or a policy that cannot be expressed there.
+    `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ...
+
+    Raises InputError for a placement or a policy that cannot be expressed there.
     """
     topology = placed.allocation.topology
     rendered = launchers.render(launcher, placed, stem=file_name(stem))

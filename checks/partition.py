@@ -18,8 +18,9 @@ ORIGINS = ("emulated", "measured")
 class Partition:
     """`topology` and `coordinates` are names or paths, empty where nothing is known.
 
-    `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the topology
-    by name. `cluster`: the torus that a scheduler on a virtual torus runs on; None where it is no such partition.
+    `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
+    topology by name. `cluster`: the torus that a scheduler on a virtual torus runs on; None where it is no such
+    partition.
     """
 
     fullname: str

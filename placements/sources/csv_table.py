@@ -1,8 +1,8 @@
 """A table with a header: one column names the node, up to three others say where it stands.
 
-Columns are found by name, whatever their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`, `y`,
-`z`, or `group`, `switch`, `port`, or `leaf` (or `switch`) alone. Separated by commas, semicolons or tabs. A row without
-numbers is a node whose place is not known, and is left out.
+Columns are found by name, whatever their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`,
+`y`, `z`, or `group`, `switch`, `port`, or `leaf` (or `switch`) alone. Separated by commas, semicolons or tabs. A row
+without numbers is a node whose place is not known, and is left out.
 """
 
 from __future__ import annotations

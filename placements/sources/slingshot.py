@@ -2,11 +2,11 @@
 
     x1000c0r3j16p0,x1000c0s0b0n0h0,edge,0        port, NIC, kind of link, group
 
-xnames are HPE Cray EX's physical names: cabinet, chassis, router or slot, then jack and port, or board, node and NIC
-(HPE's "Shasta hardware naming"). A row may hold more, separated by commas, blanks or tabs; the fabric manager's cabling
-tables and `fmn` listings do. A column `group` (or `src_group`) numbers the group; without one each cabinet is a group, as
-liquid-cooled cabinets are cabled. Coordinates are (group, switch in its group, 0), switches sorted by xname. A node with
-several NICs stands at the switch of the first. Rows that join two switches say nothing of nodes.
+xnames are HPE Cray EX's physical names: x cabinet, c chassis, then r router, j jack, p port, or s slot, b board,
+n node, h NIC. A row may hold more, separated by commas, blanks or tabs. A column `group` (or `src_group`, `group_id`)
+numbers the group; without one each cabinet is a group, as liquid-cooled cabinets are cabled. Coordinates are (group,
+switch in its group, 0), switches sorted by xname. A node with several NICs stands at the switch of the first. Rows
+that join two switches say nothing of nodes.
 """
 
 from __future__ import annotations

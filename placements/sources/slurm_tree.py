@@ -1,4 +1,7 @@
-"""topology.conf of Slurm's topology/tree (topology.conf(5)): `SwitchName=s0 Nodes=n[0-3]`, `SwitchName=s9 Switches=s[0-1]`.
+"""topology.conf of Slurm's topology/tree (topology.conf(5)).
+
+    SwitchName=leaf0 Nodes=n[0-3]
+    SwitchName=spine Switches=leaf[0-1]
 
 A node's coordinate is (leaf switch, 0, 0), leaves numbered as the file lists them: what a fat tree's topology needs.
 """

@@ -3,9 +3,9 @@
       NID    (HEX)    NODENAME     TYPE    STATUS        MODE
         1      0x1  c0-0c0s0n1  compute        up       batch
 
-A node's host is `nid` and its number in five digits. With columns for the torus coordinate (x, y, z or x_coord, y_coord,
-z_coord, as the service database has them) the table is a source by itself; without, it gives the physical names of
-interconnect.txt their hosts (`placements.sources.names`). Service nodes are left out.
+A node's host is `nid` and its number in five digits. With columns for the torus coordinate (x, y, z or x_coord,
+y_coord, z_coord, as the service database has them) the table is a source by itself; without, it gives the physical
+names of interconnect.txt their hosts (`placements.sources.names`). Service nodes are left out.
 """
 
 from __future__ import annotations
