@@ -14,6 +14,7 @@ import dataclasses
 import itertools
 import math
 import os
+import platform
 import random
 import shlex
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ from reframe.core.runtime import runtime
 from checks import keeping, launching, placing, stage
 from checks.partition import Partition
 from checks.stage import Job, Planned
-from placements import naming, render
+from placements import naming, render, spec
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate, scheduled
 from placements.launchers import Launcher
@@ -233,8 +234,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if named:
             whole = allocate(topologies.load(named), self.allocation, seed=self.seed)
             return scheduled(whole.topology, whole.indices[:count])
-        unknown = naming.flat([f"node{k}" for k in range(count)], rails=len(where.devices or [""]))
-        return allocate(unknown, "contiguous")
+        names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
+        return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous")
 
     def _whole_grid(self) -> list[int]:
         """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
@@ -253,20 +254,28 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
         (folder / "coordinates").write_text(render.coordinates(self.topology))
         job = self._what_is_asked()
-        placed = placing.place_all(job, self.granted)
+        if self._is_certain():
+            placed, cannot = placing.place_all(job, self.granted), {}
+        else:
+            placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
         job = self._with_launches(job, placed)
         stage.write(folder, job)
         lines = [line for launch in job.launches for line in self._lines(launch)]
+        self.prerun_cmds = [*self.preparations, *lines]
         if self.where.scheduled:
-            self.prerun_cmds = ["railyard granted || exit 1", *self.preparations, *lines]
+            self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
             self._ask_the_scheduler()
         else:
             placing.write_files(folder, job, placed)
-            stage.write(folder, placing.described(job, self.granted, placed, {}))
-            self.prerun_cmds = [*self.preparations, *lines]
+            stands = None if self.where.topology else {}
+            stage.write(folder, placing.described(job, self.granted, placed, cannot, stands))
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]
+
+    def _is_certain(self) -> bool:
+        """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""
+        return self.where.names_nodes and bool(self.where.topology)
 
     def _ask_the_scheduler(self) -> None:
         """The very nodes where the partition is to have them; never a second run over the files of the first."""
@@ -321,11 +330,18 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
                     placement=kind,
                     nic_policy=policy,
                     repeat=repeat,
-                    command=self._command(job, placed[kind], kind, policy, index),
+                    command=self._command(
+                        job, placed.get(kind) or self._stand_in(job, kind), kind, policy, index
+                    ),
                 )
                 for index, (repeat, kind, policy) in enumerate(planned)
             ],
         )
+
+    def _stand_in(self, job: Job, kind: str) -> Placement:
+        """Another placement for the words of a command: they do not say where ranks go, the files beside it do."""
+        plain = placing.place_one(job, self.granted, "plain")
+        return dataclasses.replace(plain, binding=spec.parse(kind).binding)
 
     def _command(self, job: Job, placed: Placement, kind: str, policy: str, index: int) -> str:
         return launching.prepare(
@@ -345,7 +361,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             f"date +%s.%N > {stem}.begun",
             f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
         ]
-        if self.where.scheduled:  # only what `railyard granted` could place
+        if self.where.scheduled or not self._is_certain():  # only what could be placed
             possible = shlex.quote(placing.mark(Path(), launch.placement).name)
             lines = [f"if [ -e {possible} ]; then", *lines, "fi"]
         return [

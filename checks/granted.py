@@ -75,7 +75,7 @@ def allocation(job: Job, granted: Sequence[str]) -> Granted:
     """
     stands = sources.read(Path(job.coordinates)).stands if job.coordinates else {}
     if not job.topology:
-        return _unknown(job, granted, stands, "reframe.yml names no topology")
+        return _unknown(job, granted, stands, "reframe.yml names no topology for the partition")
     topology = topologies.load(job.topology)
     if stands:
         topology = naming.named(topology, stands, job.coordinates)

@@ -74,6 +74,11 @@ class Partition:
     def knows_coordinates(self) -> bool:
         return bool(self.topology)
 
+    @property
+    def without_coordinates(self) -> str:
+        """Why placements that need coordinates cannot be; empty where they can."""
+        return "" if self.topology else f"no coordinates: reframe.yml names no topology for {self.fullname}"
+
     def has(self, name: str) -> bool:
         """Whether the partition's topology is this one, by what it says."""
         return bool(self.topology) and topologies.load(self.topology).sha256 == topologies.load(name).sha256

@@ -13,6 +13,7 @@ from railyard.errors import InputError, RunError
 COMMANDS = {
     "compare": "analysis.compare_cli:compare",
     "coordinates": "placements.cli_coordinates:coordinates",
+    "doctor": "railyard.doctor_cli:doctor",
     "granted": "checks.cli:granted",
     "links": "placements.cli_links:links",
     "nics": "placements.cli_nics:nics",
