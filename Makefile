@@ -11,7 +11,7 @@ STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
-TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping libsimgrid-dev simgrid
+TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping libsimgrid-dev munge simgrid slurm-client slurmctld slurmd
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
