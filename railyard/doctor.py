@@ -19,6 +19,8 @@ LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
 #: The stack that NIC policies are told to, by fabric; MPICH and Cray MPICH have their own.
 STACKS = {"infiniband": "ucx", "omni-path": "psm2"}
 OWN_STACKS = {"cray-mpich": ["cray-mpich"], "mvapich2": ["mvapich2"], "intel-mpi": ["intel-mpi"]}
+#: What srun is asked for, where it has it; other libraries are served by the cluster's default.
+PMI = {"openmpi": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
 BUILD = {"openmpi": "openmpi", "mpich": "mpich"}
 
 #: The template's variable.
@@ -163,8 +165,8 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
     fabrics = {nic.fabric for nic in machine.nics}
     stack = OWN_STACKS.get(mpi.name) or [STACKS[f] for f in sorted(fabrics & STACKS.keys())][:1]
     variables = [["PATH", f"{CHECKOUT}/build/benchmarks-{BUILD.get(mpi.name, 'site')}/bin:$PATH"]]
-    if machine.scheduler.pmi:
-        variables.append(["SLURM_MPI_TYPE", "pmix" if mpi.name == "openmpi" else "pmi2"])
+    if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
+        variables.append(["SLURM_MPI_TYPE", str(pmi)])
     return {
         "name": _environment_name(mpi.name),
         "target_systems": [system],
