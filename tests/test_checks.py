@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,13 +180,27 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
     time.sleep(after_s)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    before = records(tmp_path)
+    before = {record.id for record in records(tmp_path)}
     done = reframe(*some)
     assert done.returncode == 0, done.stdout
-    assert len(records(tmp_path)) == len(before) + 2
+    sessions = Counter(record.provenance["reframe"]["session"] for record in records(tmp_path))
+    assert max(sessions) != min(sessions) or not before
+    assert sessions[max(sessions)] == 2, "the rerun adds its own records"
+    assert before <= {record.id for record in records(tmp_path)}, "and keeps the others"
     for name in lifecycle.names():
         if re.fullmatch(r"job\d+", name):
             lifecycle.down(name)
+
+
+def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tmp_path: Path) -> None:
+    long = ["-S", "launches=40", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=8s"]
+    done = reframe("-r", "-n", "halo_smoke", *long, *into(tmp_path))
+    assert done.returncode != 0 and "job timed out" in done.stdout
+    (record,) = records(tmp_path)
+    assert record.source in done.stderr, "the record is named"
+    good = [launch for launch in record.launches if launch.status == "ok"]
+    assert good and all(launch.series for launch in good) and len(good) < len(record.launches) == 80
+    assert "the job ended as TIMEOUT" in record.reason
 
 
 def test_a_regression_fails_and_names_the_commit_it_last_passed_at(reframe: ReFrame, tmp_path: Path) -> None:

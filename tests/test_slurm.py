@@ -174,14 +174,8 @@ def test_a_new_user_gets_from_doctor_to_records(
 def test_a_reframe_that_ends_early_loses_no_launch(
     cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
 ) -> None:
-    long = [*HALO, "-S", "launches=30"]
-    running = subprocess.Popen(
-        command(tmp_path, *long, system="vtorus:slurm"),
-        cwd=CHECKOUT,
-        env=environment(RAILYARD_TORUS=cluster, **slurm.environment(lifecycle.RUN / cluster)),
-        stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: netns.enter(netns.full_name(cluster, "head")),
-    )
+    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
+    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.DEVNULL)
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
     running.send_signal(how)
