@@ -10,6 +10,7 @@
     large       the optimiser at 131,072 ranks
     predicted   the model's order of placements against that of measured halo times
     suite       the benchmarks beside OSU and a plain copy
+    slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
@@ -24,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench import archive, placements, scale, suite, topobw, vtorus
+from bench import archive, placements, scale, slurm, suite, topobw, vtorus
 from bench.vtorus import CHECKOUT, console
 
 OUTPUT = CHECKOUT / "build/bench.json"
@@ -49,6 +50,7 @@ def main() -> None:
         "large": partial(placements.large, console),
         "predicted": vtorus.predicted,
         "suite": partial(suite.measure, arguments.osu),
+        "slurm": partial(slurm.measure, console),
         "topobw": topobw.measure,
         "archive": archive.report,
     }

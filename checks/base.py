@@ -11,12 +11,9 @@ places its ranks itself, by `railyard granted` in its first line.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import os
 import platform
-import random
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -32,14 +29,12 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from checks import keeping, launching, placing, stage
+from checks import keeping, launching, placing, plan, stage
 from checks.partition import Partition
-from checks.stage import Job, Planned
-from placements import naming, render, spec
+from checks.stage import Job
+from placements import naming, render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate, scheduled
-from placements.launchers import Launcher
-from placements.placement import Placement
 from placements.topology import Topology
 from railyard.errors import InputError, RunError
 from results import assemble, references, units
@@ -244,7 +239,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
         if self.where.names_nodes:
             return whole if slots == math.prod(whole) else [slots]
-        return whole if slots == math.prod(whole) and self.block else cubic(slots)
+        return whole if slots == math.prod(whole) and self.block else plan.cubic(slots)
 
     @run_before("run")
     @_plainly()
@@ -258,9 +253,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             placed, cannot = placing.place_all(job, self.granted), {}
         else:
             placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
-        job = self._with_launches(job, placed)
+        program = [self.benchmark, *self.options]
+        job = dataclasses.replace(job, launches=plan.launches(job, self.granted, placed, program))
         stage.write(folder, job)
-        lines = [line for launch in job.launches for line in self._lines(launch)]
+        only_if_placed = self.where.scheduled or not self._is_certain()
+        lines = [
+            line for launch in job.launches for line in plan.lines(launch, only_if_placed=only_if_placed)
+        ]
         self.prerun_cmds = [*self.preparations, *lines]
         if self.where.scheduled:
             self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
@@ -315,59 +314,6 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             owner=keeping.owner(),
             launches=[],
         )
-
-    def _with_launches(self, job: Job, placed: dict[str, Placement]) -> Job:
-        """Every combination once in each round, each round in its own random order: drift spares none of them."""
-        shuffle = random.Random(self.seed)
-        combinations = list(itertools.product(self.placements, self.nics))
-        rounds = [shuffle.sample(combinations, len(combinations)) for _ in range(self.launches)]
-        planned = ((repeat, kind, policy) for repeat, order in enumerate(rounds) for kind, policy in order)
-        return dataclasses.replace(
-            job,
-            launches=[
-                Planned(
-                    index=index,
-                    placement=kind,
-                    nic_policy=policy,
-                    repeat=repeat,
-                    command=self._command(
-                        job, placed.get(kind) or self._stand_in(job, kind), kind, policy, index
-                    ),
-                )
-                for index, (repeat, kind, policy) in enumerate(planned)
-            ],
-        )
-
-    def _stand_in(self, job: Job, kind: str) -> Placement:
-        """Another placement for the words of a command: they do not say where ranks go, the files beside it do."""
-        plain = placing.place_one(job, self.granted, "plain")
-        return dataclasses.replace(plain, binding=spec.parse(kind).binding)
-
-    def _command(self, job: Job, placed: Placement, kind: str, policy: str, index: int) -> str:
-        return launching.prepare(
-            placed,
-            policy,
-            Launcher(job.launcher),
-            job.features,
-            stem=kind,
-            program=[self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"],
-            devices=job.devices,
-        ).command
-
-    def _lines(self, launch: Planned) -> list[str]:
-        stem = launch.stem
-        lines = [
-            f"export RAILYARD_EVIDENCE={stem}.evidence",
-            f"date +%s.%N > {stem}.begun",
-            f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
-        ]
-        if self.where.scheduled or not self._is_certain():  # only what could be placed
-            possible = shlex.quote(placing.mark(Path(), launch.placement).name)
-            lines = [f"if [ -e {possible} ]; then", *lines, "fi"]
-        return [
-            f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}",
-            *lines,
-        ]
 
     @run_after("run")
     def open_the_record(self) -> None:
@@ -451,18 +397,6 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             "seed": self.seed,
             "launches_per_combination": self.launches,
         }
-
-
-def cubic(slots: int) -> list[int]:
-    """The grid of three dimensions with that many slots whose extents differ least, the longest first."""
-    shapes = [
-        (slots // (a * b), b, a)
-        for a in range(1, round(slots ** (1 / 3)) + 1)
-        if slots % a == 0
-        for b in range(a, math.isqrt(slots // a) + 1)
-        if slots // a % b == 0
-    ]
-    return list(min(shapes, key=lambda shape: shape[0] - shape[-1]))
 
 
 def _session() -> str:

@@ -1,0 +1,99 @@
+"""Which launches a job makes, in which order, and how its script words them. Pure.
+
+Every combination of a placement and a NIC policy is launched once in each round, and each round has its own order,
+drawn from the check's seed: drift of the machine spares none of them. Leaves out where ranks go (`checks.placing`): a
+command names the files that say it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import random
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from checks import launching, placing
+from checks.stage import Job, Planned
+from placements import spec
+from placements.allocation import Allocation
+from placements.launchers import Launcher
+from placements.placement import Placement
+
+
+def launches(
+    job: Job, allocation: Allocation, placed: Mapping[str, Placement], program: Sequence[str]
+) -> list[Planned]:
+    """The launches of a job, in order; `program` is the benchmark with its options.
+
+    A placement that is not in `placed` cannot be on these nodes; on others it may, so it has launches, too. Raises
+    InputError for a placement or NIC policy that launcher or stack cannot express.
+    """
+    return [
+        Planned(
+            index=index,
+            placement=kind,
+            nic_policy=policy,
+            repeat=repeat,
+            command=_command(
+                job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy, index, program
+            ),
+        )
+        for index, (repeat, kind, policy) in enumerate(_in_rounds(job))
+    ]
+
+
+def lines(launch: Planned, *, only_if_placed: bool) -> list[str]:
+    """A launch as lines of the job script, its command one that can be pasted.
+
+    With `only_if_placed` they run where its placement could be made (`placing.mark`).
+    """
+    stem = launch.stem
+    run = [
+        f"export RAILYARD_EVIDENCE={stem}.evidence",
+        f"date +%s.%N > {stem}.begun",
+        f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
+    ]
+    if only_if_placed:
+        run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
+    return [f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}", *run]
+
+
+def cubic(slots: int) -> list[int]:
+    """The grid of three dimensions with that many slots whose extents differ least, the longest first."""
+    shapes = [
+        (slots // (a * b), b, a)
+        for a in range(1, round(slots ** (1 / 3)) + 1)
+        if slots % a == 0
+        for b in range(a, math.isqrt(slots // a) + 1)
+        if slots // a % b == 0
+    ]
+    return list(min(shapes, key=lambda shape: shape[0] - shape[-1]))
+
+
+def _in_rounds(job: Job) -> Iterator[tuple[int, str, str]]:
+    shuffle = random.Random(job.seed)
+    combinations = list(itertools.product(job.placements, job.nic_policies))
+    for repeat in range(job.case["launches_per_combination"]):
+        for kind, policy in shuffle.sample(combinations, len(combinations)):
+            yield repeat, kind, policy
+
+
+def _command(job: Job, placed: Placement, kind: str, policy: str, index: int, program: Sequence[str]) -> str:
+    return launching.prepare(
+        placed,
+        policy,
+        Launcher(job.launcher),
+        job.features,
+        stem=kind,
+        program=[*program, "--json", f"launch-{index:03d}.json"],
+        devices=job.devices,
+    ).command
+
+
+def _stand_in(job: Job, allocation: Allocation, kind: str) -> Placement:
+    """Another placement for the words of a command: they do not say where ranks go."""
+    plain = placing.place_one(job, allocation, "plain")
+    return dataclasses.replace(plain, binding=spec.parse(kind).binding)
