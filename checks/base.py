@@ -184,6 +184,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             keeping.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_after("setup")
+    @_plainly()
     def need_the_partition(self) -> None:
         """Skip where the partition's nodes are of an image or a cluster that is not there."""
         self.where = Partition.of(self.current_partition)
@@ -237,7 +238,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         x, y, z = self.granted.block
         slots = len(self.granted.indices) * self.ranks_per_node
         whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
-        if self.where.names_nodes:
+        if self._is_certain():
             return whole if slots == math.prod(whole) else [slots]
         return whole if slots == math.prod(whole) and self.block else plan.cubic(slots)
 

@@ -112,7 +112,7 @@ def _numa(node: int) -> str:
 def fragment(machine: Machine) -> str:
     """The configuration file to start from, as text."""
     name = machine.hostname.lower()
-    body = {
+    body: dict[str, Any] = {
         "systems": [
             {
                 "name": name,

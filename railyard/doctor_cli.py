@@ -36,6 +36,6 @@ def doctor(only_fragment: bool, as_json: bool) -> None:
             table.add_row(
                 finding.part, "yes" if finding.there else "no", finding.found or "-", finding.enables
             )
-        Console(stderr=False).print(table)
+        Console().print(table)
         click.echo()
     click.echo(fragment, nl=False)

@@ -121,12 +121,18 @@ def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, 
             assert launch.guard is not None and launch.nics
 
 
-def test_mpirun_in_the_allocation_obeys_too(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe(*HALO, "-S", "placements=custom,random", system="vtorus:slurm-mpirun")
+@pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
+def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
+    """In one allocation, in random order; the last one with a core for each rank."""
+    placements = ["plain", "cart-create", "custom", "snake", "hilbert", "scheduler", "random:3/core"]
+    done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
     assert done.returncode == 0, done.stdout
     (record,) = records(tmp_path)
-    assert [launch.placement_verdict for launch in record.launches] == ["obeyed", "obeyed"]
-    assert all(launch.command.startswith("mpirun ") for launch in record.launches)
+    assert {launch.placement for launch in record.launches} == {*placements}
+    assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
+    assert all(launcher in launch.command.split() for launch in record.launches)
+    bound = next(launch for launch in record.launches if launch.placement == "random:3/core")
+    assert {rank.allowed_cpus for rank in bound.ranks} == {(0,)}
 
 
 def test_a_wrong_distribution_is_caught(reframe: ReFrame, tmp_path: Path) -> None:

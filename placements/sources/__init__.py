@@ -55,7 +55,7 @@ def read(path: Path, kind: str | None = None) -> Stands:
         raise InputError(str(path), "", path.name, "a readable text file") from error
     if kind is None:
         kind = next((name for name, module in SOURCES.items() if module.matches(text)), None)
-    if kind not in SOURCES:
+    if kind is None or kind not in SOURCES:
         raise InputError(str(path), "", kind or "no known format", ", ".join(SOURCES))
     found: Stands = SOURCES[kind].parse(text, str(path))
     if not found.stands:
