@@ -143,6 +143,8 @@ def show(name: str, as_json: bool) -> None:
         for key, value in report.rows():
             table.add_row(key, value)
         Console().print(table)
+    if not report.sound:
+        click.echo(f"railyard: torus {name}: {report.differences[0]}", err=True)
     sys.exit(0 if report.sound else 1)
 
 

@@ -215,9 +215,11 @@ def write(torus: Torus, made: Plan) -> None:
         ),
     }
     for name, text in files.items():
-        temporary = torus.folder / f".{name}"
+        path, temporary = torus.folder / name, torus.folder / f".{name}"
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue  # a daemon may have it mounted, and nothing can be mounted over a file that was replaced
         temporary.write_text(text, encoding="utf-8")
-        temporary.rename(torus.folder / name)
+        temporary.rename(path)
 
 
 def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
