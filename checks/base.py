@@ -211,8 +211,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _skip_what_needs_another_machine(self) -> None:
         where = self.where
-        if self.torus and not where.makes_torus and not where.has(self.torus):
-            self.skip(f"made for the topology {self.torus}; {where.fullname} has {where.topology or 'none'}")
+        if self.torus and not where.makes_torus and (reason := where.lacks(self.torus)):
+            self.skip(reason)
         if self.needs_coordinates and not where.knows_coordinates:
             self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
 

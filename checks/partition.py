@@ -79,9 +79,12 @@ class Partition:
         """Why placements that need coordinates cannot be; empty where they can."""
         return "" if self.topology else f"no coordinates: reframe.yml names no topology for {self.fullname}"
 
-    def has(self, name: str) -> bool:
-        """Whether the partition's topology is this one, by what it says."""
-        return bool(self.topology) and topologies.load(self.topology).sha256 == topologies.load(name).sha256
+    def lacks(self, name: str) -> str:
+        """Why a check that is made for this topology cannot run here; empty where it can."""
+        here = topologies.load(self.topology) if self.topology else None
+        if here is not None and here.sha256 == topologies.load(name).sha256:
+            return ""
+        return f"made for the topology {name}; {self.fullname} has {here.name if here else 'none'}"
 
     def missing(self) -> str:
         """Why the partition's cluster cannot take jobs, in one line; empty where it can."""
