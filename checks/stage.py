@@ -238,10 +238,12 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _numbers(path: Path, count: int) -> list[float] | None:
-    """The numbers of a file that holds so many; None where it does not."""
-    words = path.read_text(errors="replace").split() if path.is_file() else []
+    """The numbers of a file's one line; None where it has not so many, or the line is cut off."""
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    if not text.endswith("\n"):
+        return None
     try:
-        found = [float(word) for word in words]
+        found = [float(word) for word in text.split()]
     except ValueError:
         return None
     return found if len(found) == count else None
