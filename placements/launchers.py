@@ -25,6 +25,9 @@ from placements.render import openmpi_hostfile
 from placements.spec import Binding, Kind
 from railyard.errors import InputError
 
+#: Without the option a step whose rank died waits for the others until the job's time limit.
+SRUN = ("srun", "--kill-on-bad-exit=1")
+
 
 class Launcher(StrEnum):
     """The launchers there are."""
@@ -113,7 +116,7 @@ def _mpich(placed: Placement, stem: str) -> Rendered:
 
 
 def _slurm(placed: Placement, stem: str) -> Rendered:
-    command = ("srun", "--ntasks", str(len(placed.indices)))
+    command = (*SRUN, "--ntasks", str(len(placed.indices)))
     bound = _cpu_bind(placed)
     if placed.kind == Kind.SCHEDULER:
         per_node = ("--ntasks-per-node", str(placed.ranks_per_node))
@@ -133,7 +136,8 @@ def _cray(placed: Placement, stem: str) -> Rendered:
     if len(set(counts.tolist())) > 1:
         what = f"{placed.kind} with {counts.min()} to {counts.max()} ranks a node"
         raise InputError("launcher", "placement", what, "for cray-mpich as many ranks on every node")
-    command = ("srun", "--ntasks", str(len(placed.indices)), "--ntasks-per-node", str(placed.ranks_per_node))
+    per_node = ("--ntasks-per-node", str(placed.ranks_per_node))
+    command = (*SRUN, "--ntasks", str(len(placed.indices)), *per_node)
     bound = _cpu_bind(placed)
     if placed.kind == Kind.SCHEDULER:
         return Rendered(command=(*command, *bound), environment={"MPICH_RANK_REORDER_METHOD": "1"})

@@ -205,17 +205,17 @@ GOLDEN = {
         {"p.hosts": "n0-0-0:2\nn1-0-0:2\n"},
     ),
     ("slurm", "plain/core"): (
-        "srun --ntasks 4 --distribution=arbitrary --cpu-bind=map_cpu:0,1",
+        "srun --kill-on-bad-exit=1 --ntasks 4 --distribution=arbitrary --cpu-bind=map_cpu:0,1",
         {"SLURM_HOSTFILE": "p.hosts"},
         {"p.hosts": HOSTS},
     ),
     ("slurm", "scheduler"): (
-        "srun --ntasks 4 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
+        "srun --kill-on-bad-exit=1 --ntasks 4 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
         {},
         {},
     ),
     ("cray-mpich", "plain/numa"): (
-        "srun --ntasks 4 --ntasks-per-node 2 --cpu-bind=map_ldom:0,0",
+        "srun --kill-on-bad-exit=1 --ntasks 4 --ntasks-per-node 2 --cpu-bind=map_ldom:0,0",
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "p.rank_order"},
         {"p.rank_order": "0,2\n1,3\n"},
     ),

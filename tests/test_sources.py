@@ -135,7 +135,7 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     shown = railyard(
         "coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes"
     ).stdout
-    assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00002 0 1 0", "nid00033 0 0 1"]
+    assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
     (tmp_path / "coordinates").write_text(shown)
     assert sources.read(tmp_path / "coordinates").stands == found.stands, "what is printed can be read"
 

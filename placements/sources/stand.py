@@ -48,7 +48,12 @@ def whole_number(word: str, source: str, number: int, what: str) -> int:
 
 
 def expand(text: str) -> list[str]:
-    """The names of a Slurm host list: `n[0-2,07],m1` is n0, n1, n2, n07, m1; several brackets multiply."""
+    """The names of a Slurm host list: `n[0-2,07],m1` is n0, n1, n2, n07, m1; several brackets multiply.
+
+    Raises InputError for a bracket that is not closed or holds anything but numbers and ranges.
+    """
+    if text.count("[") != text.count("]"):
+        raise InputError("host list", "", text, "numbers and ranges such as [0-3,7], each bracket closed")
     return [name for part in _split_outside_brackets(text) for name in _expand_one(part)]
 
 
