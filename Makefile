@@ -16,22 +16,30 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup image demo test lint format bench clean test-tools bench-tools docker-tools
+.PHONY: help setup image apptainer sif demo test lint format bench clean test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
+	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
+	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image
+
+apptainer: $(STAMPS)/packages  ## Apptainer, without root, into build/apptainer, where none is installed
+	@tools/install-apptainer
+
+sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
+	containers/build-sif
 
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	$(REFRAME) --system vtorus:netns -r -t pena2013
 	$(BIN)/railyard report -o report.html
 	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
-test: setup test-tools lint image  ## lint, then all tests, on real namespaces and real MPI
+test: setup test-tools lint image sif  ## lint, then all tests, on real namespaces and real MPI
 	$(BIN)/python -m pytest
 
 lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 from results import strictjson
 from results.benchmark import Label
-from results.record import Launch, Origin, Record, Status
+from results.record import Launch, Origin, Record, Software, Status
 from results.strictjson import Json
 
+#: What a combination consists of, for people.
+_PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
 #: Labels that say between which hosts or ranks a series was taken.
 HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 Labels = tuple[tuple[str, Label], ...]
@@ -26,10 +28,11 @@ Labels = tuple[tuple[str, Label], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Combination:
-    """One placement with one NIC policy: what a comparison sets side by side."""
+    """One placement with one NIC policy and one software: what a comparison sets side by side."""
 
     placement: str
     nic_policy: str
+    software: Software = Software.NATIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,23 +91,26 @@ class Case:
         default = [
             combination for combination in plain if combination.nic_policy in {"library-default", "default"}
         ]
-        return (default or plain)[0]
+        native = [each for each in default or plain if each.software is Software.NATIVE]
+        return (native or default or plain)[0]
 
     @property
     def head(self) -> str:
         """What its combinations differ in, for a table's head."""
-        if len({each.nic_policy for each in self.combinations}) == 1:
-            return "placement"
-        one_placement = len({each.placement for each in self.combinations}) == 1
-        return "NIC policy" if one_placement else "placement, NIC policy"
+        return ", ".join(self._differing) or "placement"
 
     def name(self, combination: Combination) -> str:
         """A combination's name for people: only what differs between the combinations."""
-        if len({each.nic_policy for each in self.combinations}) == 1:
-            return combination.placement
-        if len({each.placement for each in self.combinations}) == 1:
-            return combination.nic_policy
-        return f"{combination.placement}, {combination.nic_policy}"
+        return ", ".join(getattr(combination, _PARTS[part]) for part in self._differing or ["placement"])
+
+    @property
+    def _differing(self) -> list[str]:
+        """What its combinations differ in."""
+        return [
+            part
+            for part, name in _PARTS.items()
+            if len({getattr(each, name) for each in self.combinations}) > 1
+        ]
 
 
 def group(records: Iterable[Record]) -> list[Case]:
@@ -131,11 +137,16 @@ def shared(record: Record) -> dict[str, Json]:
     """What records must have in common to be compared."""
     varies = {"seed", "launches_per_combination", "studies"}
     torus = record.provenance["torus"]
-    provenance = {name: part for name, part in record.provenance.items() if name not in {"reframe", "torus"}}
+    provenance = {
+        name: part
+        for name, part in record.provenance.items()
+        if name not in {"reframe", "torus"} and (name != "image" or part is not None)
+    }
+    case = {"software": [Software.NATIVE], **record.document["case"]}
     return {
         "origin": record.document["origin"],
         "system": record.document["system"],
-        "case": {name: part for name, part in record.document["case"].items() if name not in varies},
+        "case": {name: part for name, part in case.items() if name not in varies},
         "provenance": provenance,
         "torus": None if torus is None else {name: part for name, part in torus.items() if name != "name"},
     }
@@ -180,7 +191,7 @@ def tally(case: Case, combination: Combination | None = None) -> Tally:
 
 def combination_of(launch: Launch) -> Combination:
     """Which alternative a launch ran."""
-    return Combination(placement=launch.placement, nic_policy=launch.nic_policy)
+    return Combination(placement=launch.placement, nic_policy=launch.nic_policy, software=launch.software)
 
 
 def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
@@ -217,9 +228,10 @@ def frozen_labels(labels: Mapping[str, Label]) -> Labels:
 def _case(key: str, records: Sequence[Record]) -> Case:
     asked = records[0].case
     combinations = [
-        Combination(placement=one, nic_policy=other)
+        Combination(placement=one, nic_policy=other, software=whose)
         for one in asked.placements
         for other in asked.nic_policies
+        for whose in asked.software
     ]
     return Case(key=key, records=tuple(records), combinations=tuple(combinations))
 

@@ -42,7 +42,8 @@ def compare(
     """Compare two or more sides A B [...].
 
     A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
-    study, placement, nic, date (2026-11-21 or 2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    study, placement, nic, software (native, image), image (the beginning of its sha256), date (2026-11-21 or
+    2026-11-01..2026-11-21); or the path of an archive or record; or a bare
     word that is a system, placement, NIC policy or date of the archive.
     """
     versus = compared(sides, baseline, root, foms)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from analysis import statistics
 from results import references, units
 from results.index import Entry as Indexed
+from results.index import Values
 from results.references import About, Entry, Reference, References
 from results.units import Better
 
@@ -71,14 +72,15 @@ def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Cas
         of_case.newest = max(of_case.newest, (head["created"], head["git_commit"]))
         for series in entry.values:
             if not series.labels:
-                name = variable(series.placement, series.nic_policy, series.fom, head["nic_policies"])
+                name = variable(series, head["nic_policies"])
                 of_case.values.setdefault(name, []).extend(series.values)
     return found, left_out
 
 
-def variable(placement: str, nic_policy: str, fom: str, policies: Sequence[str]) -> str:
-    """The performance variable's name, as the checks report it: with the NIC policy where a job has several."""
-    return f"{placement}/{fom}" if len(policies) == 1 else f"{placement}/{nic_policy}/{fom}"
+def variable(series: Values, policies: Sequence[str]) -> str:
+    """The performance variable's name, as the checks report it."""
+    side = references.side(series.placement, series.nic_policy, series.software, policies)
+    return f"{side}/{series.fom}"
 
 
 def _entry(found: _Case) -> Entry:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
-from analysis import figures
+from analysis import figures, figures_overhead
 from analysis.cases import Case
 from analysis.drawing import Drawing
 
@@ -26,13 +26,13 @@ FIGURES: dict[str, str] = {
 
 
 def own_drawings(case: Case) -> list[Drawing]:
-    """The figures that the case's benchmark brings along."""
+    """The figures that the case's benchmark brings along, and what an image costs where the case has both."""
     place = FIGURES.get(case.first.case.benchmark)
     if place is None:
-        return []
+        return figures_overhead.drawings(case)
     module, _, function = place.partition(":")
     made: Sequence[Drawing] = getattr(importlib.import_module(module), function)(case)
-    return list(made)
+    return [*made, *figures_overhead.drawings(case)]
 
 
 def drawings(case: Case) -> list[Drawing]:

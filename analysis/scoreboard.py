@@ -1,4 +1,4 @@
-"""The score table: each combination of placement and NIC policy against its baseline, over all cases of a system.
+"""The score table: each combination (placement, NIC policy, software) against its baseline, over a system's cases.
 
 Models: one row for every system, origin, baseline and combination; cases in which a combination has no value are
 counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself (`analysis.score`).
@@ -13,6 +13,7 @@ from analysis import score
 from analysis.cases import Case, Combination
 from analysis.comparison import Comparison
 from analysis.score import Ratio, Score
+from results.record import combination_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Stand
 
 
 def _name(combination: Combination) -> str:
-    return f"{combination.placement}, {combination.nic_policy}"
+    return combination_name(combination.placement, combination.nic_policy, combination.software)
 
 
 def _add(found: _Found, case: Case, combination: Combination, comparisons: Sequence[Comparison]) -> None:

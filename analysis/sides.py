@@ -1,4 +1,4 @@
-"""The sides of a comparison: which records, and which of their placements and NIC policies, each one means.
+"""The sides of a comparison: which records, and which of their placements, NIC policies and software, each one means.
 
 Models: a side is written `KEY=VALUE[,KEY=VALUE...]` with the keys of `KEYS`, a path (an archive or record files), or a
 bare word that is a system, placement, NIC policy or date of the archive. Leaves out: what is compared row by row
@@ -15,7 +15,7 @@ from pathlib import Path
 from railyard.errors import InputError
 from results.index import Entry, Values
 
-#: Key -> the field of a record's head that it chooses by; placement and nic choose among a record's launches.
+#: Key -> the field of a record's head that it chooses by; placement, nic and software choose among a record's launches.
 KEYS = {
     "system": "system",
     "partition": "partition",
@@ -27,6 +27,8 @@ KEYS = {
     "study": "studies",
     "placement": "",
     "nic": "",
+    "software": "",
+    "image": "image",
     "date": "created",
 }
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -42,17 +44,13 @@ class Side:
     paths: Sequence[Path] = ()
 
     def has_record(self, entry: Entry) -> bool:
-        """Whether a record is of this side, placement and NIC policy aside."""
-        return all(
-            _fits(key, entry, value) for key, value in self.wanted.items() if key not in {"placement", "nic"}
-        )
+        """Whether a record is of this side, its launches aside."""
+        return all(_fits(key, entry, value) for key, value in self.wanted.items() if KEYS[key])
 
     def has_values(self, values: Values) -> bool:
         """Whether a series of such a record is of this side."""
-        placement = self.wanted.get("placement", values.placement)
-        return (
-            placement == values.placement and self.wanted.get("nic", values.nic_policy) == values.nic_policy
-        )
+        found = {"placement": values.placement, "nic": values.nic_policy, "software": values.software}
+        return all(self.wanted.get(key, value) == value for key, value in found.items())
 
 
 def _fits(key: str, entry: Entry, value: str) -> bool:
@@ -62,7 +60,7 @@ def _fits(key: str, entry: Entry, value: str) -> bool:
         return first <= str(found)[:10] <= (last or first)
     if key == "study":
         return value in found
-    if key == "commit":
+    if key in {"commit", "image"}:
         return bool(found) and str(found).startswith(value)
     return str(found) == value
 

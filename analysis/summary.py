@@ -60,6 +60,7 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
                 "name": group.name,
                 "placement": group.combination.placement,
                 "nic_policy": group.combination.nic_policy,
+                "software": str(group.combination.software),
                 "launches": {
                     "ok": group.tally.ok,
                     "failed": group.tally.failed,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from analysis import cases
 from analysis.cases import Case
-from results.record import Origin
+from results.record import Origin, Software
 from results.strictjson import Json
 
 #: Parameters whose lists are extents.
@@ -63,6 +63,8 @@ def facts(case: Case) -> list[tuple[str, str]]:
     found.append(("nodes", f"{len(nodes)}, order {asked.allocation['order']}"))
     found.append(("placements", ", ".join(asked.placements)))
     found.append(("NIC policies", ", ".join(asked.nic_policies)))
+    if Software.IMAGE in asked.software:
+        found.append(("software", ", ".join(asked.software)))
     if asked.studies:
         found.append(("studies", ", ".join(asked.studies)))
     return found

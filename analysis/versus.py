@@ -38,6 +38,7 @@ PROVENANCE = (
     "topology",
     "topology_sha256",
     "torus",
+    "image",
 )
 
 
@@ -53,6 +54,7 @@ class Key:
     ranks: int
     placement: str
     nic_policy: str
+    software: str
     fom: str
     labels: Labels
 
@@ -67,6 +69,7 @@ class Key:
             self.ranks,
             self.placement,
             self.nic_policy,
+            self.software,
         )
 
 
@@ -123,7 +126,7 @@ class _Gathered:
 
 #: What a row's records share as JSON, and the series' own part. Rows become `Key`s when all records are in, because
 #: records may be a hundred thousand, and rows are few.
-_RawKey = tuple[bytes, str, str, str, Labels]
+_RawKey = tuple[bytes, str, str, str, str, Labels]
 _Cells = dict[_RawKey, dict[str, _Gathered]]
 
 
@@ -177,9 +180,10 @@ def _json(value: Json) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _own(series: Values, varied: frozenset[str]) -> tuple[str, str, str, Labels]:
-    placement = "" if "placement" in varied else series.placement
-    return placement, "" if "nic" in varied else series.nic_policy, series.fom, series.labels
+def _own(series: Values, varied: frozenset[str]) -> tuple[str, str, str, str, Labels]:
+    own = {"placement": series.placement, "nic": series.nic_policy, "software": series.software}
+    placement, nic_policy, software = ("" if name in varied else value for name, value in own.items())
+    return placement, nic_policy, software, series.fom, series.labels
 
 
 def _key(raw: _RawKey) -> Key:
@@ -193,8 +197,9 @@ def _key(raw: _RawKey) -> Key:
         ranks=shared["ranks"],
         placement=raw[1],
         nic_policy=raw[2],
-        fom=raw[3],
-        labels=raw[4],
+        software=raw[3],
+        fom=raw[4],
+        labels=raw[5],
     )
 
 

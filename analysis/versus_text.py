@@ -83,8 +83,8 @@ def what(key: Key) -> str:
     parameters = ", ".join(
         f"{name} {_short(value)}" for name, value in strictjson.loads(key.parameters, "").items()
     )
-    parts = (key.system, key.check, key.placement, key.nic_policy, parameters)
-    return ", ".join(part for part in parts if part and part != "library-default")
+    parts = (key.system, key.check, key.placement, key.nic_policy, key.software, parameters)
+    return ", ".join(part for part in parts if part and part not in {"library-default", "native"})
 
 
 def _short(value: Json) -> str:
@@ -280,6 +280,7 @@ def _row(versus: Versus, row: Row) -> dict[str, Json]:
         "parameters": strictjson.loads(key.parameters, ""),
         "placement": key.placement,
         "nic_policy": key.nic_policy,
+        "software": key.software,
         "fom": key.fom,
         "better": str(units.unit_of(key.fom).better),
         "labels": dict(key.labels),

@@ -2,7 +2,8 @@
 
 A check says what to run (`benchmark`, `options`) and on which grid; this class turns each placement into what the
 launcher needs, writes every launch as a plain line of the job script, and afterwards makes one record of them all.
-Every combination of a placement and a NIC policy is a launch; `checks.launching` words it for the launcher.
+Every combination of a placement, a NIC policy and a software (the machine's own programs, or an image's:
+`checks.image`) is a launch; `checks.launching` words it for the launcher.
 
 Where a job has a virtual torus of its own, its nodes are known before it runs. Where a scheduler grants them, the job
 places its ranks itself, by `railyard granted` in its first line.
@@ -29,6 +30,7 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
+from checks import image as images
 from checks import keeping, launching, placing, plan, stage
 from checks.partition import Partition
 from checks.stage import Job
@@ -38,14 +40,14 @@ from placements.allocation import Allocation, allocate, scheduled
 from placements.topology import Topology
 from railyard.errors import InputError, RunError
 from results import assemble, references, units
-from results.record import Record
+from results.record import Record, Software
 from torus import docker_engine
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
+def plainly() -> Iterator[None]:
     """Bad input as ReFrame's own error: its report then shows the one line, not our source code."""
     try:
         yield
@@ -96,6 +98,24 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :type: :class:`List[str]`
     #: :default: ``['library-default']``
     nics = variable(typ.List[str], value=["library-default"])
+
+    #: Apptainer image (a SIF file) to run the benchmark from; empty for the machine's own programs.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    image = variable(str, value="")
+
+    #: Whose programs to launch: native, image, or both to compare them in one job.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``['image']`` where there is an image, otherwise ``['native']``
+    software = variable(typ.List[str], value=[])
+
+    #: Folder with the machine's MPI that takes the place of the image's (the bind model); empty for the image's own.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    host_mpi = variable(str, value="")
 
     #: Launches of each combination; the launch is the sample unit, and fewer than 6 give no 95 % interval.
     #:
@@ -184,7 +204,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             keeping.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_after("setup")
-    @_plainly()
+    @plainly()
     def need_the_partition(self) -> None:
         """Skip where the partition's nodes are of an image or a cluster that is not there."""
         self.where = Partition.of(self.current_partition)
@@ -194,7 +214,29 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.skip(reason)
 
     @run_after("setup")
-    @_plainly()
+    @plainly()
+    def open_image(self) -> None:
+        """Skip, in one line, where launches are to run from an image that is not there or cannot be run here."""
+        named = self._image_file()
+        self.chosen = images.software(self.name, self.software, named)
+        self.carried: images.Carried | None = None
+        if Software.IMAGE not in self.chosen:
+            return
+        file = Path(named).expanduser()
+        if reason := images.missing(file) or self._no_place_for_images():
+            self.skip(reason)
+        self.carried = images.carried(file, self.host_mpi, self.current_environ.features)
+
+    def _image_file(self) -> str:
+        """The image to run from, empty for none."""
+        return self.image
+
+    def _no_place_for_images(self) -> str:
+        where = self.where
+        return f"nodes of {where.fullname} are images already ({where.image})" if where.image else ""
+
+    @run_after("setup")
+    @plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
         if not self.placements or not self.nics or self.launches < 1:
@@ -243,7 +285,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         return whole if slots == math.prod(whole) and self.block else plan.cubic(slots)
 
     @run_before("run")
-    @_plainly()
+    @plainly()
     def write_job(self) -> None:
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
@@ -254,8 +296,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             placed, cannot = placing.place_all(job, self.granted), {}
         else:
             placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
-        program = [self.benchmark, *self.options]
-        job = dataclasses.replace(job, launches=plan.launches(job, self.granted, placed, program))
+        job = dataclasses.replace(job, launches=plan.launches(job, self.granted, placed, self._program))
         stage.write(folder, job)
         only_if_placed = self.where.scheduled or not self._is_certain()
         lines = [
@@ -272,6 +313,11 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]
+
+    def _program(self, index: int, whose: Software) -> list[str]:
+        """What each rank of a launch runs."""
+        own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
+        return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
 
     def _is_certain(self) -> bool:
         """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""
@@ -311,6 +357,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             ),
             features=list(self.current_environ.features),
             devices=self.where.devices,
+            image=self.carried.provenance if self.carried else None,
             stderr=str(self.job.stderr),
             owner=keeping.owner(),
             launches=[],
@@ -323,7 +370,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             keeping.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
     @run_before("sanity")
-    @_plainly()
+    @plainly()
     def write_record(self) -> None:
         """One record of all launches, good and bad, before anything is judged."""
         if self.is_dry_run():
@@ -363,7 +410,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         }
 
     @run_before("performance")
-    @_plainly()
+    @plainly()
     def name_regressions(self) -> None:
         """Say of each regression at which commit it last passed; ReFrame's own message cannot."""
         if self.is_dry_run():
@@ -379,13 +426,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for launch in self.record.launches:
             for series in launch.series:
                 if not series.labels:
-                    name = f"{self._side(launch.placement, launch.nic_policy)}/{series.fom}"
-                    samples.setdefault(name, []).append(median(series.samples))
+                    side = references.side(launch.placement, launch.nic_policy, launch.software, self.nics)
+                    samples.setdefault(f"{side}/{series.fom}", []).append(median(series.samples))
         return {name: median(values) for name, values in samples.items()}
-
-    def _side(self, placement: str, nic_policy: str) -> str:
-        """What tells a launch from the job's others: its placement, and its NIC policy where there are several."""
-        return placement if len(self.nics) == 1 else f"{placement}/{nic_policy}"
 
     def _described(self) -> dict[str, Any]:
         return {
@@ -395,6 +438,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             "parameters": self.parameters,
             "placements": self.placements,
             "nic_policies": self.nics,
+            "software": list(map(str, self.chosen)),
             "seed": self.seed,
             "launches_per_combination": self.launches,
         }

@@ -1,8 +1,8 @@
 """Which launches a job makes, in which order, and how its script words them. Pure.
 
-Every combination of a placement and a NIC policy is launched once in each round, and each round has its own order,
-drawn from the check's seed: drift of the machine spares none of them. Leaves out where ranks go (`checks.placing`): a
-command names the files that say it.
+Every combination of a placement, a NIC policy and a software is launched once in each round, and each round has its own
+order, drawn from the check's seed: drift of the machine spares none of them. Leaves out where ranks go
+(`checks.placing`): a command names the files that say it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 import math
 import random
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from checks import launching, placing
@@ -21,12 +21,16 @@ from placements import spec
 from placements.allocation import Allocation
 from placements.launchers import Launcher
 from placements.placement import Placement
+from results.record import Software, combination_name
+
+#: Launch number and whose programs -> what each rank runs.
+Program = Callable[[int, Software], Sequence[str]]
 
 
 def launches(
-    job: Job, allocation: Allocation, placed: Mapping[str, Placement], program: Sequence[str]
+    job: Job, allocation: Allocation, placed: Mapping[str, Placement], program: Program
 ) -> list[Planned]:
-    """The launches of a job, in order; `program` is the benchmark with its options.
+    """The launches of a job, in order.
 
     A placement that is not in `placed` cannot be on these nodes; on others it may, so it has launches, too. Raises
     InputError for a placement or NIC policy that launcher or stack cannot express.
@@ -36,12 +40,13 @@ def launches(
             index=index,
             placement=kind,
             nic_policy=policy,
+            software=str(whose),
             repeat=repeat,
             command=_command(
-                job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy, index, program
+                job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy, program(index, whose)
             ),
         )
-        for index, (repeat, kind, policy) in enumerate(_in_rounds(job))
+        for index, (repeat, kind, policy, whose) in enumerate(_in_rounds(job))
     ]
 
 
@@ -58,7 +63,8 @@ def lines(launch: Planned, *, only_if_placed: bool) -> list[str]:
     ]
     if only_if_placed:
         run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
-    return [f"# launch {launch.index}: {launch.placement}, {launch.nic_policy}, repeat {launch.repeat}", *run]
+    name = combination_name(launch.placement, launch.nic_policy, launch.software)
+    return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
 
 
 def cubic(slots: int) -> list[int]:
@@ -73,22 +79,22 @@ def cubic(slots: int) -> list[int]:
     return list(min(shapes, key=lambda shape: shape[0] - shape[-1]))
 
 
-def _in_rounds(job: Job) -> Iterator[tuple[int, str, str]]:
+def _in_rounds(job: Job) -> Iterator[tuple[int, str, str, Software]]:
     shuffle = random.Random(job.seed)
-    combinations = list(itertools.product(job.placements, job.nic_policies))
+    combinations = list(itertools.product(job.placements, job.nic_policies, job.software))
     for repeat in range(job.case["launches_per_combination"]):
-        for kind, policy in shuffle.sample(combinations, len(combinations)):
-            yield repeat, kind, policy
+        for kind, policy, whose in shuffle.sample(combinations, len(combinations)):
+            yield repeat, kind, policy, whose
 
 
-def _command(job: Job, placed: Placement, kind: str, policy: str, index: int, program: Sequence[str]) -> str:
+def _command(job: Job, placed: Placement, kind: str, policy: str, program: Sequence[str]) -> str:
     return launching.prepare(
         placed,
         policy,
         Launcher(job.launcher),
         job.features,
         stem=kind,
-        program=[*program, "--json", f"launch-{index:03d}.json"],
+        program=program,
         devices=job.devices,
     ).command
 

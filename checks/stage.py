@@ -23,7 +23,7 @@ from typing import Any
 from checks import launching
 from railyard.errors import InputError
 from results import archive, assemble, provenance
-from results.record import Record, Verdict
+from results.record import Record, Software, Verdict
 
 FORMAT = "railyard-job/1"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
@@ -39,6 +39,7 @@ class Planned:
     nic_policy: str
     repeat: int
     command: str
+    software: str = Software.NATIVE
 
     @property
     def stem(self) -> str:
@@ -51,8 +52,8 @@ class Job:
     """What was asked of a job.
 
     `case` is the record's without topology and allocation, which may be known on the nodes alone. `coordinates` is the
-    file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known. `owner`
-    is the process that waits for the job.
+    file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known.
+    `image` is what the record's provenance says of the image, `owner` the process that waits for the job.
     """
 
     case: Mapping[str, Any]
@@ -74,6 +75,7 @@ class Job:
     stderr: str
     owner: Mapping[str, Any]
     launches: Sequence[Planned]
+    image: Mapping[str, Any] | None = None
     format: str = FORMAT
 
     @property
@@ -83,6 +85,10 @@ class Job:
     @property
     def nic_policies(self) -> list[str]:
         return list(self.case["nic_policies"])
+
+    @property
+    def software(self) -> list[Software]:
+        return [Software(each) for each in self.case.get("software", [Software.NATIVE])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +160,7 @@ def record_of(folder: Path, reason: str = "") -> Record:
     """The record of what there is: launches that ended with their samples, the others as not measured, and why."""
     job, placed = read(folder), read_placed(folder)
     ended_by = last_complaint(folder / job.stderr) or reason
-    collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder))
+    collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
     on = _json(folder / "machine.json")
     unknown = {"order": job.order, "seed": None, "nodes": []}
     return assemble.assemble(
@@ -185,6 +191,7 @@ def _run_of(folder: Path, placed: Placed | None, launch: Planned, ended_by: str)
         index=launch.index,
         placement=launch.placement,
         nic_policy=launch.nic_policy,
+        software=Software(launch.software),
         repeat=launch.repeat,
         command=launch.command,
         exit_status=int(end[0]) if end else None,

@@ -16,8 +16,10 @@ from pathlib import Path
 from railyard.errors import InputError
 from results import benchmark, record
 from results.benchmark import Benchmark
-from results.record import Record, Status, Verdict
+from results.record import Record, Software, Status, Verdict
 from results.strictjson import Json
+
+_NOT_MET = "the program's MPI does not understand what started it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class LaunchRun:
     nics: Sequence[Mapping[str, Json]] | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str = ""
+    software: Software = Software.NATIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +139,8 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
     if expected is None or output is None:
         return Verdict.CANNOT_TELL, ""
     found = [rank.host for rank in output.ranks]
+    if len(found) == 1 and len(expected) > 1:
+        return Verdict.NOT_OBEYED, f"{len(expected)} singletons instead of {len(expected)} ranks: {_NOT_MET}"
     if len(found) != len(expected):
         return Verdict.NOT_OBEYED, f"{len(found)} ranks ran, asked {len(expected)}"
     for rank, (ran, asked) in enumerate(zip(found, expected, strict=True)):
@@ -174,13 +179,14 @@ def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
 
 
 def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[LaunchRun]:
-    there = {(run.placement, run.nic_policy, run.repeat) for run in runs}
+    there = {(run.placement, run.nic_policy, run.software, run.repeat) for run in runs}
     repeats = range(case["launches_per_combination"])
-    asked = itertools.product(repeats, case["placements"], case["nic_policies"])
+    software = map(Software, case.get("software", [Software.NATIVE]))
+    asked = itertools.product(repeats, case["placements"], case["nic_policies"], software)
     return [
-        LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, command="")
-        for repeat, placement, policy in asked
-        if (placement, policy, repeat) not in there
+        LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, software=whose, command="")
+        for repeat, placement, policy, whose in asked
+        if (placement, policy, whose, repeat) not in there
     ]
 
 
@@ -190,6 +196,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "index": index,
         "placement": run.placement,
         "nic_policy": run.nic_policy,
+        "software": str(run.software),
         "repeat": run.repeat,
         "command": run.command,
         "status": str(found.status),

@@ -8,7 +8,7 @@ the next, applied on reading. Leaves out: benchmark outputs, which live as long 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from railyard.errors import InputError
@@ -17,12 +17,14 @@ from results.strictjson import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One version of the format; `launch_fields` are those that it added to a launch."""
+    """One version of the format; `launch_fields` are those that it added to a launch, and so on."""
 
     name: str
     date: str
     change: str
     launch_fields: frozenset[str] = frozenset()
+    case_fields: frozenset[str] = frozenset()
+    provenance_fields: frozenset[str] = frozenset()
 
 
 #: Oldest first. docs/formats.md shows the same table; a test compares them.
@@ -34,6 +36,14 @@ VERSIONS: tuple[Version, ...] = (
         change="a launch may have guard, nics and nic_verdict",
         launch_fields=frozenset({"guard", "nics", "nic_verdict"}),
     ),
+    Version(
+        name="railyard-record/1.2",
+        date="2026-11-21",
+        change="a launch and a case may have software, the provenance image",
+        launch_fields=frozenset({"software"}),
+        case_fields=frozenset({"software"}),
+        provenance_fields=frozenset({"image"}),
+    ),
 )
 
 
@@ -41,8 +51,18 @@ def check(document: Mapping[str, Json], source: str) -> None:
     """Raises InputError for a field that is younger than the version that the document names."""
     names = [version.name for version in VERSIONS]
     younger = VERSIONS[names.index(document["schema"]) + 1 :]
-    added = {name: version.name for version in younger for name in version.launch_fields}
+    for version in younger:
+        for field, part, added in _parts(document, version):
+            for name in sorted(added & part.keys()):
+                wanted = f"a record of {version.name} or younger"
+                raise InputError(source, f"{field}.{name}", f"in {document['schema']}", wanted)
+
+
+def _parts(
+    document: Mapping[str, Json], version: Version
+) -> Iterator[tuple[str, Mapping[str, Json], frozenset[str]]]:
+    """Each part of a document with its place, and the fields that a version added to it."""
+    yield "case", document["case"], version.case_fields
+    yield "provenance", document["provenance"], version.provenance_fields
     for place, launch in enumerate(document["launches"]):
-        for name in sorted(added.keys() & launch.keys()):
-            wanted = f"a record of {added[name]} or younger"
-            raise InputError(source, f"launches[{place}].{name}", f"in {document['schema']}", wanted)
+        yield f"launches[{place}]", launch, version.launch_fields

@@ -27,7 +27,7 @@ from results.record import Launch, Record
 from results.strictjson import Json
 
 #: Changes whenever a line's meaning does; an index of another version is made anew.
-VERSION = f"railyard-index/1 {railyard.__version__}"
+VERSION = f"railyard-index/2 {railyard.__version__}"
 #: Labels that say between which hosts a series was taken.
 HOST_LABELS = frozenset({"from", "to"})
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -39,10 +39,11 @@ Labels = tuple[tuple[str, str | int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The launches' values (medians of their repeats) of one series under one placement and NIC policy."""
+    """The launches' values (medians of their repeats) of one series under one placement, NIC policy and software."""
 
     placement: str
     nic_policy: str
+    software: str
     fom: str
     labels: Labels
     values: tuple[float, ...]
@@ -185,6 +186,8 @@ def head(read: Record) -> dict[str, Json]:
         "git_dirty": code["git_dirty"],
         "mpi": mpi["library"] if mpi else "",
         "machine": _machine(read.provenance["machine"]),
+        "software": list(map(str, case.software)),
+        "image": _image(read.provenance.get("image")),
         "torus": {} if torus is None else {k: v for k, v in torus.items() if k != "name"},
     }
 
@@ -198,6 +201,11 @@ def _machine(machine: Mapping[str, Json]) -> str:
     return f"{machine['hostname']}: {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
 
 
+def _image(image: Mapping[str, Json] | None) -> str:
+    """An image by its content and by whose MPI is in it; empty for none."""
+    return f"{image['sha256']} {image['mpi_model']}" if image else ""
+
+
 def counts(launches: Sequence[Launch]) -> dict[str, int]:
     """How launches ended; void ones are no results and counted apart."""
     return {
@@ -209,14 +217,15 @@ def counts(launches: Sequence[Launch]) -> dict[str, int]:
 
 
 def _values(read: Record) -> Iterator[list[Json]]:
-    """[placement, NIC policy, FOM, labels, values]: each launch's value is the median of its repeats."""
-    found: dict[tuple[str, str, str, Labels], list[float]] = {}
+    """[placement, NIC policy, software, FOM, labels, values]: each launch's value is the median of its repeats."""
+    found: dict[tuple[str, str, str, str, Labels], list[float]] = {}
     for launch in read.launches:
         if launch.is_result:
             for (fom, labels), value in launch_values(launch).items():
-                found.setdefault((launch.placement, launch.nic_policy, fom, labels), []).append(value)
-    for (placement, nic_policy, fom, labels), values in found.items():
-        yield [placement, nic_policy, fom, [list(each) for each in labels], values]
+                key = (launch.placement, launch.nic_policy, str(launch.software), fom, labels)
+                found.setdefault(key, []).append(value)
+    for (placement, nic_policy, software, fom, labels), values in found.items():
+        yield [placement, nic_policy, software, fom, [list(each) for each in labels], values]
 
 
 def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
@@ -235,9 +244,10 @@ def _entry(line: bytes, values: bool) -> Entry:
 
 
 def _series(
-    placement: str, nic_policy: str, fom: str, labels: Sequence[Json], values: Sequence[float]
+    placement: str, nic_policy: str, software: str, fom: str, labels: Sequence[Json], values: Sequence[float]
 ) -> Values:
-    return Values(placement, nic_policy, fom, tuple((name, value) for name, value in labels), tuple(values))
+    named = tuple((name, value) for name, value in labels)
+    return Values(placement, nic_policy, software, fom, named, tuple(values))
 
 
 def of_record(read: Record) -> Entry:

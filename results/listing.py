@@ -11,7 +11,7 @@ import orjson
 
 from results import index, units
 from results.index import Entry
-from results.record import Record
+from results.record import Record, combination_name
 
 _COLUMNS = (
     ("date", 10),
@@ -77,6 +77,7 @@ def record_text(read: Record) -> str:
             f"{entry.head['git_commit'] or 'not known'}{' (changed)' if entry.head['git_dirty'] else ''}",
         ),
         ("MPI", entry.head["mpi"] or "not known"),
+        *([("image", entry.head["image"])] if entry.head["image"] else []),
         ("machine", entry.head["machine"]),
     ]
     return "\n".join([*(f"{name:<12} {value}" for name, value in facts), "", *_series_lines(entry)])
@@ -90,4 +91,5 @@ def _series_lines(entry: Entry) -> Iterator[str]:
         median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
         what = " ".join(filter(None, [units.stem(each.fom), labels]))
         unit = units.unit_of(each.fom).text
-        yield f"{each.placement}, {each.nic_policy}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"
+        side = combination_name(each.placement, each.nic_policy, each.software)
+        yield f"{side}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"

@@ -26,6 +26,7 @@ def collect(
     reframe: Mapping[str, Json] | None = None,
     mpi: Mapping[str, Json] | None = None,
     torus: Mapping[str, Json] | None = None,
+    image: Mapping[str, Json] | None = None,
     checkout: Path = CHECKOUT,
 ) -> dict[str, Json]:
     """The provenance of a job that runs here and now; with mpi None, `assemble` fills it in."""
@@ -35,6 +36,7 @@ def collect(
         "machine": machine(),
         "mpi": None if mpi is None else dict(mpi),
         "torus": None if torus is None else dict(torus),
+        "image": None if image is None else dict(image),
     }
 
 

@@ -22,7 +22,7 @@ from results.strictjson import Json
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.1"
+FORMAT = "railyard-record/1.2"
 ID_DIGITS = 12
 
 
@@ -50,6 +50,18 @@ class Verdict(StrEnum):
     OBEYED = "obeyed"
     NOT_OBEYED = "not-obeyed"
     CANNOT_TELL = "cannot-tell"
+
+
+class Software(StrEnum):
+    """Whose programs a launch ran: the machine's own, or those of the image that the provenance names."""
+
+    NATIVE = "native"
+    IMAGE = "image"
+
+
+def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
+    """What a launch was to measure, for people; native programs are the rule and not named."""
+    return ", ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +98,7 @@ class Case:
     nic_policies: tuple[str, ...]
     seed: int
     launches_per_combination: int
+    software: tuple[Software, ...] = (Software.NATIVE,)
 
 
 class Guarded(StrEnum):
@@ -140,6 +153,7 @@ class Launch:
     guard: Guard | None = None
     nics: tuple[NicBytes, ...] | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
+    software: Software = Software.NATIVE
 
     @property
     def is_void(self) -> bool:
@@ -187,6 +201,7 @@ def validate(document: Json, source: str) -> Record:
     _check_times(record)
     _check_launches(record)
     _check_status(record)
+    _check_image(record)
     if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
         raise InputError(source, "provenance.torus", None, "the virtual torus, as origin is emulated")
     return record
@@ -240,7 +255,8 @@ def _parse_case(item: Mapping[str, Json]) -> Case:
     topology = item["topology"] and Topology(
         **{**item["topology"], "extents": tuple(item["topology"]["extents"])}
     )
-    return Case(**{**item, **tuples, "topology": topology})
+    software = tuple(map(Software, item.get("software", [Software.NATIVE])))
+    return Case(**{**item, **tuples, "topology": topology, "software": software})
 
 
 def _parse_launch(item: Mapping[str, Json]) -> Launch:
@@ -253,6 +269,7 @@ def _parse_launch(item: Mapping[str, Json]) -> Launch:
         "guard": _parse_guard(item.get("guard")),
         "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
         "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
+        "software": Software(item.get("software", Software.NATIVE)),
     }
     return Launch(**{**item, **parsed})
 
@@ -279,14 +296,14 @@ def _check_times(record: Record) -> None:
 
 
 def _check_launches(record: Record) -> None:
-    seen: set[tuple[str, str, int]] = set()
+    seen: set[tuple[str, str, str, int]] = set()
     for place, launch in enumerate(record.launches):
         field = f"launches[{place}]"
         _check_place_in_case(record, launch, place, field)
         _check_launch_status(record.source, launch, field)
         benchmark.check_ranks(launch.ranks, record.source, f"{field}.ranks")
         benchmark.check_series(launch.series, record.source, f"{field}.series")
-        combination = (launch.placement, launch.nic_policy, launch.repeat)
+        combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
         if combination in seen:
             raise InputError(
                 record.source, field, " ".join(map(str, combination)), "each combination and repeat once"
@@ -302,6 +319,8 @@ def _check_place_in_case(record: Record, launch: Launch, place: int, field: str)
         raise InputError(source, f"{field}.placement", launch.placement, "one of case.placements")
     if launch.nic_policy not in case.nic_policies:
         raise InputError(source, f"{field}.nic_policy", launch.nic_policy, "one of case.nic_policies")
+    if launch.software not in case.software:
+        raise InputError(source, f"{field}.software", launch.software, "one of case.software")
     if launch.repeat >= case.launches_per_combination:
         last = case.launches_per_combination - 1
         raise InputError(
@@ -332,12 +351,20 @@ def _check_status(record: Record) -> None:
         return
     if record.status is not wanted:
         raise InputError(source, "status", str(record.status), f"{wanted}, as its launches say")
-    combinations = len(case.placements) * len(case.nic_policies) * case.launches_per_combination
+    combinations = len(case.placements) * len(case.nic_policies) * len(case.software)
+    combinations *= case.launches_per_combination
     if len(record.launches) != combinations:
         found = f"{len(record.launches)} launches"
         raise InputError(
             source, "launches", found, f"{combinations}: one that never started is listed as not-measured"
         )
+
+
+def _check_image(record: Record) -> None:
+    image = record.provenance.get("image")
+    if (image is not None) != (Software.IMAGE in record.case.software):
+        wanted = "the image" if image is None else "null, as case.software has no image"
+        raise InputError(record.source, "provenance.image", "null" if image is None else "an image", wanted)
 
 
 def job_status(launches: Sequence[Status]) -> Status:

@@ -9,7 +9,7 @@ comparable, so that a small torus is never held against a large one. Leaves out:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import yaml
 from railyard.errors import InputError
 from results import strictjson, units
 from results.index import head
-from results.record import Record
+from results.record import Record, Software
 from results.strictjson import Json
 from results.units import Better
 
@@ -81,6 +81,14 @@ class Entry:
 
 #: Check -> case -> entry.
 References = Mapping[str, Mapping[str, Entry]]
+
+
+def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]) -> str:
+    """What tells a launch from the others of its job, in a performance variable's name: its placement, its NIC policy
+    where there are several, and `image` where it ran from one.
+    """
+    parts = [placement, *([nic_policy] if len(policies) > 1 else [])]
+    return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 
 def case_name(record: Record) -> str:

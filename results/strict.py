@@ -7,11 +7,13 @@ validity of the record itself (`results.record`), the bundle around it (`results
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from results import record, studies, units
-from results.record import Guarded, Launch, Origin, Record, Status, Verdict
+from results.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
 
 #: Without a study: the fewest launches of each combination that give a 95 % interval of the median.
 LAUNCHES = 6
@@ -70,14 +72,11 @@ def _enough_launches(read: Record) -> Iterator[Fault]:
     least = max([LAUNCHES, *(study.launches for study in studies.of(read.case.studies))])
     if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
         least = 1
-    for placement in read.case.placements:
-        for policy in read.case.nic_policies:
-            found = sum(
-                each.placement == placement and each.nic_policy == policy for _, each in _results(read)
-            )
-            if found < least:
-                text = f"{found} results of {placement}, {policy}; at least {least} are needed"
-                yield Fault(field="launches", text=text)
+    counted = Counter((each.placement, each.nic_policy, each.software) for _, each in _results(read))
+    for asked in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
+        if counted[asked] < least:
+            text = f"{counted[asked]} results of {combination_name(*asked)}; at least {least} are needed"
+            yield Fault(field="launches", text=text)
 
 
 def _enough_samples(read: Record) -> Iterator[Fault]:

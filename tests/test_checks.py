@@ -49,6 +49,10 @@ def command(prefix: Path, *arguments: str, checks: Path = CHECKOUT / "checks") -
 
 @pytest.fixture
 def reframe(tmp_path: Path) -> ReFrame:
+    return reframe_in(tmp_path)
+
+
+def reframe_in(tmp_path: Path) -> ReFrame:
     """Run ReFrame with its own stage below tmp_path, and the archive in tmp_path/archive."""
 
     def run(

@@ -133,7 +133,11 @@ def test_a_thousand_equal_pairs_have_a_winner_in_at_most_one_in_twenty() -> None
     meant = sides.parse(["system=vtorus", "system=other"], list)
     for _ in range(1000):
         drawn = [
-            Entry("", head, [index.Values("p", "n", "a_us", (), tuple(chance.lognormal(0, 0.025, 10)))])
+            Entry(
+                "",
+                head,
+                [index.Values("p", "n", "native", "a_us", (), tuple(chance.lognormal(0, 0.025, 10)))],
+            )
             for head in heads
         ]
         found = versus.compare([(drawn, meant)], ["system=vtorus", "system=other"], "system=vtorus")

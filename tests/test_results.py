@@ -283,6 +283,12 @@ def test_a_record_of_version_1_is_read_as_it_is() -> None:
     assert record.text(old) == (DATA / "small-v1.json").read_text()
 
 
+def test_a_record_of_version_1_1_ran_the_machines_own_programs() -> None:
+    old = record.load(DATA / "small-v1.1.json")
+    assert old.document["schema"] == "railyard-record/1.1"
+    assert (old.case.software, old.launches[0].software) == (("native",), "native")
+
+
 def test_a_record_has_no_field_younger_than_its_version() -> None:
     document = json.loads((DATA / "small-v1.json").read_text())
     document["launches"][0]["guard"] = GUARD

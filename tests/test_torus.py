@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -273,10 +274,12 @@ def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:
 # An ordinary user. ----------------------------------------------------------------------------------------------------
 
 NOBODY = pwd.getpwnam("nobody")
+#: What else may lie in build/: images, their bases, Apptainer.
+LARGE = ("apptainer", "base", "docker", "image", "spack", "spack-image")
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
 
 
-def _as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+def as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """`railyard ARGUMENTS...` as the user nobody, with an interpreter and a checkout that nobody can read."""
     packages = next((CHECKOUT / ".venv/lib").glob("python3.*/site-packages"))
     # Bound where nobody can read them, wherever the checkout is; the mount ends with the command.
@@ -299,20 +302,28 @@ def _as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subpr
 
 
 @pytest.fixture
-def home_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home_of_nobody() -> Iterator[Path]:
+    with home_for_nobody() as home:
+        yield home
+
+
+@contextmanager
+def home_for_nobody() -> Iterator[Path]:
     """A home with a copy of the checkout's code in it, which an ordinary user could have made."""
     home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
     shutil.copytree(
         CHECKOUT,
         home / "checkout",
-        ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv", "docker"),
+        ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv", *LARGE),
     )
     (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
-    yield home
-    _as_nobody(home, "torus", "down", "--all")
-    shutil.rmtree(home)
+    try:
+        yield home
+    finally:
+        as_nobody(home, "torus", "down", "--all")
+        shutil.rmtree(home)
 
 
 def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
@@ -324,13 +335,13 @@ def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
         )
     if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
         pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
-    up = _as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
+    up = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
     assert up.returncode == 0, up.stderr
     assert namespaces("mine") == []
-    ran = _as_nobody(home_of_nobody, "torus", "mpirun", "mine", "-np", "4", "hostname")
+    ran = as_nobody(home_of_nobody, "torus", "mpirun", "mine", "-np", "4", "hostname")
     assert sorted(ran.stdout.split()) == ["n0-0-0", "n0-0-1", "n0-1-0", "n0-1-1"], ran.stderr
-    assert json.loads(_as_nobody(home_of_nobody, "torus", "status", "mine", "--json").stdout)["sound"]
-    assert _as_nobody(home_of_nobody, "torus", "down", "mine").returncode == 0
+    assert json.loads(as_nobody(home_of_nobody, "torus", "status", "mine", "--json").stdout)["sound"]
+    assert as_nobody(home_of_nobody, "torus", "down", "mine").returncode == 0
     deadline = time.monotonic() + 10
     while _running("railyard-holder") and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -340,7 +351,7 @@ def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
 def test_without_permission_for_namespaces_one_line_says_so(home_of_nobody: Path) -> None:
     """The kernel makes no user namespace for a process in a chroot."""
     chroot = ["unshare", "--mount", "sh", "-c", 'mount --rbind / /mnt && exec chroot /mnt "$@"', "sh"]
-    done = _as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", within=chroot)
+    done = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", within=chroot)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "no permission for namespaces" in done.stderr, done.stderr
 

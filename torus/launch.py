@@ -184,7 +184,15 @@ def _common(torus: Torus) -> Mapping[str, str]:
             raise RunError(f"{built} is not built; run `make setup`")
     scheduler = slurm.environment(torus.folder) if torus.slurm else {}
     path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
-    return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler}
+    return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler, **_apptainer(torus)}
+
+
+def _apptainer(torus: Torus) -> Mapping[str, str]:
+    """For ranks in an image: they see where their daemons keep the session, and what they are to load first. Root that
+    lacks a capability could not ask for all of them.
+    """
+    seen = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE)]
+    return {"APPTAINER_BIND": ",".join(filter(None, seen)), "APPTAINER_NO_PRIVS": "1"}
 
 
 def _preloaded() -> str:

@@ -1,6 +1,8 @@
 /* Stops the run with one line that names the place; see check.h. */
 #include "lib/check.h"
 
+#include "lib/singleton.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ void check_mpi_init(int *argc, char ***argv) {
     MPI_CHECK(MPI_Init(argc, argv));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    singleton_refuse(base_name((*argv)[0]));
 }
 
 int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {

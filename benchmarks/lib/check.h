@@ -24,7 +24,8 @@ enum {
 void check_mpi(int code, const char *file, int line);
 
 /* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. Only one thread calls MPI,
- * so that every library has the thread level. */
+ * so that every library has the thread level. Ends the program where MPI does not understand the launcher
+ * (singleton.h). */
 void check_mpi_init(int *argc, char ***argv);
 
 /* main of every benchmark: starts MPI, runs, ends MPI. */

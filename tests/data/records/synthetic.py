@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from results.assemble import LaunchRun, assemble
-from results.record import Record
+from results.record import Record, Software
 
 CREATED = datetime(2026, 11, 21, 3, 0, 0, tzinfo=UTC)
 HALO_SPEED = {"plain": 1.0, "cart-create": 0.96, "custom": 0.915}
@@ -120,18 +120,19 @@ def job(
 ) -> Record:
     """One job in a seeded random order; `change` may spoil a launch or its document before it is written."""
     chance = random.Random(seed)
-    repeats = range(of_case["launches_per_combination"])
-    order = [*itertools.product(of_case["placements"], of_case["nic_policies"], repeats)]
+    repeats, software = range(of_case["launches_per_combination"]), of_case.get("software", ["native"])
+    order = [*itertools.product(of_case["placements"], of_case["nic_policies"], repeats, software)]
     chance.shuffle(order)
     with tempfile.TemporaryDirectory() as folder:
         runs = []
-        for index, (placement, policy, repeat) in enumerate(order):
+        for index, (placement, policy, repeat, whose) in enumerate(order):
             document = benchmark_document(of_case, series_of(chance, placement, policy))
             run = LaunchRun(
                 index=index,
                 placement=placement,
                 nic_policy=policy,
                 repeat=repeat,
+                software=Software(whose),
                 command=f"mpirun --rankfile {placement}.rankfile {of_case['benchmark']} --json {index}.json",
                 exit_status=0,
                 started=created.strftime("%Y-%m-%dT%H:%M:%SZ"),
