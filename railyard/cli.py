@@ -18,6 +18,7 @@ COMMANDS = {
     "references": "analysis.references_cli:commands",
     "report": "analysis.cli:report",
     "results": "results.cli:results",
+    "sim": "torus.cli_sim:sim",
     "topology": "placements.cli:topology",
     "torus": "torus.cli:torus",
 }
