@@ -32,12 +32,12 @@ from checks import launching
 from checks.launching import Prepared
 from placements import render
 from placements import topology as topologies
-from placements.allocation import Allocation, allocate
+from placements.allocation import Allocation, allocate, within
 from placements.placement import Placement, place
 from railyard.errors import InputError, RunError
 from results import archive, assemble, provenance, references, units
 from results.record import Record, Verdict
-from torus import docker_engine
+from torus import docker_engine, smpi
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
@@ -128,6 +128,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     block = variable(typ.List[int], value=[])
 
+    #: Nodes of the allocation along X, Y (both nodes of a router) and Z, from 0,0,0; empty for all of the block.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[]``
+    cube = variable(typ.List[int], value=[])
+
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
     #:
     #: :type: :class:`str`
@@ -145,6 +151,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :type: :class:`List[int]`
     #: :default: ``[]``
     grid = variable(typ.List[int], value=[])
+
+    #: What the benchmark needs of an environment beyond plain MPI: an MPI call, or `NIC counters`. Where the
+    #: environment's `lacks` names one, the check is skipped.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    needs = variable(typ.List[str], value=[])
 
     #: Lines of the job script before the first launch.
     #:
@@ -191,6 +204,23 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.skip(reason)
 
     @run_after("setup")
+    def need_the_simulator(self) -> None:
+        """A simulation repeats bit for bit: one launch of each combination says all. Without SimGrid, skip."""
+        if not self._is_simulated():
+            return
+        if reason := smpi.missing():
+            self.skip(reason)
+        self.launches = min(self.launches, 1)
+
+    @run_after("setup")
+    def need_what_the_environment_has(self) -> None:
+        """Skip with the first thing that the benchmark needs and the environment lacks."""
+        lacks = self.current_environ.extras.get("lacks", [])
+        for name in [*self.needs, *self.nics]:
+            if name in lacks:
+                self.skip(f"{self.current_environ.name} lacks {name}, which {self.benchmark} needs here")
+
+    @run_after("setup")
     @_plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
@@ -203,6 +233,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.granted: Allocation = allocate(
             self.topology, self.allocation, block=tuple(self.block) or None, seed=self.seed
         )
+        if self.cube:
+            self.granted = within(self.granted, tuple(self.cube))
         self.grid = self.grid or self._whole_grid()
         grid = tuple(self.grid)
         self.placed: dict[str, Placement] = {
@@ -215,9 +247,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def _topology(self) -> str:
         """The partition's topology, or the one that its virtual torus is to have instead."""
         extras = self.current_partition.extras
-        if self.torus and extras["origin"] != "emulated":
+        if self.torus and extras["origin"] not in {"emulated", "simulated"}:
             raise InputError(self.name, "torus", self.torus, f"'' on {self.current_partition.fullname}")
         return self.torus or str(extras["topology"])
+
+    def _is_simulated(self) -> bool:
+        return bool(self.current_partition.extras["origin"] == "simulated")
 
     def _whole_grid(self) -> list[int]:
         """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
@@ -384,13 +419,30 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         )
 
     def _torus(self) -> dict[str, Any] | None:
-        """What `railyard torus status` said of the job's torus, where it ran on one."""
+        """What `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
+        if self._is_simulated():
+            return self._simulation()
         path = Path(self.stagedir, "torus.json")
         if not path.is_file() or not path.stat().st_size:
             return None
         said = json.loads(path.read_text())
         of_engine = [name for name in TORUS_FIELDS_OF_ENGINE if name in said]
         return {name: said[name] for name in (*TORUS_FIELDS, *of_engine)}
+
+    def _simulation(self) -> dict[str, Any] | None:
+        """What simulated the launches, in a torus's words; the same for all of them."""
+        for launch in self.plan:
+            if said := _json(Path(self.stagedir, f"{launch.stem}.evidence")).get("simulation"):
+                engine = f"SimGrid {said['simgrid']}"
+                kept = ("calibration", "calibration_sha256", "faults")
+                return {
+                    "name": "simulated",
+                    "engine": engine,
+                    "rate_scale": 1.0,
+                    "latency_scaled": True,
+                    **{name: said[name] for name in kept},
+                }
+        return None
 
     def _run_of(self, launch: Launch) -> assemble.LaunchRun:
         """What a launch left in the stage directory."""

@@ -71,6 +71,33 @@ class rowcol_cube(RowcolCheck):
     launches = 2
 
 
+class RowcolPaper(RowcolCheck):
+    """A cube of Blue Waters' nodes: simulated."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["pena2013"]
+    torus = "blue-waters"
+    collectives = ["alltoall", "allgather"]
+    launches = 1
+
+
+@rfm.simple_test
+class rowcol_paper(RowcolPaper):
+    """Figure 5 on 7x7x7 nodes, both nodes of a router along Y: of 7x4x7 routers the last in Y gives one node."""
+
+    block = [7, 4, 7]
+    cube = [7, 7, 7]
+    sizes = [1 << 14, 1 << 17]
+
+
+@rfm.simple_test
+class rowcol_routers(RowcolPaper):
+    """The same on 7x7x7 routers with both nodes: rows of 14 ranks along Y, of 7 along X and Z."""
+
+    block = [7, 7, 7]
+    sizes = [1 << 14]
+
+
 @rfm.simple_test
 class rowcol_all(RowcolCheck):
     """The collectives of the LLNL poster, among all ranks of 16 nodes with two rails, where NIC policies show."""

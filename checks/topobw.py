@@ -60,7 +60,8 @@ class TopoBwCheck(PlacedCheck):
         }
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
-            self.preparations = [f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1']
+            told = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
+            self.preparations = [f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else told]
         self.options = [
             *("--coordinates", "coordinates"),
             *("--links", "links"),
@@ -69,6 +70,8 @@ class TopoBwCheck(PlacedCheck):
             *("--repeats", str(self.repeats)),
             *("--tolerance", f"{self.tolerance_percent:g}"),
         ]
+        if self._is_simulated():
+            self.options += ["--routes", "off"]  # datagrams would leave the simulation
 
     @run_before("run")
     def write_links(self) -> None:

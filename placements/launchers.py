@@ -5,6 +5,7 @@
     mpich       host file of Hydra, NODE:COUNT in the order of ranks      (mpiexec -help of MPICH 4.0: -f, -bind-to)
     slurm       arbitrary distribution along a host file                  (srun(1): -m arbitrary, SLURM_HOSTFILE)
     cray-mpich  rank reorder file, slots filled node by node              (intro_mpi(3): MPICH_RANK_REORDER_METHOD=3)
+    smpi        host file, and the topology that is simulated             (`railyard sim`)
 
 The order `scheduler` tells the launcher nothing but its own block order. What a launcher cannot say is an InputError
 that names both. Leaves out NICs (`placements.nics`).
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+import yaml
 
 from placements.placement import Placement
 from placements.render import openmpi_hostfile
@@ -34,6 +36,7 @@ class Launcher(StrEnum):
     MPICH = "mpich"
     SLURM = "slurm"
     CRAY_MPICH = "cray-mpich"
+    SMPI = "smpi"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,8 @@ def render(launcher: str, placed: Placement, *, stem: str = "placement") -> Rend
             return _slurm(placed, stem)
         case Launcher.CRAY_MPICH:
             return _cray(placed, stem)
+        case Launcher.SMPI:
+            return _smpi(placed, stem)
 
 
 def _openmpi(launcher: Launcher, placed: Placement, stem: str) -> Rendered:
@@ -145,6 +150,18 @@ def _cray(placed: Placement, stem: str) -> Rendered:
         command=(*command, *bound),
         environment={"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": file},
         files={file: "".join(",".join(map(str, node)) + "\n" for node in ranks)},
+    )
+
+
+def _smpi(placed: Placement, stem: str) -> Rendered:
+    """Rank by rank, as the sequential mapper; a simulated rank has no core to be bound to."""
+    if placed.binding != Binding.NONE:
+        raise InputError("launcher", "binding", f"{placed.binding} for smpi", "none")
+    name, topology = f"{stem}.hostfile", "topology.yml"
+    text = yaml.safe_dump(placed.allocation.topology.to_dict(), sort_keys=False)
+    return Rendered(
+        command=("railyard", "sim", "--hostfile", name, topology),
+        files={name: openmpi_hostfile(placed.nodes), topology: text},
     )
 
 

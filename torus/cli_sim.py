@@ -135,6 +135,7 @@ def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
             "simgrid": smpi.version(),
             "calibration": launch.calibration.name,
             "calibration_sha256": launch.calibration.sha256,
+            "faults": list(launch.faults.summary),
             "memory_mib": round(ended.memory_mib, 1),
         },
     }
