@@ -98,7 +98,10 @@ def _simulated(
         raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
     assigned = nics.assign(policy, nics.host(placed.allocation.topology, placed.ranks_per_node))
     rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]
-    hosts = [f"{node.name}.nic{rail}" if rail else node.name for node, rail in zip(placed.nodes, rails, strict=True)]
+    hosts = [
+        f"{node.name}.nic{rail}" if rail else node.name
+        for node, rail in zip(placed.nodes, rails, strict=True)
+    ]
     (before,) = (name for name in rendered.files if name.endswith(".hostfile"))
     after = before if not any(rails) else f"{stem}-{before}"
     files = {name: text for name, text in rendered.files.items() if name != before}

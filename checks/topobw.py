@@ -61,7 +61,9 @@ class TopoBwCheck(PlacedCheck):
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
             told = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
-            self.preparations = [f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else told]
+            self.preparations = [
+                f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else told
+            ]
         self.options = [
             *("--coordinates", "coordinates"),
             *("--links", "links"),

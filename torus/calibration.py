@@ -64,6 +64,4 @@ def load(name_or_path: str) -> Calibration:
         raise InputError("--calibration", "", name_or_path, valid) from error
     schemas.validate(document, schemas.validator(SCHEMA), str(path))
     values = {name: entry["value"] for name, entry in document.items() if name != "name"}
-    return Calibration(
-        name=document["name"], sha256=hashlib.sha256(text.encode()).hexdigest(), **values
-    )
+    return Calibration(name=document["name"], sha256=hashlib.sha256(text.encode()).hexdigest(), **values)

@@ -72,7 +72,7 @@ def changed(
     injection: float | None,
     restore: bool,
 ) -> Faults:
-    """The faults after one more, or one less, in the words of the options of `fault`; InputError names what is wrong."""
+    """The faults after one more, or one less, in the words of `fault`'s options; InputError names what is wrong."""
     wanted = [lanes_lost is not None, down, injection is not None, restore]
     if sum(wanted) != 1:
         raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")

@@ -65,7 +65,9 @@ DEFAULT = Limits()
     type=click.Path(path_type=Path, dir_okay=False),
     help="File that gets every link's payload bytes, as JSON (docs/formats.md).",
 )
-@click.option("--keep", type=click.Path(path_type=Path), help="Only write the network and the smpirun line here.")
+@click.option(
+    "--keep", type=click.Path(path_type=Path), help="Only write the network and the smpirun line here."
+)
 def sim(
     topology: str,
     program: Sequence[str],

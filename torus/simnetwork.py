@@ -52,9 +52,7 @@ class _Links:
     def number(self, name: str, rate_gbyte_s: float, latency_us: float) -> int:
         if name not in self.numbers:
             self.numbers[name] = len(self.lines)
-            self.lines.append(
-                Line(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name)
-            )
+            self.lines.append(Line(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name))
         return self.numbers[name]
 
     def between(self, link: Link) -> int:
@@ -131,9 +129,7 @@ def _node(links: _Links, node: Node) -> str:
     return f"node {links.memory(node)} {' '.join(doors)}"
 
 
-def _routes(
-    links: _Links, points: Sequence[Router], addresses: Sequence[Destination]
-) -> Iterator[str]:
+def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destination]) -> Iterator[str]:
     """One line for each pair that is apart: point, address, links in order."""
     dead = [links.topology.links_by_name[name] for name in sorted(links.faults.down)]
     for rail in range(links.topology.rails):

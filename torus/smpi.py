@@ -10,6 +10,7 @@ Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and ap
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import re
 import resource
@@ -144,7 +145,7 @@ def run(launch: Launch) -> Ended:
         raise RunError(reason)
     _check(launch)
     program = [str(_built_by_smpicc(launch.program[0])), *launch.program[1:]]
-    launch = Launch(**{**_fields(launch), "program": program})
+    launch = dataclasses.replace(launch, program=program)
     with tempfile.TemporaryDirectory(prefix="railyard-sim-") as name:
         folder = Path(name)
         write(launch, folder)
@@ -173,10 +174,6 @@ def write(launch: Launch, folder: Path) -> None:
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
 
 
-def _fields(launch: Launch) -> dict[str, object]:
-    return {name: getattr(launch, name) for name in launch.__dataclass_fields__}
-
-
 def _check(launch: Launch) -> None:
     """InputError for a topology too large to list, and for stacks that alone exceed the memory."""
     routers = len({nic.node.coordinate for nic in launch.ranks})
@@ -195,7 +192,9 @@ def _built_by_smpicc(program: str) -> Path:
     if found is None:
         raise InputError("sim", "PROGRAM", program, "a program on the PATH (build/benchmarks-simgrid/bin)")
     if b"libsimgrid" not in Path(found).read_bytes():
-        raise InputError("sim", "PROGRAM", found, "a program that smpicc built (build/benchmarks-simgrid/bin)")
+        raise InputError(
+            "sim", "PROGRAM", found, "a program that smpicc built (build/benchmarks-simgrid/bin)"
+        )
     return Path(found).resolve()
 
 
