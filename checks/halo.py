@@ -14,6 +14,7 @@ class HaloCheck(PlacedCheck):
 
     descr = "Halo exchange with six faces, one rank a node on a grid like the torus"
     benchmark = "halo"
+    valid_systems = ["+torus", "+modelled"]
 
     #: Local cells (doubles) of each rank in each dimension.
     #:
@@ -74,7 +75,7 @@ class halo_3d(HaloCheck):
 class HaloPaper(HaloCheck):
     """At the paper's scale, on a block of Blue Waters: simulated. One sample: all are alike."""
 
-    valid_systems = ["+torus +simulated"]
+    valid_systems = ["+torus +simulated", "+modelled"]
     studies = ["pena2013"]
     torus = "blue-waters"
     repeats = 3

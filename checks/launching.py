@@ -26,6 +26,7 @@ LAUNCHERS = {
     ("mpirun", "mpich"): Launcher.MPICH,
     ("srun", "mpi"): Launcher.SLURM,
     ("local", "smpi"): Launcher.SMPI,
+    ("local", "linkload"): Launcher.LINKLOAD,
 }
 DEFAULT_STACKS = {Launcher.OPENMPI4: nics.Stack.OPENMPI_TCP, Launcher.OPENMPI5: nics.Stack.OPENMPI_TCP}
 MCA = "OMPI_MCA_"
@@ -76,7 +77,7 @@ def prepare(
     topology = placed.allocation.topology
     rendered = launchers.render(launcher, placed, stem=file_name(stem))
     asked = nics.parse(policy, topology.rails)
-    if launcher == Launcher.SMPI:
+    if launcher in {Launcher.SMPI, Launcher.LINKLOAD}:
         return _simulated(placed, asked, rendered, file_name(policy), program)
     told = nics.Settings()
     if asked.kind != nics.Kind.LIBRARY_DEFAULT:

@@ -13,6 +13,7 @@ from railyard.errors import InputError, RunError
 COMMANDS = {
     "compare": "analysis.compare_cli:compare",
     "links": "placements.cli_links:links",
+    "model": "torus.cli_model:model",
     "nics": "placements.cli_nics:nics",
     "place": "placements.cli:place",
     "references": "analysis.references_cli:commands",
