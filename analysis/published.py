@@ -77,6 +77,8 @@ def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
     ours, base = _group(first, contrast, ours=True), _group(first, contrast, ours=False)
     if ours is None or base is None or ours.summary is None or base.summary is None:
         return "not measured"
+    if contrast.shown is not Shown.CHANGE:
+        return _shown(contrast, ours.summary.median, base.summary.median)
     change = statistics.change_percent(ours.summary.median, base.summary.median)
     if change is None:
         return ""
@@ -107,6 +109,8 @@ def _shown(contrast: Contrast, ours: float, base: float) -> str:
             return f"{ours - base:.3g} {units.unit_of(contrast.fom).text}"
         case Shown.SHARE:
             return percent(100 * ours / base, signed=False)
+        case Shown.TIMES:
+            return f"{base / ours:.3g} times"
     change = statistics.change_percent(ours, base)
     return "" if change is None else percent(change)
 

@@ -11,6 +11,7 @@
     predicted   the model's order of placements against that of measured halo times
     suite       the benchmarks beside OSU and a plain copy
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
+    simulated   the papers' figures on the simulated torus: what each takes of this machine
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m bench SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -24,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench import archive, placements, scale, suite, topobw, vtorus
+from bench import archive, placements, scale, simulated, suite, topobw, vtorus
 from bench.vtorus import CHECKOUT, console
 
 OUTPUT = CHECKOUT / "build/bench.json"
@@ -50,6 +51,7 @@ def main() -> None:
         "predicted": vtorus.predicted,
         "suite": partial(suite.measure, arguments.osu),
         "topobw": topobw.measure,
+        "simulated": partial(simulated.measure, console),
         "archive": archive.report,
     }
     if unknown := set(arguments.section) - set(sections):

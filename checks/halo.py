@@ -108,6 +108,26 @@ class halo_paper_3d(HaloPaper):
 
 
 @rfm.simple_test
+class halo_injection(HaloPaper):
+    """Ezell, CUG'13, Figure 7: all NICs limited to a share of their rate; 8x8x8 nodes in default order."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus +simulated"]
+    placements = ["cart-create"]
+    percent = parameter([10, 25, 50, 75, 100])
+    block = [8, 4, 8]
+    grid = [8, 8, 8]
+    cells = 96
+    face_memory = 8 * 8 * 96 * 96
+
+    @run_after("setup")
+    def limit_injection(self) -> None:
+        self.parameters = {**self.parameters, "injection_percent": self.percent}
+        if self.percent < 100:
+            self.preparations = [f"export RAILYARD_FAULTS='--injection {self.percent}'"]
+
+
+@rfm.simple_test
 class halo_variants(HaloCheck):
     """The ways to exchange against each other, on one placement."""
 

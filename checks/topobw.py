@@ -90,6 +90,18 @@ class topobw_links(TopoBwCheck):
 
 
 @rfm.simple_test
+class topobw_shared(TopoBwCheck):
+    """The study, with two nodes a router, whose transfers share each link: simulated, at Gemini's own rates."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["ezell2013"]
+    tags = {"topobw"}
+    torus = "gemini-4x4x4-two-nodes"
+    message_bytes = 1 << 20
+    messages = 8
+
+
+@rfm.simple_test
 class topobw_smoke(TopoBwCheck):
     """The whole path in seconds; finds only links at less than half their rate."""
 

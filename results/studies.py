@@ -22,11 +22,14 @@ FOLDER = Path(__file__).resolve().parent / "studies"
 
 
 class Shown(StrEnum):
-    """What of two values answers a published number: the change in percent, the share in percent, the difference."""
+    """What of two values answers a published number: the change in percent, the share in percent, the difference, how
+    many times the baseline's value is ours.
+    """
 
     CHANGE = "change"
     SHARE = "share"
     DIFFERENCE = "difference"
+    TIMES = "times"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
