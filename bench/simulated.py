@@ -121,7 +121,7 @@ def _run(row: Row) -> Mapping[str, Any]:
     placed = place(row.placement, granted, row.grid or (len(granted.indices),))
     with tempfile.TemporaryDirectory() as name:
         folder, before = Path(name), Path.cwd()
-        (folder / "coordinates").write_text(render.coordinates(topology))
+        (folder / "coordinates").write_text(render.coordinates(topology, granted.nodes))
         launch = Launch(
             topology=topology,
             ranks=[Nic(node=node) for node in placed.nodes],

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from placements import render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate, within
 from placements.placement import Placement, place
+from placements.topology import Node
 from railyard.errors import InputError, RunError
 from results import archive, assemble, provenance, references, units
 from results.record import Record, Verdict
@@ -268,7 +269,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self._topology()}\n")
-        (folder / "coordinates").write_text(render.coordinates(self.topology))
+        (folder / "coordinates").write_text(render.coordinates(self.topology, self._located()))
         self.plan = list(self._plan())
         for launch in self.plan:
             for name, text in {**launch.prepared.files, **launch.prepared.scripts}.items():
@@ -280,6 +281,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(self.plan)), "launches ended"]
+
+    def _located(self) -> Sequence[Node]:
+        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
+        if self.current_partition.extras["origin"] not in COMPUTED:
+            return self.topology.nodes
+        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
 
     def _plan(self) -> Iterator[Launch]:
         """Every combination once in each round, each round in its own random order: drift spares none of them."""

@@ -78,7 +78,8 @@ class _Links:
         return self.number(f"router-{way} {router}", rate, 0.0)
 
     def memory(self, node: Node) -> int:
-        return self.number(f"memory {node.name}", self.calibration.memory_gbyte_s, 0.0)
+        """A copy reads and writes."""
+        return self.number(f"memory {node.name}", self.calibration.memory_gbyte_s / 2, 0.0)
 
     def _hop_us(self) -> float:
         return self.calibration.hop_us(self.topology)

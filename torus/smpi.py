@@ -2,7 +2,8 @@
 
 Models: who runs where is a host file, what the network costs is a calibration, what is wrong with it are faults. The
 program is one that smpicc built; all its ranks are threads of one process and take turns, so a run repeats bit for bit.
-Times are simulated: only communication takes any. Leaves out computation, which takes no time at all.
+Times are simulated: communication takes some, and what a program says it copies (benchmarks/lib/copytime.h). Leaves out
+all other computation, which takes none.
 
 Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and app_smpi.rst.
 """
@@ -18,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,7 @@ from torus.calibration import Calibration
 CHECKOUT = Path(__file__).resolve().parent.parent
 PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
+POLL_S = 0.02
 MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
 
 
@@ -153,15 +156,15 @@ def run(launch: Launch) -> Ended:
             **os.environ,
             "RAILYARD_NETWORK": str(folder / "network"),
             "RAILYARD_LINK_BYTES": str(folder / "bytes"),
+            "RAILYARD_MEMORY_GBYTE_S": f"{launch.calibration.memory_gbyte_s:g}",
         }
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
-        status = _within_limits(child, environment, launch.limits)
+        status, memory_kib = _within_limits(child, environment, launch.limits)
         counted = folder / "bytes"
         return Ended(
             status=status,
             link_bytes=simnetwork.link_bytes(counted.read_text()) if counted.is_file() else {},
-            memory_mib=max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024,
+            memory_mib=memory_kib / 1024,
         )
 
 
@@ -198,7 +201,10 @@ def _built_by_smpicc(program: str) -> Path:
     return Path(found).resolve()
 
 
-def _within_limits(child: Sequence[str], environment: Mapping[str, str], limits: Limits) -> int:
+def _within_limits(
+    child: Sequence[str], environment: Mapping[str, str], limits: Limits
+) -> tuple[int, int]:
+    """Exit status, and the most memory that a process of the simulation had (KiB)."""
     most_bytes = int(limits.memory_gib * 2**30)
     process = subprocess.Popen(
         child,
@@ -207,17 +213,25 @@ def _within_limits(child: Sequence[str], environment: Mapping[str, str], limits:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes)),
     )
     with _signals_to(process):
-        try:
-            status = process.wait(limits.time_s)
-        except subprocess.TimeoutExpired as error:
-            raise RunError(
-                f"simulation ended after {limits.time_s:g} s of this machine's time (--time-limit)"
-            ) from error
+        memory_kib = _wait(process, limits.time_s)
+    status = process.returncode
     if status in {-signal.SIGABRT, 128 + signal.SIGABRT, -signal.SIGSEGV, 128 + signal.SIGSEGV}:
         raise RunError(
             f"the simulation broke off with status {status}; it may take {limits.memory_gib:g} GiB (--memory-limit)"
         )
-    return 128 - status if status < 0 else status
+    return 128 - status if status < 0 else status, memory_kib
+
+
+def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
+    """Until it ends; RunError after so many seconds. Popen's own wait does not tell the memory."""
+    end_s = time.monotonic() + time_s
+    while time.monotonic() < end_s:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_maxrss
+        time.sleep(POLL_S)
+    raise RunError(f"simulation ended after {time_s:g} s of this machine's time (--time-limit)")
 
 
 @contextlib.contextmanager
@@ -230,7 +244,7 @@ def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
-        if process.poll() is None:
+        if process.returncode is None and process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for number, handler in former.items():
