@@ -18,6 +18,9 @@ from results import studies, units
 from results.studies import Contrast, Published, Shown
 from results.units import Better
 
+ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
+Observed = Mapping[tuple[str, Labels], Mapping[Combination, Sequence[Observation]]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRow:
@@ -66,6 +69,9 @@ def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
     grid = case.first.case.parameters.get("grid", [])
     if contrast.dimensions and contrast.dimensions != len(grid):
         return ""
+    torus = case.first.provenance["torus"]
+    if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
+        return ""  # a scaled torus has ratios, no rates and times of the machine's
     return _of_series(contrast, case) if contrast.labels else _of_combinations(contrast, found)
 
 
@@ -89,6 +95,8 @@ def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
 def _of_series(contrast: Contrast, case: Case) -> str:
     """By the largest message size that both series have, unless the labels name one."""
     observed = cases.observations(case)
+    if contrast.shown is Shown.VALUE:
+        return _one_value(contrast, observed, case)
     pairs = [
         (dict(labels).get("size_bytes", 0), ours, base)
         for (fom, labels), by_combination in observed.items()
@@ -101,6 +109,19 @@ def _of_series(contrast: Contrast, case: Case) -> str:
         return ""
     _, ours, base = max(pairs, key=lambda pair: int(pair[0]))
     return _shown(contrast, ours, base)
+
+
+def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
+    found = [
+        value
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for value in [_middle(by_combination, case)]
+        if value is not None
+    ]
+    if not found:
+        return ""
+    return f"{contrast.factor * statistics.summarise(found).median:.4g} {units.unit_of(contrast.fom).text}"
 
 
 def _shown(contrast: Contrast, ours: float, base: float) -> str:

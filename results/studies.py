@@ -22,14 +22,15 @@ FOLDER = Path(__file__).resolve().parent / "studies"
 
 
 class Shown(StrEnum):
-    """What of two values answers a published number: the change in percent, the share in percent, the difference, how
-    many times the baseline's value is ours.
+    """What answers a published number: of two values the change in percent, the share in percent, the difference, how
+    many times the baseline's value is ours; or one value, the middle of all series that have the labels, times `factor`.
     """
 
     CHANGE = "change"
     SHARE = "share"
     DIFFERENCE = "difference"
     TIMES = "times"
+    VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class Contrast:
     against: Mapping[str, str | int] = field(default_factory=dict)
     shown: Shown = Shown.CHANGE
     dimensions: int = 0
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
