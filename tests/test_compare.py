@@ -438,7 +438,7 @@ def test_random_order_of_records_changes_nothing() -> None:
 
 
 def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
-    def found(_placement: str, _repeat: int) -> list[dict[str, Any]]:
+    def found(*_: Any) -> list[dict[str, Any]]:
         times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
         return [
             {"fom": "slowest_us", "labels": {"collective": "alltoall", "split": way, "size_bytes": size}, "samples": [us]}
