@@ -50,7 +50,7 @@ ROWS = (
         topology="gemini-24x1x24",
         grid=(),
         order="axes",
-        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "64", "--repeats", "3", "--warmups", "0"),
+        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", "--repeats", "3", "--warmups", "0"),
     ),
     Row(
         name="Fig. 4, parallel paths",
@@ -58,7 +58,7 @@ ROWS = (
         grid=(),
         block=(7, 4, 7),
         order="contiguous",
-        program=("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "64", "--repeats", "3"),
+        program=("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", "--repeats", "3"),
     ),
     *(
         Row(

@@ -60,14 +60,14 @@ class hops_curve(HopsCheck):
 
 @rfm.simple_test
 class hops_paper(HopsCheck):
-    """Figure 3 at the paper's size, up to 12 hops along X and Z: simulated. OSU's window."""
+    """Figure 3 at the paper's size, up to 12 hops along X and Z: simulated."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["pena2013"]
     torus = "gemini-24x1x24"
     launches = 1
     sizes = [0, 1 << 20]
-    window = 64
+    window = 16
     repeats = 3
 
 

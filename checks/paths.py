@@ -73,7 +73,7 @@ class paths_parallel(PathsCheck):
 
 @rfm.simple_test
 class paths_paper(PathsCheck):
-    """Figure 4 at the paper's size, on a block of Blue Waters: simulated. OSU's window."""
+    """Figure 4 at the paper's size, on a block of Blue Waters: simulated."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["pena2013"]
@@ -81,7 +81,7 @@ class paths_paper(PathsCheck):
     block = [7, 4, 7]
     launches = 1
     sizes = [1 << 20]
-    window = 64
+    window = 16
     repeats = 3
 
 
