@@ -68,7 +68,7 @@ ROWS = (
             block=(7, 4, 7),
             cube=(7, 7, 7),
             order="contiguous",
-            program=("rowcol", *COORDINATES, "--collectives", collective, "--sizes", "16KiB,128KiB", "--repeats", "3"),
+            program=("rowcol", *COORDINATES, "--collectives", collective, "--sizes", "16KiB,64KiB", "--repeats", "3"),
         )
         for collective in ("alltoall", "allgather")
     ),

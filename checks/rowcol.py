@@ -115,7 +115,7 @@ class rowcol_paper(RowcolPaper):
 
     block = [7, 4, 7]
     cube = [7, 7, 7]
-    sizes = [1 << 14, 1 << 17]
+    sizes = [1 << 14, 1 << 16]
 
 
 @rfm.simple_test

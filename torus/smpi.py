@@ -18,11 +18,13 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from placements.faults import Faults
 from placements.topology import Node, Topology
@@ -34,6 +36,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
 POLL_S = 0.02
+BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
+FRAME = re.compile(r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed")
 MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
 
 
@@ -159,7 +163,14 @@ def run(launch: Launch) -> Ended:
             "RAILYARD_MEMORY_GBYTE_S": f"{launch.calibration.memory_gbyte_s:g}",
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
-        status, memory_kib = _within_limits(child, environment, launch.limits)
+        with (folder / "errors").open("wb") as errors:
+            status, memory_kib = _within_limits(child, environment, launch.limits, errors)
+        said = _own_words((folder / "errors").read_text(errors="replace"))
+        if status in BROKEN_OFF:
+            why = f"{said[0]}; " if said else ""
+            limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
+            raise RunError(f"the simulation broke off: {why}status {status}; its memory is limited to {limit}")
+        sys.stderr.write("".join(f"{line}\n" for line in said))
         counted = folder / "bytes"
         return Ended(
             status=status,
@@ -201,24 +212,26 @@ def _built_by_smpicc(program: str) -> Path:
     return Path(found).resolve()
 
 
+def _own_words(text: str) -> list[str]:
+    """The program's lines on standard error, without smpirun's frame and SimGrid's stack."""
+    return [line for line in text.splitlines() if line.strip() and not FRAME.search(line)]
+
+
 def _within_limits(
-    child: Sequence[str], environment: Mapping[str, str], limits: Limits
+    child: Sequence[str], environment: Mapping[str, str], limits: Limits, errors: IO[bytes]
 ) -> tuple[int, int]:
     """Exit status, and the most memory that a process of the simulation had (KiB)."""
     most_bytes = int(limits.memory_gib * 2**30)
     process = subprocess.Popen(
         child,
         env=environment,
+        stderr=errors,
         start_new_session=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes)),
     )
     with _signals_to(process):
         memory_kib = _wait(process, limits.time_s)
     status = process.returncode
-    if status in {-signal.SIGABRT, 128 + signal.SIGABRT, -signal.SIGSEGV, 128 + signal.SIGSEGV}:
-        raise RunError(
-            f"the simulation broke off with status {status}; it may take {limits.memory_gib:g} GiB (--memory-limit)"
-        )
     return 128 - status if status < 0 else status, memory_kib
 
 
