@@ -122,6 +122,8 @@ class rowcol_paper(RowcolPaper):
 class rowcol_routers(RowcolPaper):
     """The same on 7x7x7 routers with both nodes: rows of 14 ranks along Y, of 7 along X and Z."""
 
+    valid_systems = ["+modelled"]
+
     block = [7, 7, 7]
     sizes = [1 << 14]
 
