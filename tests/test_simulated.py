@@ -259,7 +259,7 @@ def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> Non
 
 
 def test_every_calibrated_value_has_a_source() -> None:
-    assert calibration.known() == ["gemini", "plain"]
+    assert calibration.known() == ["gemini", "plain", "virtual-torus"]
     assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
 
 

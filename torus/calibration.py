@@ -1,7 +1,7 @@
 """Calibration files: what a network costs beyond its topology file, each value with its source.
 
-`calibrations/gemini.yml` and `plain.yml` come with railyard; their schema is `calibrations/schema.json`. One set of
-values serves every run: nothing is fitted for a figure. Leaves out how SimGrid is told (`torus.smpi`,
+`calibrations/*.yml` come with railyard; their schema is `calibrations/schema.json`. One set of values serves every run
+on a network: nothing is fitted for a figure. Leaves out how SimGrid is told (`torus.smpi`,
 `torus.simnetwork`).
 """
 
@@ -23,22 +23,25 @@ SCHEMA = FOLDER / "schema.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The values of one file, payload rates in GB/s (1e9 bytes per second); `router_gbyte_s` None is no limit."""
+    """The values of one file, payload rates in GB/s (1e9 bytes per second).
+
+    `router_gbyte_s` None is no limit, `hop_latency_us` None what the topology says.
+    """
 
     name: str
     payload_share: float
     endpoint_latency_us: float
-    hop_latency_us: float
     mpi_latency_us: float
     eager_bytes: int
     memory_gbyte_s: float
     collectives: str
+    hop_latency_us: float | None = None
     router_gbyte_s: float | None = None
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:
-        """What one more router adds: the topology's word, or else this file's."""
-        return topology.hop_latency_us or self.hop_latency_us
+        """What one more router adds: this file's word, or else the topology's."""
+        return topology.hop_latency_us if self.hop_latency_us is None else self.hop_latency_us
 
 
 def known() -> list[str]:

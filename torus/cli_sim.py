@@ -42,7 +42,9 @@ DEFAULT = Limits()
 @click.option(
     "--calibration",
     "calibrated",
-    help="What the network costs beyond its rates: gemini, plain or a .yml file.  [default: gemini for a torus]",
+    envvar="RAILYARD_CALIBRATION",
+    help="What the network costs beyond its rates: gemini, plain, virtual-torus or a .yml file.  "
+    "[env: RAILYARD_CALIBRATION; default: gemini for a torus, plain for a fat tree]",
 )
 @click.option(
     "--time-limit",
