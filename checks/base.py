@@ -15,7 +15,7 @@ import dataclasses
 import math
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,12 +36,12 @@ from checks.partition import Partition
 from checks.stage import Job
 from placements import naming, render
 from placements import topology as topologies
-from placements.allocation import Allocation, allocate, scheduled
-from placements.topology import Topology
+from placements.allocation import Allocation, allocate, scheduled, within
+from placements.topology import Node, Topology
 from railyard.errors import InputError, RunError
 from results import assemble, references, units
 from results.record import Record, Software
-from torus import docker_engine
+from torus import docker_engine, smpi
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -141,6 +141,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``0``
     nodes = variable(int, value=0)
 
+    #: Nodes of the allocation along X, Y (both nodes of a router) and Z, from 0,0,0; empty for all of the block.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[]``
+    cube = variable(typ.List[int], value=[])
+
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
     #:
     #: :type: :class:`str`
@@ -158,6 +164,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :type: :class:`List[int]`
     #: :default: ``[]``
     grid = variable(typ.List[int], value=[])
+
+    #: What the benchmark needs of an environment beyond plain MPI: an MPI call, or `NIC counters`. Where the
+    #: environment's `lacks` names one, the check is skipped.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    needs = variable(typ.List[str], value=[])
 
     #: Lines of the job script before the first launch.
     #:
@@ -214,6 +227,23 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.skip(reason)
 
     @run_after("setup")
+    def need_the_simulator(self) -> None:
+        """What is computed repeats bit for bit: one launch of each combination says all. Without SimGrid, skip."""
+        if not self.where.computed:
+            return
+        if self.where.origin == "simulated" and (reason := smpi.missing()):
+            self.skip(reason)
+        self.launches = min(self.launches, 1)
+
+    @run_after("setup")
+    def need_what_the_environment_has(self) -> None:
+        """Skip with the first thing that the benchmark needs and the environment lacks."""
+        lacks = self.current_environ.extras.get("lacks", [])
+        for name in [*self.needs, *self.nics]:
+            if name in lacks:
+                self.skip(f"{self.current_environ.name} lacks {name}, which {self.benchmark} needs here")
+
+    @run_after("setup")
     @plainly()
     def open_image(self) -> None:
         """Skip, in one line, where launches are to run from an image that is not there or cannot be run here."""
@@ -247,13 +277,15 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self._skip_what_needs_another_machine()
         self.granted: Allocation = self._allocation()
         self.topology: Topology = self.granted.topology
+        if self.cube:
+            self.granted = within(self.granted, tuple(self.cube))
         self.grid = self.grid or self._whole_grid()
         self.num_tasks = len(self.granted.indices) * self.ranks_per_node
         self.num_tasks_per_node = self.ranks_per_node
 
     def _skip_what_needs_another_machine(self) -> None:
         where = self.where
-        if self.torus and not where.makes_torus and (reason := where.lacks(self.torus)):
+        if self.torus and not where.makes_network and (reason := where.lacks(self.torus)):
             self.skip(reason)
         if self.needs_coordinates and not where.knows_coordinates:
             self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
@@ -261,7 +293,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def _allocation(self) -> Allocation:
         """The nodes of the job: those it will have, or where the scheduler chooses as many of the same kind."""
         where = self.where
-        named = self.torus if where.makes_torus and self.torus else where.topology
+        named = self.torus if where.makes_network and self.torus else where.topology
         count = self.nodes or where.nodes
         if named and (where.names_nodes or self.block or not count):
             box = tuple(self.block) or None
@@ -290,7 +322,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
-        (folder / "coordinates").write_text(render.coordinates(self.topology))
+        (folder / "coordinates").write_text(render.coordinates(self.topology, self._located()))
         job = self._what_is_asked()
         if self._is_certain():
             placed, cannot = placing.place_all(job, self.granted), {}
@@ -318,6 +350,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """What each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
+
+    def _located(self) -> Sequence[Node]:
+        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
+        if not self.where.computed:
+            return self.topology.nodes
+        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
 
     def _is_certain(self) -> bool:
         """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""

@@ -11,7 +11,8 @@ from railyard.errors import InputError
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
-ORIGINS = ("emulated", "measured")
+ORIGINS = ("emulated", "measured", "simulated", "modelled")
+COMPUTED = frozenset({"simulated", "modelled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Partition:
         origin = str(extras.get("origin", "measured"))
         if origin not in ORIGINS:
             where = f"{partition.fullname}: extras.origin"
-            raise InputError("reframe.yml", where, origin, " or ".join(ORIGINS))
+            raise InputError("reframe.yml", where, origin, ", ".join(ORIGINS))
         scheduler = partition.scheduler.registered_name
         return cls(
             fullname=partition.fullname,
@@ -66,9 +67,14 @@ class Partition:
         return self.scheduler in SLURM
 
     @property
-    def makes_torus(self) -> bool:
-        """Whether each job brings up a virtual torus of its own."""
-        return self.origin == "emulated" and not self.scheduled
+    def makes_network(self) -> bool:
+        """Whether each job has a network of its own, virtual or computed, of the topology that it asks for."""
+        return self.origin != "measured" and not self.scheduled
+
+    @property
+    def computed(self) -> bool:
+        """Whether no network carries the messages: a repetition gives the same numbers."""
+        return self.origin in COMPUTED
 
     @property
     def knows_coordinates(self) -> bool:

@@ -27,6 +27,7 @@ from results.record import Record, Software, Verdict
 
 FORMAT = "railyard-job/1"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
+SIMULATION_FIELDS = ("calibration", "calibration_sha256", "faults")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
 
@@ -133,6 +134,20 @@ def torus_of(folder: Path) -> dict[str, Any] | None:
     return {name: said[name] for name in names} if said else None
 
 
+def simulation_of(folder: Path) -> dict[str, Any] | None:
+    """What simulated the launches, in a torus's words, the same for all of them; None where nothing did."""
+    for path in sorted(folder.glob("launch-*.evidence")):
+        if said := _json(path).get("simulation"):
+            return {
+                "name": "simulated",
+                "engine": f"SimGrid {said['simgrid']}",
+                "rate_scale": 1.0,
+                "latency_scaled": True,
+                **{name: said[name] for name in SIMULATION_FIELDS},
+            }
+    return None
+
+
 def began(folder: Path) -> bool:
     """Whether any launch began."""
     return any(folder.glob("launch-*.begun"))
@@ -160,7 +175,9 @@ def record_of(folder: Path, reason: str = "") -> Record:
     """The record of what there is: launches that ended with their samples, the others as not measured, and why."""
     job, placed = read(folder), read_placed(folder)
     ended_by = last_complaint(folder / job.stderr) or reason
-    collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
+    collected = provenance.collect(
+        reframe=job.reframe, torus=torus_of(folder) or simulation_of(folder), image=job.image
+    )
     on = _json(folder / "machine.json")
     unknown = {"order": job.order, "seed": None, "nodes": []}
     return assemble.assemble(
