@@ -46,7 +46,8 @@ void singleton_refuse(const char *program) {
     MPI_CHECK(MPI_Get_library_version(library, &length));
     library[strcspn(library, ",\n")] = '\0';
     if (value_of(launcher_of_many()->number) == 0)
-        (void)fprintf(stderr, "%s: %d singletons instead of %d ranks: %s does not understand what started it\n",
+        (void)fprintf(stderr,
+                      "%s: %d singletons instead of %d ranks: %s does not understand what started it\n",
                       program, processes, processes, library);
     MPI_CHECK(MPI_Finalize());
     exit(EXIT_MPI_FAILED);
