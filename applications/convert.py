@@ -19,8 +19,9 @@ from results.strictjson import Json
 def document(
     benchmark: str, reading: Reading, witness: Witness, ranks: int, profile: Sequence[Series] = ()
 ) -> dict[str, Json]:
-    """The launch's output, for `ranks` ranks asked; raises InputError when the program had another number."""
-    check_world(reading, witness, ranks)
+    """The launch's output, for `ranks` ranks asked; raises InputError when the program says another number."""
+    if reading.ranks not in (None, ranks):
+        raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were asked")
     return {
         "format": "railyard-benchmark/1",
         "benchmark": benchmark,
@@ -33,16 +34,12 @@ def document(
     }
 
 
-def check_world(reading: Reading, witness: Witness, ranks: int) -> None:
-    """Raises InputError unless program and witness both saw one world of that many ranks."""
-    for who, found in (("the witness", witness.size), (reading.program, reading.ranks)):
-        if found is not None and found != ranks:
-            raise InputError(
-                who,
-                "ranks",
-                found,
-                f"{ranks}: the program's MPI does not know the launcher, and ran that many worlds of its own",
-            )
+def check_world(witness: Witness, ranks: int) -> None:
+    """Raises InputError unless the program's MPI made one world of that many ranks."""
+    if witness.size != ranks:
+        alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
+        wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"
+        raise InputError("the witness", "ranks", witness.size, wanted)
 
 
 def _series(each: Series) -> dict[str, Json]:

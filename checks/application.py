@@ -156,13 +156,14 @@ class ApplicationCheck(PlacedCheck):
         return dataclasses.replace(run, fault=fault)
 
     def _said(self, launch: Launch) -> tuple[dict[str, object], str]:
-        folder = Path(self.stagedir)
-        reading = self.parser()(
-            _text(folder / f"{launch.stem}.out"), _text(folder / f"{launch.stem}.left"), f"{launch.stem}.out"
-        )
-        seen = witness.load(folder / f"{launch.stem}.witness")
-        document = convert.document(self.benchmark, reading, seen, self.num_tasks, self._profile(launch))
-        return document, reading.fault
+        """The launch's benchmark output, and why it is not verified; InputError where there is no output."""
+        folder, stem = Path(self.stagedir), launch.stem
+        seen = witness.load(folder / f"{stem}.witness")
+        convert.check_world(seen, self.num_tasks)
+        text, left = _text(folder / f"{stem}.out"), _text(folder / f"{stem}.left")
+        reading = self.parser()(text, left, f"{stem}.out")
+        made = convert.document(self.benchmark, reading, seen, self.num_tasks, self._profile(launch))
+        return made, reading.fault
 
     def _profile(self, launch: Launch) -> Sequence[Series]:
         if not self.profile:

@@ -156,10 +156,17 @@ def test_a_launch_becomes_a_benchmarks_output() -> None:
     assert {series.fom for series in parsed.series} == {"fom_zone_s", "elapsed_s"}
 
 
-@pytest.mark.parametrize("ranks", [1, 7])
-def test_another_number_of_ranks_is_refused(ranks: int) -> None:
-    with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid here; valid: 8"):
-        convert.document("lulesh", read("lulesh-8"), witness_of(ranks), 8)
+@pytest.mark.parametrize(
+    ("ranks", "said"), [(1, "8 ranks in one world; there are 8 worlds of one rank each"), (7, "8 ranks")]
+)
+def test_another_number_of_ranks_is_refused(ranks: int, said: str) -> None:
+    with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid here; valid: {said}"):
+        convert.check_world(witness_of(ranks), 8)
+
+
+def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
+    with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid here; valid: 27"):
+        convert.document("lulesh", read("lulesh-8"), witness_of(27), 27)
 
 
 def test_a_profile_says_where_the_time_goes() -> None:
