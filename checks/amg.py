@@ -52,7 +52,7 @@ class amg_multirail(AmgCheck):
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
     allocation = "contiguous"
-    placements = ["plain@scattered", "cart-create@scattered", "random@scattered"]
+    placements = ["cart-create@scattered"]
     nics = POSTER
     grid = [2, 2, 2]
     ranks_per_node = 2
@@ -62,7 +62,6 @@ class amg_multirail(AmgCheck):
 class amg_profile(AmgCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
 
-    studies = ["llnl-multirail"]
     placements = ["cart-create"]
     launches = 1
     profile = True

@@ -61,8 +61,6 @@ MACHINES: Mapping[Scale, Machine] = {
 class ApplicationCheck(PlacedCheck):
     """A program that is not ours, under several placements and NIC policies."""
 
-    launches = 2
-
     #: The program's file name.
     #:
     #: :type: :class:`str`

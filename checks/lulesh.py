@@ -59,7 +59,7 @@ class lulesh_multirail(LuleshCheck):
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
     allocation = "contiguous"
-    placements = ["plain@scattered", "cart-create@scattered", "random@scattered"]
+    placements = ["cart-create@scattered"]
     nics = POSTER
     grid = [2, 2, 2]
     ranks_per_node = 2
@@ -69,7 +69,6 @@ class lulesh_multirail(LuleshCheck):
 class lulesh_profile(LuleshCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
 
-    studies = ["llnl-multirail"]
     placements = ["cart-create"]
     launches = 1
     profile = True

@@ -53,7 +53,7 @@ class minife_multirail(MinifeCheck):
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
     allocation = "contiguous"
-    placements = ["plain@scattered", "cart-create@scattered", "random@scattered"]
+    placements = ["cart-create@scattered"]
     nics = POSTER
     grid = [2, 2, 2]
     ranks_per_node = 2
@@ -63,7 +63,6 @@ class minife_multirail(MinifeCheck):
 class minife_profile(MinifeCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
 
-    studies = ["llnl-multirail"]
     placements = ["cart-create"]
     launches = 1
     profile = True

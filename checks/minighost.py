@@ -74,7 +74,7 @@ class minighost_multirail(MinighostCheck):
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
     allocation = "contiguous"
-    placements = ["plain@scattered", "cart-create@scattered", "random@scattered"]
+    placements = ["cart-create@scattered"]
     nics = POSTER
     grid = [2, 2, 2]
     ranks_per_node = 2
@@ -84,7 +84,6 @@ class minighost_multirail(MinighostCheck):
 class minighost_profile(MinighostCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
 
-    studies = ["llnl-multirail"]
     placements = ["cart-create"]
     launches = 1
     profile = True

@@ -89,7 +89,7 @@ class osu_all_multirail(OsuCollectives):
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
     allocation = "contiguous"
-    placements = ["plain@scattered", "cart-create@scattered", "random@scattered"]
+    placements = ["cart-create@scattered"]
     nics = POSTER
     grid = [2, 2, 2]
     ranks_per_node = 2

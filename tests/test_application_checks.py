@@ -135,7 +135,7 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     for launch in (0, 1):
         (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
     (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
-    chosen = ["-n", "minighost_weak", "-S", f"programs={programs}", "-S", "placements=plain"]
+    chosen = ["-n", "minighost_weak", "-S", f"programs={programs}", "-S", "placements=plain", "-S", "launches=2"]
     reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}
