@@ -67,7 +67,8 @@ class ApplicationCheck(PlacedCheck):
     #: :default: required
     program = variable(str)
 
-    #: Folder that holds the program (a prefix, or its `bin`); empty for Spack's view in the checkout, then the PATH.
+    #: Folders with the programs (prefixes, or their `bin`), a colon between; empty for Spack's view in the checkout,
+    #: then the PATH.
     #:
     #: :type: :class:`str`
     #: :default: the environment's ``RAILYARD_PROGRAMS``, or ``''``
@@ -197,20 +198,20 @@ class MiniAppCheck(ApplicationCheck):
         self.parameters = {**self.parameters, "scaling": self.scaling, "size": self.size}
 
 
-def find(name: str, folder: str) -> Path | None:
-    """The file of that name in a folder, else in Spack's view, else on the PATH."""
-    for root in [Path(folder)] if folder else [VIEW]:
+def find(name: str, folders: str) -> Path | None:
+    """The first file of that name in folders with a colon between; without any, in Spack's view, then on the PATH."""
+    for root in folders.split(":") if folders else [str(VIEW)]:
         for place in PLACES:
-            found = [path for path in sorted(root.glob(f"{place}/{name}".lstrip("/"))) if path.is_file()]
+            found = sorted(Path(root).glob(f"{place}/{name}" if place else name))
             if found:
                 return found[0].absolute()
-    on_path = None if folder else shutil.which(name)
+    on_path = None if folders else shutil.which(name)
     return Path(on_path).absolute() if on_path else None
 
 
-def lacking(name: str, folder: str) -> str:
+def lacking(name: str, folders: str) -> str:
     """What is missing, and how to get it."""
-    where = folder or "build/spack/view or on the PATH"
+    where = folders or "build/spack/view or on the PATH"
     return f"no {name} in {where}: `spack -e . install` builds it, -S programs=FOLDER names another place"
 
 
