@@ -1,8 +1,8 @@
 """All profiled applications side by side: share of time in MPI by class of call, and mean sizes of messages.
 
-Models: the two bar charts of LLNL's poster on multirail InfiniBand, one bar an application, of every case whose launches
-left a profile. Medians over launches and combinations. Leaves out: the origins' differences: applications of several
-origins are in charts of their own.
+Models: the two bar charts of LLNL's poster on multirail InfiniBand, one bar an application, of every case whose
+launches left a profile. Medians over launches and combinations. Leaves out: comparisons of origins, which have charts of
+their own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Profiled:
 
 
 def profiled(grouped: Sequence[Case]) -> list[Profiled]:
-    """The cases that have a profile, in their order; a name that occurs twice gets its number of ranks, then its case."""
+    """The cases that have a profile, in their order; a name that occurs twice gets its case."""
     found = [(number, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)]
     names = _names(found)
     return [
@@ -82,12 +82,16 @@ def _names(found: Sequence[tuple[int, Case]]) -> dict[int, str]:
 
 def _shares(members: Sequence[Profiled], origin: str) -> Drawing:
     title = "Share of the time spent in MPI"
-    return _chart("shares", title, "%", origin, members, {each.name: each.shares for each in members}, stacked=True)
+    return _chart(
+        "shares", title, "%", origin, members, {each.name: each.shares for each in members}, stacked=True
+    )
 
 
 def _sizes(members: Sequence[Profiled], origin: str) -> Drawing:
     title = "Mean size of a message"
-    return _chart("sizes", title, "bytes", origin, members, {each.name: each.sizes for each in members}, stacked=False)
+    return _chart(
+        "sizes", title, "bytes", origin, members, {each.name: each.sizes for each in members}, stacked=False
+    )
 
 
 def _chart(

@@ -1,8 +1,8 @@
 """A profiled application: how its bytes and its time in collectives spread over sizes of messages.
 
-Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes over
-the profile's other figures of merit, which stand in the charts of all applications (`analysis.characterisation`). Leaves
-out: the application's own figure of merit, which has the general figures.
+Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes
+over the profile's other figures of merit, which stand in the charts of all applications (`analysis.characterisation`).
+Leaves out: the application's own figure of merit, which has the general figures.
 """
 
 from __future__ import annotations
@@ -95,5 +95,7 @@ def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
 
 def _data(found: Mapping[str, Bins]) -> DataTable:
     columns = ("histogram", "up to (bytes)", "%")
-    rows = [(NAMES[fom], str(size), f"{value:.6g}") for fom, bins in found.items() for size, value in bins.items()]
+    rows = [
+        (NAMES[fom], str(size), f"{value:.6g}") for fom, bins in found.items() for size, value in bins.items()
+    ]
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))

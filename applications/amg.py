@@ -25,7 +25,11 @@ def parse(text: str, left: str, source: str) -> Reading:
     setup = said.number("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
     solve = said.number("FOM_Solve", rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}")
     fom = said.number("Figure of Merit (FOM_1)", rf"Figure of Merit \(FOM_1\): {NUMBER}")
-    fault = "" if norm <= TOLERANCE else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
+    fault = (
+        ""
+        if norm <= TOLERANCE
+        else f"AMG: final relative residual norm is {norm:g}, to be at most {TOLERANCE:g}"
+    )
     series = [single("fom_per_s", fom), single("setup_per_s", setup), single("solve_per_s", solve)]
     return Reading(
         program="AMG",

@@ -41,4 +41,6 @@ def _mismatch(said: Output) -> str:
     wrong = said.lines(rf"max absolute error is {NUMBER}:")
     if wrong:
         return f"miniFE: the largest error against the analytic solution is {wrong[0].group(1)}, to be at most 0.06"
-    return "" if said.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"
+    return (
+        "" if said.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"
+    )

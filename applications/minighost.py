@@ -1,8 +1,8 @@
 """MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
 
 Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is still
-there within its tolerance. The program prints the rate with its boundary conditions twice, under two names; the first is
-taken. Leaves out: its own profile of phases; mpiP gives one that is the same for all programs.
+there within its tolerance. The program prints the rate twice, under two names; the first is taken. Leaves out: its own
+profile of phases; mpiP gives one that is the same for all programs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 from applications.reading import NUMBER, Output, Reading, single
 
 WITHIN = r" *Computation within error tolerance\."
-BEYOND = rf"Time step +(?:\d+|\*+) for spike +\d+ for variable +\d+ the error is +{NUMBER}; error tolerance is +{NUMBER}\."
+BEYOND = (
+    r"Time step +(?:\d+|\*+) for spike +\d+ for variable +\d+"
+    rf" the error is +{NUMBER}; error tolerance is +{NUMBER}\."
+)
 
 
 def parse(text: str, left: str, source: str) -> Reading:

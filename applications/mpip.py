@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from railyard.errors import InputError
 from applications.reading import NUMBER, Output, finite, single
+from railyard.errors import InputError
 from results.benchmark import Series
 
 #: What mpiP is told through its environment variable.

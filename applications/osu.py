@@ -2,8 +2,8 @@
 
 Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
 `Validation` does not say Pass makes the run unverified. MB/s become GB/s by moving the point (OSU's MB are 1e6 bytes).
-Columns are found by their heads, so that a program with full statistics (`-f`) gives minimum and maximum as well. Leaves
-out: graphs, percentiles, PAPI.
+Columns are found by their heads, so that a program with full statistics (`-f`) gives minimum and maximum as well.
+Leaves out: graphs, percentiles, PAPI.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.errors import InputError
 from applications import reading
 from applications.reading import Output, Reading
+from railyard.errors import InputError
 from results.benchmark import Series
 
 #: Program -> the title that it prints.
@@ -68,7 +68,9 @@ def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
     found = [int(row[0]) for row in rows] if "Size" in heads else []
     if found != list(sizes) or not rows:
         missing = next((size for size in sizes if size not in found), "a line of figures")
-        raise InputError(said.source, "table", f"no {missing} after {said.last_line()!r}", "output to the end")
+        raise InputError(
+            said.source, "table", f"no {missing} after {said.last_line()!r}", "output to the end"
+        )
     fault = _invalid(program, heads, rows)
     return Reading(
         program=program,

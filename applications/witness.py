@@ -1,7 +1,7 @@
 """The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/lib/witness.c).
 
-Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether the
-placement was obeyed; `results.assemble` compares.
+Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether
+the placement was obeyed; `results.assemble` compares.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def lacking(name: str, folders: str) -> str:
 
 
 def spack_spec(program: Path) -> dict[str, str]:
-    """Name, version and hash of the Spack package that a program belongs to; nothing for one that Spack did not build."""
+    """Name, version and hash of the Spack package that a program belongs to; nothing for one that it did not build."""
     for folder in program.resolve().parents:
         file = folder / ".spack/spec.json"
         if file.is_file():

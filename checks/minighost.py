@@ -1,4 +1,4 @@
-"""MiniGhost, a boundary-exchange mini-application: Gflop/s under placements and NIC policies (Pedretti et al., CUG'13)."""
+"""MiniGhost, a boundary-exchange mini-application: under placements and NIC policies (Pedretti et al., CUG'13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from checks.multirail import POSTER
 
 
 class MinighostCheck(MiniAppCheck):
-    """A stencil of 27 points with the messages of all variables together, as in the paper; the heat must be conserved."""
+    """A stencil of 27 points, the messages of all variables together, as in the paper; heat must be conserved."""
 
     descr = "MiniGhost: difference stencil of 27 points with boundary exchange"
     benchmark = "minighost"

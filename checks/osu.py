@@ -36,7 +36,11 @@ class OsuCheck(ApplicationCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        self.parameters = {**self.parameters, "iterations": self.iterations, "sizes_bytes": self.message_sizes}
+        self.parameters = {
+            **self.parameters,
+            "iterations": self.iterations,
+            "sizes_bytes": self.message_sizes,
+        }
         self.options = ["-i", str(self.iterations), "-x", str(self.warmups)]
         if self.message_sizes:
             self.options += ["-m", f"{self.smallest}:{self.largest}", "-c"]
@@ -65,7 +69,9 @@ class OsuPairs(OsuCheck):
 class OsuCollectives(OsuCheck):
     """All ranks of the scale together; sizes are those of one rank's block, or of the vector (4 bytes at least)."""
 
-    test = parameter(["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"])
+    test = parameter(
+        ["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"]
+    )
     smallest = 4
     largest = 1 << 14
     placements = ["plain", "cart-create", "custom"]

@@ -28,8 +28,8 @@ class LaunchRun:
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
     asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
-    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says what is
-    wrong with the data or why there is no output, where the check knows more than the output tells.
+    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
+    what is wrong with the data or why there is no output, where the check knows more than the output tells.
     """
 
     placement: str

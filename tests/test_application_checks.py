@@ -1,4 +1,4 @@
-"""Checks of third-party programs under ReFrame: skipped in one line, dry-run at every scale, and run with recorded output.
+"""Checks of third-party programs under ReFrame: skipped in one line, dry-run, run with recorded output.
 
 The applications' sources are not in this repository; `tests/data/applications/replay.c` prints what they printed, as a
 real MPI program on a real torus. So the whole way is tested: launcher, witness, parser, record, verdict.
@@ -73,7 +73,9 @@ def good(launch: Launch) -> bool:
 def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path, tag: str) -> None:
     done = reframe(tmp_path, "-r", "-t", tag, "-S", "programs=/no/such/folder")
     assert done.returncode == 0, done.stdout
-    assert re.search(r"no \S+ in /no/such/folder: `spack -e \. install` builds it, -S programs=FOLDER", done.stdout)
+    assert re.search(
+        r"no \S+ in /no/such/folder: `spack -e \. install` builds it, -S programs=FOLDER", done.stdout
+    )
     assert "PASSED" in done.stdout and "Traceback" not in done.stdout
     assert archive.load_all(tmp_path / "archive") == []
 
@@ -99,7 +101,16 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     for launch, text in enumerate(said):
         (replay / f"{launch}.out").write_text(text)
     (replay / "3.kill").touch()
-    chosen = ["-n", "lulesh_weak", "-S", f"programs={programs}", "-S", "placements=custom", "-S", "launches=4"]
+    chosen = [
+        "-n",
+        "lulesh_weak",
+        "-S",
+        f"programs={programs}",
+        "-S",
+        "placements=custom",
+        "-S",
+        "launches=4",
+    ]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, cut, wrong, killed = of_record(tmp_path).launches
     assert good(first), done.stdout
@@ -107,8 +118,12 @@ def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay
     assert repr(next(s.samples[0] for s in first.series if s.fom == "fom_zone_s")) == repr(float(printed))
     assert [rank.host for rank in first.ranks] == sorted(rank.host for rank in first.ranks)
     assert done.returncode != 0
-    assert cut.status == "failed" and "launch-001.out: FOM: \"missing after" in cut.reason, cut.reason
-    assert wrong.status == "failed" and "final origin energy is 9.720531e+04" in wrong.reason and not wrong.series
+    assert cut.status == "failed" and 'launch-001.out: FOM: "missing after' in cut.reason, cut.reason
+    assert (
+        wrong.status == "failed"
+        and "final origin energy is 9.720531e+04" in wrong.reason
+        and not wrong.series
+    )
     assert wrong.ranks, "a failed launch keeps its evidence"
     assert killed.status == "failed" and "exit status 137" in killed.reason, killed.reason
     assert "signal 9" in killed.reason
@@ -135,7 +150,16 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     for launch in (0, 1):
         (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
     (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
-    chosen = ["-n", "minighost_weak", "-S", f"programs={programs}", "-S", "placements=plain", "-S", "launches=2"]
+    chosen = [
+        "-n",
+        "minighost_weak",
+        "-S",
+        f"programs={programs}",
+        "-S",
+        "placements=plain",
+        "-S",
+        "launches=2",
+    ]
     reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}

@@ -1,4 +1,4 @@
-"""Third-party programs: their recorded output, whole and cut off, becomes figures digit for digit, or one line why not."""
+"""Third-party programs: recorded output, whole or cut off, becomes figures digit for digit, or one line why not."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def test_recorded_output_is_read_and_verified(name: str) -> None:
 def test_a_figure_of_merit_is_the_printed_one_digit_for_digit(name: str) -> None:
     fom, words, places = PRINTED[name]
     (line,) = [
-        line for line in (text_of(name) + text_of(name, "left")).splitlines() if line.strip().startswith(words)
+        line
+        for line in (text_of(name) + text_of(name, "left")).splitlines()
+        if line.strip().startswith(words)
     ]
     printed = Decimal(line.strip().removeprefix(words).split()[0]).scaleb(places)
     assert Decimal(repr(value(read(name).series, fom))) == printed
@@ -77,7 +79,9 @@ def test_every_line_of_an_osu_table_is_kept_digit_for_digit() -> None:
     found = read("osu_mbw_mr-8").series
     assert len(rows) == len(SIZES)
     for size, rate, messages, *_ in rows:
-        assert Decimal(repr(value(found, "bandwidth_gbyte_s", size_bytes=int(size)))) == Decimal(rate).scaleb(-3)
+        assert Decimal(repr(value(found, "bandwidth_gbyte_s", size_bytes=int(size)))) == Decimal(rate).scaleb(
+            -3
+        )
         assert Decimal(repr(value(found, "rate_message_s", size_bytes=int(size)))) == Decimal(messages)
 
 
@@ -85,7 +89,9 @@ def test_every_line_of_an_osu_table_is_kept_digit_for_digit() -> None:
 def test_output_that_is_cut_off_anywhere_is_no_result(name: str) -> None:
     """Without the last line that matters, and without any part before it: an error that names the recording."""
     lines = text_of(name).splitlines(keepends=True)
-    needed = max(n for n, line in enumerate(lines) if any(char.isdigit() for char in line) or "tolerance" in line)
+    needed = max(
+        n for n, line in enumerate(lines) if any(char.isdigit() for char in line) or "tolerance" in line
+    )
     left = text_of(name, "left")
     for keep in range(0, needed + 1, max(1, needed // 12)):
         if name.startswith(("minife", "minighost")) and keep > 0:
@@ -105,7 +111,12 @@ def test_a_file_that_is_cut_off_is_no_result(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("lulesh-8", "2.720531e+04", "2.720532e+04", "final origin energy is 2.720532e+04, to be 2.720531e+04"),
+        (
+            "lulesh-8",
+            "2.720531e+04",
+            "2.720532e+04",
+            "final origin energy is 2.720532e+04, to be 2.720531e+04",
+        ),
         ("amg-8", "Relative Residual Norm = ", "Relative Residual Norm = 1", "to be at most 1e-08"),
     ],
 )
@@ -140,7 +151,7 @@ def test_wrong_data_at_one_size_refuses_the_whole_curve() -> None:
 
 def test_worlds_of_one_rank_each_are_said_so() -> None:
     """Recorded: eight programs whose MPI did not know the launcher, each with the whole output."""
-    with pytest.raises(InputError, match="8 times.*that many programs ran, each alone"):
+    with pytest.raises(InputError, match=r"8 times.*that many programs ran, each alone"):
         lulesh.parse(text_of("lulesh-singletons"), "", "launch-000.out")
 
 
@@ -173,7 +184,11 @@ def test_a_profile_says_where_the_time_goes() -> None:
     found = mpip.parse(text_of("lulesh-8", "mpiP"), "lulesh-8.mpiP")
     assert found.ranks == 8
     total = value(found.series, mpip.SHARE)
-    classes = {str(each.labels["class"]): each.samples[0] for each in found.series if each.fom == mpip.SHARE and each.labels}
+    classes = {
+        str(each.labels["class"]): each.samples[0]
+        for each in found.series
+        if each.fom == mpip.SHARE and each.labels
+    }
     assert 0 < total < 100 and math.isclose(sum(classes.values()), total, abs_tol=0.2)
     assert classes["point-to-point"] > 0 and classes["collective"] > 0
     assert value(found.series, mpip.SIZE, **{"class": "collective"}) == 8, "LULESH reduces one double"

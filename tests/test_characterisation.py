@@ -32,7 +32,9 @@ def profiled(benchmark: str, between: float, together: float) -> Record:
         point("collective_time_percent", 40.0, size_bytes=15),
     ]
     asked = {"placements": ["cart-create"], "launches_per_combination": 1, "extents": [2, 1, 1]}
-    made = synthetic.case(benchmark=benchmark, check=f"{benchmark}_profile", studies=["llnl-multirail"], **asked)
+    made = synthetic.case(
+        benchmark=benchmark, check=f"{benchmark}_profile", studies=["llnl-multirail"], **asked
+    )
     return synthetic.job(made, lambda *_: series)
 
 
@@ -57,7 +59,10 @@ def test_applications_of_one_name_are_told_apart() -> None:
     )
     again = synthetic.job(other, lambda *_: [point("mpi_time_percent", 7.0, **{"class": "collective"})])
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), again])
-    assert [each.name for each in characterisation.profiled(grouped)] == ["lulesh (case 1)", "lulesh (case 2)"]
+    assert [each.name for each in characterisation.profiled(grouped)] == [
+        "lulesh (case 1)",
+        "lulesh (case 2)",
+    ]
 
 
 def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -> None:
