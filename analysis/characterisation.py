@@ -1,8 +1,8 @@
 """All profiled applications side by side: share of time in MPI by class of call, and mean sizes of messages.
 
 Models: the two bar charts of LLNL's poster on multirail InfiniBand, one bar an application, of every case whose
-launches left a profile. Medians over launches and combinations. Leaves out: comparisons of origins, which have charts of
-their own.
+launches left a profile. Medians over launches and combinations. Leaves out: comparisons of origins, which have charts
+of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From what a launch of a third-party program left to railyard's benchmark output.
 
 Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program that
-found fewer ranks than were asked for ran as several worlds (its MPI is not the launcher's): that is said, and nothing of
-it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth (`results.assemble`).
+found fewer ranks than were asked for ran as several worlds (its MPI is not the launcher's): that is said, and nothing
+of it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth (`results.assemble`).
 """
 
 from __future__ import annotations

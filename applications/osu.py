@@ -65,19 +65,16 @@ def parser(program: str, sizes: Sequence[int]) -> reading.Parser:
 def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
     version = said.token("title", rf"# OSU MPI {re.escape(PROGRAMS[program])} v(\S+)")
     heads, rows = _table(said)
+    if fault := _invalid(program, heads, rows):
+        return Reading(program=program, version=version, ranks=None, series=[], fault=fault)
     found = [int(row[0]) for row in rows] if "Size" in heads else []
     if found != list(sizes) or not rows:
         missing = next((size for size in sizes if size not in found), "a line of figures")
         raise InputError(
             said.source, "table", f"no {missing} after {said.last_line()!r}", "output to the end"
         )
-    fault = _invalid(program, heads, rows)
     return Reading(
-        program=program,
-        version=version,
-        ranks=None,
-        series=[] if fault else list(_series(said.source, heads, rows)),
-        fault=fault,
+        program=program, version=version, ranks=None, series=list(_series(said.source, heads, rows))
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after
 
-from applications import amg
-from applications.reading import Parser
 from checks.application import MiniAppCheck
 from checks.multirail import POSTER
 
@@ -28,9 +26,6 @@ class AmgCheck(MiniAppCheck):
     def choose_options(self) -> None:
         edge, (z, y, x) = str(self.size), map(str, self.grid)
         self.options = ["-problem", "1", "-n", edge, edge, edge, "-P", x, y, z]
-
-    def parser(self) -> Parser:
-        return amg.parse
 
 
 @rfm.simple_test

@@ -12,19 +12,19 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from applications import convert, mpip, witness
-from applications.reading import Parser
-from checks.base import CHECKOUT, Launch, PlacedCheck, plainly
+from applications import mpip
+from applications.launch import PROFILER
+from checks.base import CHECKOUT, PlacedCheck, plainly
+from checks.stage import Planned
 from railyard.errors import InputError
-from results import assemble
-from results.benchmark import Series
+from results.record import Software
 
 #: Where `spack -e . install` puts the programs (spack.yaml).
 VIEW = CHECKOUT / "build/spack/view"
@@ -108,6 +108,9 @@ class ApplicationCheck(PlacedCheck):
         """Skip, in one line, where the program is not installed."""
         if self.scale not in MACHINES:
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
+        self.paths: dict[str, Path] = {}
+        if Software.NATIVE not in self.chosen:
+            return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
         found = {name: find(name, self.programs) for name in wanted}
         missing = [name for name, path in found.items() if path is None]
@@ -121,54 +124,26 @@ class ApplicationCheck(PlacedCheck):
         self.parameters = {
             **self.parameters,
             "scale": self.scale,
-            "program_sha256": hashlib.sha256(self.paths[self.program].read_bytes()).hexdigest()[:DIGITS],
-            **spack_spec(self.paths[self.program]),
-            **({"profiled_by": "mpiP"} if self.profile else {}),
+            **(build_of(self.paths[self.program]) if self.paths else {}),
+            **({"profiled_by": PROFILER} if self.profile else {}),
         }
 
-    def parser(self) -> Parser:
-        """The parser of this program's output; every check has its own."""
-        raise NotImplementedError
-
-    def _program(self, index: int) -> list[str]:
-        words = ["railyard-witness", f"launch-{index:03d}.witness"]
+    def _program(self, index: int, whose: Software) -> list[str]:
+        """A rank's program with a witness before it; an image has both on its own PATH."""
+        inside = self.carried is not None and whose is Software.IMAGE
+        words = [self.program if inside else str(self.paths[self.program]), *self.options]
+        profiler = "libmpiP.so" if inside else str(self.paths.get("libmpiP.so", ""))
+        witness = ["railyard-witness", f"launch-{index:03d}.witness"]
         if self.profile:
-            words = ["env", f"MPIP={mpip.OPTIONS}", *words, "--preload", str(self.paths["libmpiP.so"])]
-        return [*words, str(self.paths[self.program]), *self.options]
+            witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
+        return [*(self.carried.command if inside else ()), *witness, *words]
 
-    def _lines(self, launch: Launch) -> list[str]:
+    def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
+        """With what the program writes under a name of its own moved to the launch's."""
         kept = {self.leaves: "left"} if self.leaves else {}
         kept |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
         moves = [f"mv -f {pattern} {launch.stem}.{ending} 2>/dev/null" for pattern, ending in kept.items()]
-        return [*super()._lines(launch), *moves]
-
-    def _run_of(self, launch: Launch) -> assemble.LaunchRun:
-        """The launch, with what its program said as benchmark output, or why there is none."""
-        run = super()._run_of(launch)
-        if run.exit_status is None or run.output is None:
-            return run
-        try:
-            document, fault = self._said(launch)
-        except InputError as error:
-            return dataclasses.replace(run, fault=str(error))
-        run.output.write_text(json.dumps(document))
-        return dataclasses.replace(run, fault=fault)
-
-    def _said(self, launch: Launch) -> tuple[dict[str, object], str]:
-        """The launch's benchmark output, and why it is not verified; InputError where there is no output."""
-        folder, stem = Path(self.stagedir), launch.stem
-        seen = witness.load(folder / f"{stem}.witness")
-        convert.check_world(seen, self.num_tasks)
-        text, left = _text(folder / f"{stem}.out"), _text(folder / f"{stem}.left")
-        reading = self.parser()(text, left, f"{stem}.out")
-        made = convert.document(self.benchmark, reading, seen, self.num_tasks, self._profile(launch))
-        return made, reading.fault
-
-    def _profile(self, launch: Launch) -> Sequence[Series]:
-        if not self.profile:
-            return ()
-        name = f"{launch.stem}.mpiP"
-        return mpip.parse(_text(Path(self.stagedir, name)), name).series
+        return [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
 
 
 class MiniAppCheck(ApplicationCheck):
@@ -215,6 +190,14 @@ def lacking(name: str, folders: str) -> str:
     return f"no {name} in {where}: `spack -e . install` builds it, -S programs=FOLDER names another place"
 
 
+def build_of(program: Path) -> dict[str, str]:
+    """What tells one build of a program from another: its sum, and its package where Spack built it."""
+    return {
+        "program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS],
+        **spack_spec(program),
+    }
+
+
 def spack_spec(program: Path) -> dict[str, str]:
     """Name, version and hash of the Spack package that a program belongs to; nothing for one that it did not build."""
     for folder in program.resolve().parents:
@@ -223,8 +206,3 @@ def spack_spec(program: Path) -> dict[str, str]:
             node = json.loads(file.read_text())["spec"]["nodes"][0]
             return {"spack_spec": f"{node['name']}@{node['version']}/{node['hash'][:DIGITS]}"}
     return {}
-
-
-def _text(path: Path) -> str:
-    """What a launch wrote; nothing where it wrote none."""
-    return path.read_text(errors="replace") if path.is_file() else ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from applications import lulesh
-from applications.reading import Parser
 from checks.application import MiniAppCheck
 from checks.multirail import POSTER
 
@@ -34,9 +32,6 @@ class LuleshCheck(MiniAppCheck):
     def choose_options(self) -> None:
         self.parameters = {**self.parameters, "iterations": self.iterations}
         self.options = ["-s", str(self.size), *(["-i", str(self.iterations)] if self.iterations else [])]
-
-    def parser(self) -> Parser:
-        return lulesh.parse
 
 
 @rfm.simple_test

@@ -5,8 +5,6 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after
 
-from applications import minife
-from applications.reading import Parser
 from checks.application import MiniAppCheck
 from checks.multirail import POSTER
 
@@ -29,9 +27,6 @@ class MinifeCheck(MiniAppCheck):
     def choose_options(self) -> None:
         z, y, x = (self.size * ranks for ranks in self.grid)
         self.options = [f"nx={x}", f"ny={y}", f"nz={z}", "verify_solution=1"]
-
-    def parser(self) -> Parser:
-        return minife.parse
 
 
 @rfm.simple_test

@@ -5,8 +5,6 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from applications import minighost
-from applications.reading import Parser
 from checks.application import MiniAppCheck
 from checks.multirail import POSTER
 
@@ -50,9 +48,6 @@ class MinighostCheck(MiniAppCheck):
             *("--num_vars", str(self.variables)),
             *("--num_tsteps", str(self.steps)),
         ]
-
-    def parser(self) -> Parser:
-        return minighost.parse
 
 
 @rfm.simple_test

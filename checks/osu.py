@@ -5,10 +5,10 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from applications import osu
-from applications.reading import Parser
 from checks.application import ApplicationCheck
 from checks.multirail import POSTER
+
+WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
 
 
 class OsuCheck(ApplicationCheck):
@@ -30,6 +30,12 @@ class OsuCheck(ApplicationCheck):
     iterations = variable(int, value=10)
     warmups = variable(int, value=2)
 
+    #: Messages in flight for bandwidth; OSU's own default is 64.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``8``
+    window = variable(int, value=8)
+
     @run_after("init")
     def choose_program(self) -> None:
         self.program = self.benchmark = self.test
@@ -42,6 +48,10 @@ class OsuCheck(ApplicationCheck):
             "sizes_bytes": self.message_sizes,
         }
         self.options = ["-i", str(self.iterations), "-x", str(self.warmups)]
+        if self.test in WINDOWS:
+            self.options += ["-W", str(self.window)]
+        if self.test == "osu_allreduce":
+            self.options += ["-T", "mpi_float"]  # sums of characters overflow, and are then called wrong
         if self.message_sizes:
             self.options += ["-m", f"{self.smallest}:{self.largest}", "-c"]
 
@@ -53,9 +63,6 @@ class OsuCheck(ApplicationCheck):
             sizes.append(size)
             size *= 2
         return sizes
-
-    def parser(self) -> Parser:
-        return osu.parser(self.test, self.message_sizes)
 
 
 class OsuPairs(OsuCheck):

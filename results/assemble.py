@@ -130,7 +130,8 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     wrong = one_line(run.fault) or "the benchmark found wrong data"
     unverified = wrong if output and output.verified is False else ""
     empty = "the output has no series" if output and not output.series else ""
-    said = ended and "; ".join(filter(None, [ended, one_line(run.reason or run.fault)]))
+    why = run.fault if output and output.verified is False else run.reason or run.fault
+    said = ended and "; ".join(filter(None, [ended, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
     reason = next(filter(None, [said, fault, unlike, unverified, moved, strayed, empty]), "")
     status = Status.FAILED if reason else Status.OK
