@@ -69,8 +69,8 @@ class Output:
         raise InputError(self.source, name, f"missing after {self.last_line()!r}", "output to the end")
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
-        """Every whole line like `pattern`; trailing blanks do not matter."""
-        return list(re.finditer(rf"^{pattern}[ \t\r]*$", self.text, re.MULTILINE))
+        """Every line like `pattern` that has its end: half a number is none. Trailing blanks do not matter."""
+        return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE))
 
     def last_line(self) -> str:
         """The last line with anything in it, at most 60 characters."""

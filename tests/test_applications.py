@@ -103,9 +103,20 @@ def test_output_that_is_cut_off_anywhere_is_no_result(name: str) -> None:
 @pytest.mark.parametrize("name", ["minife-8", "minighost-8"])
 def test_a_file_that_is_cut_off_is_no_result(name: str) -> None:
     left = text_of(name, "left")
-    for share in (0.0, 0.2, 0.4):
+    figure = left.index("GFLOPS_Total" if name == "minighost-8" else "Total CG Mflops")
+    for cut in (0, figure // 2, figure, left.index("\n", figure)):
         with pytest.raises(InputError, match=name):
-            RECORDED[name](text_of(name), left[: int(len(left) * share)], f"{name}.out")
+            RECORDED[name](text_of(name), left[:cut], f"{name}.out")
+
+
+def test_half_a_number_is_none() -> None:
+    text = text_of("lulesh-8")
+    cut = text[: text.index("(z/s)") - 3]
+    with pytest.raises(InputError, match="FOM: \"missing after 'FOM  "):
+        lulesh.parse(cut, "", "launch-000.out")
+    table = text_of("osu_latency-2")
+    with pytest.raises(InputError, match="table"):
+        RECORDED["osu_latency-2"](table.rstrip("\n"), "", "launch-000.out")
 
 
 @pytest.mark.parametrize(
