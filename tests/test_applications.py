@@ -160,6 +160,12 @@ def test_wrong_data_at_one_size_refuses_the_whole_curve() -> None:
     assert found.fault == "osu_allreduce: wrong data at 1024 bytes: validation says Fail" and not found.series
 
 
+def test_a_curve_that_failed_its_own_validation_is_said_so() -> None:
+    """Recorded: sums of characters, which overflow; the program ends at the first wrong size."""
+    found = RECORDED["osu_allreduce-8"](text_of("osu_allreduce-failed"), "", "launch-000.out")
+    assert found.fault == "osu_allreduce: wrong data at 16 bytes: validation says Fail" and not found.series
+
+
 def test_worlds_of_one_rank_each_are_said_so() -> None:
     """Recorded: eight programs whose MPI did not know the launcher, each with the whole output."""
     with pytest.raises(InputError, match=r"8 times.*that many programs ran, each alone"):
