@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from analysis import (
     cases,
+    characterisation,
     comparison,
     curves,
     drawing,
@@ -269,7 +270,10 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def svg_files(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """Every figure as (name, SVG): `case-1-f0.svg`, in the page's order."""
-    for number, case in enumerate(cases.group(records), 1):
+    """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
+    grouped = cases.group(records)
+    for each in characterisation.drawings(grouped):
+        yield f"applications-{each.name}.svg", drawing.svg_file(each)
+    for number, case in enumerate(grouped, 1):
         for each in registry.drawings(case):
             yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)

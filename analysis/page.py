@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from analysis import (
     cases,
+    characterisation,
     origins,
     pictures,
     published,
@@ -29,6 +31,7 @@ from analysis import (
     versus_text,
 )
 from analysis.cases import Case, Tally
+from analysis.drawing import inline_svg
 from analysis.scoreboard import Standing
 from analysis.versus import Versus
 from results.record import Origin, Record, Status
@@ -134,6 +137,7 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
     grouped = cases.group(records)
     judged = [report.judge(case) for case in grouped]
     images = pictures.images([each.drawings for each in judged])
+    charts = characterisation.drawings(grouped)
     views = [
         report.view(each, number, images[number - 1], grouped[: number - 1])
         for number, each in enumerate(judged, 1)
@@ -145,6 +149,7 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
         .get_template("report.html.j2")
         .render(
             cases=views,
+            applications=report.figure_views(charts, [Markup(inline_svg(each, "a")) for each in charts]),
             counts=counts(grouped),
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",

@@ -16,6 +16,7 @@ from analysis.drawing import Drawing
 #: Benchmark -> `module:function`; the function takes a `Case` and returns a sequence of `Drawing`, empty when the
 #: case lacks what they need. Modules are `analysis/figures_<benchmark>.py` and are imported when first needed.
 FIGURES: dict[str, str] = {
+    **dict.fromkeys(("amg", "lulesh", "minife", "minighost"), "analysis.figures_applications:drawings"),
     "contention": "analysis.figures_contention:drawings",
     "halo": "analysis.figures_halo:drawings",
     "paths": "analysis.figures_paths:drawings",

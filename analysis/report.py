@@ -118,7 +118,6 @@ def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequenc
     grouped = figures.by_fom(found)
     shown = [member for members in grouped[: figures.SHOWN_FOMS] for member in members]
     rest = [member for members in grouped[figures.SHOWN_FOMS :] for member in members]
-    drawn = zip(judged.drawings, images, strict=True)
     asked, system = case.first.case, case.first.system
     return CaseView(
         number=number,
@@ -132,7 +131,7 @@ def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequenc
         tally=cases.tally(case),
         statements=[*_own_statements(judged.own), *_statements(shown), *_curve_statements(panels)],
         others=_statements(rest),
-        figures=[FigureView(title=each.title, image=image, data=each.data) for each, image in drawn],
+        figures=figure_views(judged.drawings, images),
         published=published.rows(case, found),
         table=_table(case, found) if found else None,
         troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
@@ -144,6 +143,14 @@ def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequenc
         records=case.records,
         provenance=[(name, known_text(value)) for name, value in cases.flat(case.first.provenance)],
     )
+
+
+def figure_views(drawn: Sequence[Drawing], images: Sequence[Markup]) -> list[FigureView]:
+    """Drawings with their markup, as the page shows them."""
+    return [
+        FigureView(title=each.title, image=image, data=each.data)
+        for each, image in zip(drawn, images, strict=True)
+    ]
 
 
 def _own_statements(own: Sequence[Drawing]) -> list[Statement]:

@@ -33,7 +33,7 @@ from reframe.core.runtime import runtime
 from checks import image as images
 from checks import keeping, launching, placing, plan, stage
 from checks.partition import Partition
-from checks.stage import Job
+from checks.stage import Job, Planned
 from placements import naming, render
 from placements import topology as topologies
 from placements.allocation import Allocation, allocate, scheduled, within
@@ -332,7 +332,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         stage.write(folder, job)
         only_if_placed = self.where.scheduled or not self._is_certain()
         lines = [
-            line for launch in job.launches for line in plan.lines(launch, only_if_placed=only_if_placed)
+            line for launch in job.launches for line in self._lines(launch, only_if_placed=only_if_placed)
         ]
         self.prerun_cmds = [*self.preparations, *lines]
         if self.where.scheduled:
@@ -356,6 +356,10 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if not self.where.computed:
             return self.topology.nodes
         return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
+
+    def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
+        """A launch in the job script."""
+        return plan.lines(launch, only_if_placed=only_if_placed)
 
     def _is_certain(self) -> bool:
         """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""

@@ -14,12 +14,14 @@ Leaves out how a launch is made (`checks.base`, `checks.launching`) and where it
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from applications import launch as applications
 from checks import launching
 from railyard.errors import InputError
 from results import archive, assemble, provenance
@@ -28,6 +30,9 @@ from results.record import Record, Software, Verdict
 FORMAT = "railyard-job/1"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
 SIMULATION_FIELDS = ("calibration", "calibration_sha256", "faults")
+#: What mpirun writes round the words of a program that failed.
+FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
+KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
 
@@ -189,11 +194,13 @@ def record_of(folder: Path, reason: str = "") -> Record:
         system=job.system,
         origin=job.origin,
         provenance={**collected, "machine": on or collected["machine"]},
-        launches=[_run_of(folder, placed, launch, ended_by) for launch in job.launches],
+        launches=[_run_of(folder, job, placed, launch, ended_by) for launch in job.launches],
     )
 
 
-def _run_of(folder: Path, placed: Placed | None, launch: Planned, ended_by: str) -> assemble.LaunchRun:
+def _run_of(
+    folder: Path, job: Job, placed: Placed | None, launch: Planned, ended_by: str
+) -> assemble.LaunchRun:
     """What a launch left."""
     stem = launch.stem
     evidence = _json(folder / f"{stem}.evidence")
@@ -221,7 +228,16 @@ def _run_of(folder: Path, placed: Placed | None, launch: Planned, ended_by: str)
         nics=evidence.get("nics"),
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
+        fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
     )
+
+
+def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> str:
+    """Make the benchmark output of a program that is not ours; why it is no result, or nothing."""
+    benchmark = job.case["benchmark"]
+    if not applications.is_application(benchmark):
+        return ""
+    return applications.read(folder, launch.stem, benchmark, job.case["parameters"], ranks)
 
 
 def _reason(
@@ -249,7 +265,8 @@ def last_complaint(path: Path) -> str:
 
 def _complaints(path: Path) -> list[str]:
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    return [line for line in lines if line.strip("- ") and not line.startswith("mpirun")]
+    killed = [found[1] for line in lines if (found := KILLED.match(line))]
+    return [*killed, *(line for line in lines if line.strip("- ") and not line.startswith(FRAME))]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class LaunchRun:
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
     asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
-    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`.
+    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
+    what is wrong with the data or why there is no output, where the check knows more than the output tells.
     """
 
     placement: str
@@ -47,6 +48,7 @@ class LaunchRun:
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str = ""
     software: Software = Software.NATIVE
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +127,11 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
     verdict, moved = judge_placement(run.expected_hosts, output)
     ended = f"exit status {run.exit_status}" if run.exit_status else ""
     unlike = _unlike_case(output, case) if output else ""
-    unverified = "the benchmark found wrong data" if output and output.verified is False else ""
+    wrong = one_line(run.fault) or "the benchmark found wrong data"
+    unverified = wrong if output and output.verified is False else ""
     empty = "the output has no series" if output and not output.series else ""
-    said = ended and "; ".join(filter(None, [ended, one_line(run.reason)]))
+    why = run.fault if output and output.verified is False else run.reason or run.fault
+    said = ended and "; ".join(filter(None, [ended, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
     reason = next(filter(None, [said, fault, unlike, unverified, moved, strayed, empty]), "")
     status = Status.FAILED if reason else Status.OK
@@ -161,7 +165,7 @@ def one_line(text: str) -> str:
 
 def _read(run: LaunchRun) -> tuple[Benchmark | None, str]:
     if run.output is None or not run.output.exists():
-        return None, "the benchmark left no output"
+        return None, one_line(run.fault) or "the benchmark left no output"
     try:
         return benchmark.load(run.output), ""
     except InputError as error:

@@ -45,7 +45,7 @@ static void write_rank(struct json *json, int rank, const struct evidence_list *
     json_object_end(json);
 }
 
-static void write_ranks(struct json *json, const struct evidence_list *list) {
+void output_ranks(struct json *json, const struct evidence_list *list) {
     json_key(json, "ranks");
     json_array(json);
     for (int rank = 0; rank < list->ranks; rank++)
@@ -53,7 +53,7 @@ static void write_ranks(struct json *json, const struct evidence_list *list) {
     json_array_end(json);
 }
 
-static void write_mpi(struct json *json, int ranks) {
+void output_mpi(struct json *json, int ranks) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char standard[32];
     int length = 0;
@@ -123,10 +123,10 @@ static void write_document(FILE *file, const struct document *document, output_m
     json_object(&json);
     document->write_parameters(&json, document->context);
     json_object_end(&json);
-    write_mpi(&json, document->evidence->ranks);
+    output_mpi(&json, document->evidence->ranks);
     json_key(&json, "verified");
     json_bool(&json, true); /* a run whose data were wrong ends without a document */
-    write_ranks(&json, document->evidence);
+    output_ranks(&json, document->evidence);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
     if (write_more)

@@ -49,6 +49,10 @@ struct document {
 void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
 
+/* Members of an object: `mpi` with library, standard and number of ranks; `ranks` with where each stood. */
+void output_mpi(struct json *json, int ranks);
+void output_ranks(struct json *json, const struct evidence_list *list);
+
 /* Collective. A problem on rank 0 unless a file can be made there: better known before the run than after it.
  * NULL is no file and no problem. */
 void output_probe(const char *path, struct problem *problem);

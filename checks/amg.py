@@ -1,0 +1,62 @@
+"""AMG, an algebraic multigrid solver of the CORAL suite: non-zeros a second under placements and NIC policies."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after
+
+from checks.application import MiniAppCheck
+from checks.multirail import POSTER
+
+
+class AmgCheck(MiniAppCheck):
+    """A Laplacian with 27 points on a cube of cubes, solved by conjugate gradients with multigrid; it must converge."""
+
+    descr = "AMG: algebraic multigrid on a Laplacian of 27 points"
+    benchmark = "amg"
+    program = "amg"
+
+    #: Edge of each rank's cube in points.
+    sizes = {
+        "weak": {"laptop": 8, "ci": 8, "node": 40, "rack": 40},
+        "strong": {"laptop": 12, "ci": 8, "node": 80, "rack": 40},
+    }
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        edge, (z, y, x) = str(self.size), map(str, self.grid)
+        self.options = ["-problem", "1", "-n", edge, edge, edge, "-P", x, y, z]
+
+
+@rfm.simple_test
+class amg_weak(AmgCheck):
+    """The same work for every rank."""
+
+
+@rfm.simple_test
+class amg_strong(AmgCheck):
+    """The same work for all ranks together."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+class amg_multirail(AmgCheck):
+    """The poster's NIC policies, two ranks a node."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create@scattered"]
+    nics = POSTER
+    grid = [2, 2, 2]
+    ranks_per_node = 2
+
+
+@rfm.simple_test
+class amg_profile(AmgCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
+
+    placements = ["cart-create"]
+    launches = 1
+    profile = True

@@ -1,0 +1,208 @@
+"""What every check of a third-party program shares: finding it, its sizes by scale, and reading what it said.
+
+Such a program writes no JSON of ours and does not say where its ranks ran. `railyard-witness` looks on from inside each
+launch, a parser of `applications` reads the output, and both become the benchmark output that every check makes. Leaves
+out: the programs' own options (one module each) and how they are built (docs/applications.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from applications import mpip
+from applications.launch import PROFILER
+from checks.base import CHECKOUT, PlacedCheck, plainly
+from checks.stage import Planned
+from railyard.errors import InputError
+from results.record import Software
+
+#: Where `spack -e . install` puts the programs (spack.yaml).
+VIEW = CHECKOUT / "build/spack/view"
+#: Below a folder of programs: as Spack's view, as OSU installs its own, as OSU's sources build them.
+PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
+DIGITS = 12
+
+
+class Scale(StrEnum):
+    """How large a machine the sizes are for."""
+
+    LAPTOP = "laptop"
+    CI = "ci"
+    NODE = "node"
+    RACK = "rack"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Ranks of a scale: their grid (Z, Y, X: these programs count X fastest) and how many a node has."""
+
+    grid: tuple[int, int, int]
+    ranks_per_node: int = 1
+
+
+MACHINES: Mapping[Scale, Machine] = {
+    Scale.LAPTOP: Machine(grid=(2, 2, 2)),
+    Scale.CI: Machine(grid=(3, 3, 3)),
+    Scale.NODE: Machine(grid=(4, 4, 4), ranks_per_node=64),
+    Scale.RACK: Machine(grid=(8, 8, 8), ranks_per_node=64),
+}
+
+
+class ApplicationCheck(PlacedCheck):
+    """A program that is not ours, under several placements and NIC policies."""
+
+    #: The program's file name.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    program = variable(str)
+
+    #: Folders with the programs (prefixes, or their `bin`), a colon between; empty for Spack's view in the checkout,
+    #: then the PATH.
+    #:
+    #: :type: :class:`str`
+    #: :default: the environment's ``RAILYARD_PROGRAMS``, or ``''``
+    programs = variable(str, value=os.environ.get("RAILYARD_PROGRAMS", ""))
+
+    #: Pattern of the one file that a launch leaves in the working folder; empty for a program that leaves none.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    leaves = variable(str, value="")
+
+    #: Sizes for which machine: laptop, ci, node, rack (8, 27, 64, 512 ranks).
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'laptop'``
+    scale = variable(str, value="laptop")
+
+    #: Profile the launches by mpiP.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``
+    profile = variable(typ.Bool, value=False)
+
+    @run_after("init")
+    def choose_machine(self) -> None:
+        """Grid and ranks a node of the scale, where the check itself does not say."""
+        if self.grid or self.scale not in MACHINES:
+            return
+        machine = MACHINES[Scale(self.scale)]
+        self.grid, self.ranks_per_node = list(machine.grid), machine.ranks_per_node
+        if machine.ranks_per_node == 1 and not self.torus:
+            self.block = list(machine.grid)
+
+    @run_after("setup")
+    @plainly()
+    def find_program(self) -> None:
+        """Skip, in one line, where the program is not installed."""
+        if self.scale not in MACHINES:
+            raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
+        self.paths: dict[str, Path] = {}
+        if Software.NATIVE not in self.chosen:
+            return
+        wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
+        found = {name: find(name, self.programs) for name in wanted}
+        missing = [name for name, path in found.items() if path is None]
+        if missing:
+            self.skip(lacking(missing[0], self.programs))
+        self.paths = {name: path for name, path in found.items() if path is not None}
+
+    @run_after("setup")
+    def say_which_build(self) -> None:
+        """What was built of the program, so that records of different builds are different cases."""
+        self.parameters = {
+            **self.parameters,
+            "scale": self.scale,
+            **(build_of(self.paths[self.program]) if self.paths else {}),
+            **({"profiled_by": PROFILER} if self.profile else {}),
+        }
+
+    def _program(self, index: int, whose: Software) -> list[str]:
+        """A rank's program with a witness before it; an image has both on its own PATH."""
+        inside = self.carried is not None and whose is Software.IMAGE
+        words = [self.program if inside else str(self.paths[self.program]), *self.options]
+        profiler = "libmpiP.so" if inside else str(self.paths.get("libmpiP.so", ""))
+        witness = ["railyard-witness", f"launch-{index:03d}.witness"]
+        if self.profile:
+            witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
+        return [*(self.carried.command if inside else ()), *witness, *words]
+
+    def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
+        """With what the program writes under a name of its own moved to the launch's."""
+        kept = {self.leaves: "left"} if self.leaves else {}
+        kept |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
+        moves = [f"mv -f {pattern} {launch.stem}.{ending} 2>/dev/null" for pattern, ending in kept.items()]
+        return [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
+
+
+class MiniAppCheck(ApplicationCheck):
+    """A mini-application of the CORAL suite, whose sizes scale."""
+
+    tags = {"coral"}
+
+    #: How the sizes of the scales relate: weak (work of a rank fixed), strong (work of all ranks fixed). The scales
+    #: laptop and ci share theirs, for slow links, and so do node and rack, for real machines.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'weak'``
+    scaling = variable(str, value="weak")
+
+    #: The problem's size by scaling and scale, as the program counts it.
+    #:
+    #: :type: :class:`Dict[str, Dict[str, int]]`
+    #: :default: required
+    sizes = variable(dict)
+
+    @run_after("setup")
+    @plainly()
+    def choose_size(self) -> None:
+        if self.scaling not in self.sizes:
+            raise InputError(self.name, "scaling", self.scaling, ", ".join(self.sizes))
+        self.size = self.sizes[self.scaling][self.scale]
+        self.parameters = {**self.parameters, "scaling": self.scaling, "size": self.size}
+
+
+def find(name: str, folders: str) -> Path | None:
+    """The first file of that name in folders with a colon between; without any, in Spack's view, then on the PATH."""
+    for root in folders.split(":") if folders else [str(VIEW)]:
+        for place in PLACES:
+            found = sorted(Path(root).glob(f"{place}/{name}" if place else name))
+            if found:
+                return found[0].absolute()
+    on_path = None if folders else shutil.which(name)
+    return Path(on_path).absolute() if on_path else None
+
+
+def lacking(name: str, folders: str) -> str:
+    """What is missing, and how to get it."""
+    where = folders or "build/spack/view or on the PATH"
+    return f"no {name} in {where}: `spack -e . install` builds it, -S programs=FOLDER names another place"
+
+
+def build_of(program: Path) -> dict[str, str]:
+    """What tells one build of a program from another: its sum, and its package where Spack built it."""
+    return {
+        "program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS],
+        **spack_spec(program),
+    }
+
+
+def spack_spec(program: Path) -> dict[str, str]:
+    """Name, version and hash of the Spack package that a program belongs to; nothing for one that it did not build."""
+    for folder in program.resolve().parents:
+        file = folder / ".spack/spec.json"
+        if file.is_file():
+            node = json.loads(file.read_text())["spec"]["nodes"][0]
+            return {"spack_spec": f"{node['name']}@{node['version']}/{node['hash'][:DIGITS]}"}
+    return {}

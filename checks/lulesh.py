@@ -1,0 +1,69 @@
+"""LULESH, a hydrodynamics mini-application of the CORAL suite: zones a second under placements and NIC policies."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after, variable
+
+from checks.application import MiniAppCheck
+from checks.multirail import POSTER
+
+
+class LuleshCheck(MiniAppCheck):
+    """The Sedov blast on a cube of domains; its final energy is verified where it runs to the end."""
+
+    descr = "LULESH: Sedov blast wave on a cube of domains"
+    benchmark = "lulesh"
+    program = "lulesh2.0"
+
+    #: Edge of each rank's domain in zones.
+    sizes = {
+        "weak": {"laptop": 5, "ci": 5, "node": 30, "rack": 30},
+        "strong": {"laptop": 15, "ci": 10, "node": 60, "rack": 30},
+    }
+
+    #: Iterations; 0 for as many as the problem takes.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    iterations = variable(int, value=0)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {**self.parameters, "iterations": self.iterations}
+        self.options = ["-s", str(self.size), *(["-i", str(self.iterations)] if self.iterations else [])]
+
+
+@rfm.simple_test
+class lulesh_weak(LuleshCheck):
+    """The same domain for every rank."""
+
+
+@rfm.simple_test
+class lulesh_strong(LuleshCheck):
+    """The same mesh for every number of ranks; cut short, for slow links."""
+
+    scaling = "strong"
+    iterations = 20
+
+
+@rfm.simple_test
+class lulesh_multirail(LuleshCheck):
+    """The poster's NIC policies, two ranks a node."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create@scattered"]
+    nics = POSTER
+    grid = [2, 2, 2]
+    ranks_per_node = 2
+
+
+@rfm.simple_test
+class lulesh_profile(LuleshCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
+
+    placements = ["cart-create"]
+    launches = 1
+    profile = True

@@ -1,0 +1,63 @@
+"""miniFE, an implicit finite-element mini-application: Mflop/s of its solver under placements and NIC policies."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after
+
+from checks.application import MiniAppCheck
+from checks.multirail import POSTER
+
+
+class MinifeCheck(MiniAppCheck):
+    """Conjugate gradients on a cube of hexahedra, the solution compared with the analytic one."""
+
+    descr = "miniFE: conjugate gradients on a cube of finite elements"
+    benchmark = "minife"
+    program = "miniFE.x"
+    leaves = "miniFE.*.yaml"
+
+    #: Elements of the whole cube along each edge for each rank along it (weak: the edge is that times the ranks').
+    sizes = {
+        "weak": {"laptop": 8, "ci": 8, "node": 60, "rack": 60},
+        "strong": {"laptop": 12, "ci": 8, "node": 120, "rack": 60},
+    }
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        z, y, x = (self.size * ranks for ranks in self.grid)
+        self.options = [f"nx={x}", f"ny={y}", f"nz={z}", "verify_solution=1"]
+
+
+@rfm.simple_test
+class minife_weak(MinifeCheck):
+    """The same work for every rank."""
+
+
+@rfm.simple_test
+class minife_strong(MinifeCheck):
+    """The same work for all ranks together."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+class minife_multirail(MinifeCheck):
+    """The poster's NIC policies, two ranks a node."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create@scattered"]
+    nics = POSTER
+    grid = [2, 2, 2]
+    ranks_per_node = 2
+
+
+@rfm.simple_test
+class minife_profile(MinifeCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
+
+    placements = ["cart-create"]
+    launches = 1
+    profile = True

@@ -1,0 +1,85 @@
+"""MiniGhost, a boundary-exchange mini-application: under placements and NIC policies (Pedretti et al., CUG'13)."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after, variable
+
+from checks.application import MiniAppCheck
+from checks.multirail import POSTER
+
+
+class MinighostCheck(MiniAppCheck):
+    """A stencil of 27 points, the messages of all variables together, as in the paper; heat must be conserved."""
+
+    descr = "MiniGhost: difference stencil of 27 points with boundary exchange"
+    benchmark = "minighost"
+    program = "miniGhost.x"
+    leaves = "results.yaml"
+
+    #: Edge of each rank's block in points.
+    sizes = {
+        "weak": {"laptop": 12, "ci": 12, "node": 100, "rack": 100},
+        "strong": {"laptop": 18, "ci": 12, "node": 200, "rack": 100},
+    }
+
+    #: Variables that each point has.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``4``
+    variables = variable(int, value=4)
+
+    #: Time steps.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``10``
+    steps = variable(int, value=10)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {**self.parameters, "variables": self.variables, "steps": self.steps}
+        z, y, x = map(str, self.grid)
+        self.options = [
+            *("--scaling", "2"),  # sizes are a rank's, whatever the scaling
+            *("--ndim", str(self.size)),
+            *("--npx", x, "--npy", y, "--npz", z),
+            *("--stencil", "24"),
+            *("--comm_method", "10"),
+            *("--num_vars", str(self.variables)),
+            *("--num_tsteps", str(self.steps)),
+            *("--error_tol", "4"),  # 1e-4, as in the program's own scripts for this stencil
+        ]
+
+
+@rfm.simple_test
+class minighost_weak(MinighostCheck):
+    """The same work for every rank."""
+
+
+@rfm.simple_test
+class minighost_strong(MinighostCheck):
+    """The same work for all ranks together."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+class minighost_multirail(MinighostCheck):
+    """The poster's NIC policies, two ranks a node."""
+
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create@scattered"]
+    nics = POSTER
+    grid = [2, 2, 2]
+    ranks_per_node = 2
+
+
+@rfm.simple_test
+class minighost_profile(MinighostCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
+
+    placements = ["cart-create"]
+    launches = 1
+    profile = True

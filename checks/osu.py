@@ -1,0 +1,108 @@
+"""OSU Micro-Benchmarks under placements and NIC policies: the whole curves, the data validated at every size."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+from checks.application import ApplicationCheck
+from checks.multirail import POSTER
+
+WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
+
+
+class OsuCheck(ApplicationCheck):
+    """One of OSU's programs, with its own sizes: powers of two."""
+
+    descr = "OSU Micro-Benchmarks"
+    tags = {"osu"}
+    placements = ["plain", "cart-create", "random"]
+
+    #: Smallest and largest message in bytes, powers of two; 0 for a program without messages.
+    #:
+    #: :type: :class:`int`
+    smallest = variable(int, value=1)
+    largest = variable(int, value=1 << 16)
+
+    #: Timed and untimed iterations of each size.
+    #:
+    #: :type: :class:`int`
+    iterations = variable(int, value=10)
+    warmups = variable(int, value=2)
+
+    #: Messages in flight for bandwidth; OSU's own default is 64.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``8``
+    window = variable(int, value=8)
+
+    @run_after("init")
+    def choose_program(self) -> None:
+        self.program = self.benchmark = self.test
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            **self.parameters,
+            "iterations": self.iterations,
+            "sizes_bytes": self.message_sizes,
+        }
+        self.options = ["-i", str(self.iterations), "-x", str(self.warmups)]
+        if self.test in WINDOWS:
+            self.options += ["-W", str(self.window)]
+        if self.test == "osu_allreduce":
+            self.options += ["-T", "mpi_float"]  # sums of characters overflow, and are then called wrong
+        if self.message_sizes:
+            self.options += ["-m", f"{self.smallest}:{self.largest}", "-c"]
+
+    @property
+    def message_sizes(self) -> list[int]:
+        """The sizes that the program runs through."""
+        sizes, size = [], self.smallest
+        while 0 < size <= self.largest and self.test != "osu_barrier":
+            sizes.append(size)
+            size *= 2
+        return sizes
+
+
+class OsuPairs(OsuCheck):
+    """Two ranks, on neighbouring and on distant nodes."""
+
+    test = parameter(["osu_latency", "osu_bw", "osu_bibw"])
+    grid = [2]
+    placements = ["plain", "plain@scattered", "plain@random"]
+
+
+class OsuCollectives(OsuCheck):
+    """All ranks of the scale together; sizes are those of one rank's block, or of the vector (4 bytes at least)."""
+
+    test = parameter(
+        ["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"]
+    )
+    smallest = 4
+    largest = 1 << 14
+    placements = ["plain", "cart-create", "custom"]
+
+
+@rfm.simple_test
+class osu_pairs(OsuPairs):
+    """Latency, bandwidth and bidirectional bandwidth of one pair."""
+
+
+@rfm.simple_test
+class osu_all(OsuCollectives):
+    """Pairs at once and collectives."""
+
+
+@rfm.simple_test
+class osu_all_multirail(OsuCollectives):
+    """The poster's collectives under its NIC policies, two ranks a node."""
+
+    test = parameter(["osu_allreduce", "osu_barrier", "osu_bcast"])
+    studies = ["llnl-multirail"]
+    torus = "dual-rail-small"
+    allocation = "contiguous"
+    placements = ["cart-create@scattered"]
+    nics = POSTER
+    grid = [2, 2, 2]
+    ranks_per_node = 2
