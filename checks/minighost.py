@@ -27,7 +27,7 @@ class MinighostCheck(MiniAppCheck):
     #:
     #: :type: :class:`int`
     #: :default: ``4``
-    variables = variable(int, value=4)
+    stencil_variables = variable(int, value=4)
 
     #: Time steps.
     #:
@@ -37,7 +37,7 @@ class MinighostCheck(MiniAppCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        self.parameters = {**self.parameters, "variables": self.variables, "steps": self.steps}
+        self.parameters = {**self.parameters, "variables": self.stencil_variables, "steps": self.steps}
         z, y, x = map(str, self.grid)
         self.options = [
             *("--scaling", "2"),  # sizes are a rank's, whatever the scaling
@@ -45,7 +45,7 @@ class MinighostCheck(MiniAppCheck):
             *("--npx", x, "--npy", y, "--npz", z),
             *("--stencil", "24"),
             *("--comm_method", "10"),
-            *("--num_vars", str(self.variables)),
+            *("--num_vars", str(self.stencil_variables)),
             *("--num_tsteps", str(self.steps)),
             *("--error_tol", "4"),  # 1e-4, as in the program's own scripts for this stencil
         ]
