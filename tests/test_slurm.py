@@ -139,7 +139,8 @@ def test_a_wrong_distribution_is_caught(reframe: ReFrame, tmp_path: Path) -> Non
     """An srun before ours on the job's PATH that deals ranks in blocks, whatever it is asked."""
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    script = f'unset SLURM_HOSTFILE; exec {CHECKOUT}/torus/bin/srun "${{@/arbitrary/block}}"\n'
+    ours = f"PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/torus/bin/srun"
+    script = f'unset SLURM_HOSTFILE; {ours} "${{@/arbitrary/block}}"\n'
     (wrong / "srun").write_text(f"#!/bin/bash\n{script}")
     (wrong / "srun").chmod(0o755)
     done = reframe(*HALO, "-S", "placements=random", "-S", f"preparations=export PATH={wrong}:$PATH")

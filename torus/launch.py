@@ -27,6 +27,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 BIN = CHECKOUT / "build/bin"
 IDLE = CHECKOUT / "build/lib/railyard-idle.so"
 SHIM = CHECKOUT / "torus/bin"
+INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -102,7 +103,7 @@ def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], h
     where = [str(BIN / "railyard-enter"), host] if host else []
     child = subprocess.Popen(
         [*where, "setpriv", "--pdeathsig", "TERM", *command],
-        env={**os.environ, **_common(torus), **environment, "LD_PRELOAD": _preloaded()},
+        env={**os.environ, **_common(torus), **environment, "LD_PRELOAD": _preloaded(), INSIDE_LAUNCH: "1"},
         stderr=subprocess.PIPE,
         close_fds=False,
     )
@@ -246,7 +247,14 @@ def _system_program(*names: str) -> str:
 
 
 def _wait_for_turn() -> None:
-    """Take the launch lock. It stays with the processes of the launch, whoever dies first, until the last has ended."""
+    """Take the launch lock. It stays with the processes of the launch, whoever dies first, until the last has ended.
+
+    RunError in a launch, which would wait for itself: a script named mpirun or srun on the PATH calls ours again.
+    """
+    if INSIDE_LAUNCH in os.environ:
+        raise RunError(
+            "a launch within a launch; is a script on the PATH named mpirun or srun that calls it again?"
+        )
     descriptor = os.open(RUN / "launch", os.O_RDWR | os.O_CREAT, 0o600)
     os.set_inheritable(descriptor, True)
     try:
