@@ -1,6 +1,9 @@
 # railyard. `make help` lists what can be made; `make demo` and `make test` do all the set-up they need.
 
 PYTHON ?= python3
+# What is built of the simulated torus: all of it where SimGrid is installed.
+SIMGRID   := build/lib/railyard-simgrid.so build/benchmarks-simgrid/bin/halo
+SIMULATED := $(if $(shell command -v smpicc),$(SIMGRID))
 # Debian's names; MPICH where it is installed.
 MPIS   := openmpi $(if $(shell command -v mpicc.mpich),mpich)
 CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
@@ -11,19 +14,23 @@ STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
-TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping libsimgrid-dev munge simgrid slurm-client slurmctld slurmd
+SIM_PACKAGES    := g++ libsimgrid-dev simgrid
+TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping munge slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup image apptainer sif demo test lint format bench clean test-tools bench-tools docker-tools
+.PHONY: help setup simulated image apptainer sif demo test lint format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
+
+simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
+	@$(MAKE) --no-print-directory $(SIMGRID)
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image
@@ -39,21 +46,23 @@ demo: setup  ## the main job: measure a virtual Gemini torus, write records and 
 	$(BIN)/railyard report -o report.html
 	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
-test: setup test-tools lint image sif  ## lint, then all tests, on real namespaces and real MPI
+test: setup test-tools lint image sif simulated  ## lint, then all tests, on real namespaces and real MPI
 	$(BIN)/python -m pytest
 
 lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
+	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --inline-suppr -I benchmarks $$(git ls-files '*.c')
+	cppcheck --quiet --std=c++17 --language=c++ --enable=warning,performance,portability --error-exitcode=1 \
+	    --suppress=missingIncludeSystem --inline-suppr $$(git ls-files '*.cpp')
 
 format: setup test-tools  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 
 bench: setup bench-tools image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
 	tools/with-docker $(BIN)/python -m bench $(if $(OSU),--osu $(OSU))
@@ -91,6 +100,19 @@ build/benchmarks-%/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch])
 	cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
+
+build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+	cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
+	@touch $@
+
+build/lib/railyard-simgrid.so: $(wildcard torus/simgrid/*) $(STAMPS)/packages
+	cmake -S torus/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/build/lib --log-level=WARNING
+	cmake --build build/simgrid -- --no-print-directory -s
+	@touch $@
+
+simulated-tools: $(STAMPS)/packages
+	@tools/need-packages $(SIM_PACKAGES)
 
 docker-tools: $(STAMPS)/packages
 	@command -v dockerd >/dev/null || docker version >/dev/null 2>&1 || tools/need-packages $(DOCKER_PACKAGES)

@@ -2,6 +2,7 @@
 #include "halo_variants.h"
 
 #include "lib/check.h"
+#include "lib/copytime.h"
 #include "lib/options.h"
 
 /* ---- messages ---- */
@@ -29,12 +30,14 @@ static int wait_any(int count, MPI_Request *requests, struct halo_times *times) 
 static void pack(struct face *face, struct halo_times *times) {
     double start_s = MPI_Wtime();
     face_pack(&face->shape, face->boundary, face->outgoing);
+    copytime_pass(&face->shape);
     times->pack += MPI_Wtime() - start_s;
 }
 
 static void unpack(struct face *face, struct halo_times *times) {
     double start_s = MPI_Wtime();
     face_unpack(&face->shape, face->incoming, face->ghost);
+    copytime_pass(&face->shape);
     times->unpack += MPI_Wtime() - start_s;
 }
 

@@ -45,23 +45,45 @@ def fault(
     LINK is a directed link's name ('X+ 0,0,0>1,0,0', 'up leaf0>spine1', with @1 on rail 1) or its two coordinates
     ('0,0,0>1,0,0'). With --injection it is a node, by default all of them.
     """
+    with lifecycle.lock():
+        torus = lifecycle.get(name)
+        faults = changed(
+            torus.topology,
+            torus.faults,
+            link=link,
+            lanes_lost=lanes_lost,
+            of_tiles=of_tiles,
+            down=down,
+            injection=injection,
+            restore=restore,
+        )
+        torus = faulting.apply(torus, faults)
+    click.echo(f"{name}: {_said(torus.faults)}")
+
+
+def changed(
+    topology: Topology,
+    faults: Faults,
+    *,
+    link: str | None,
+    lanes_lost: int | None,
+    of_tiles: str | None,
+    down: bool,
+    injection: float | None,
+    restore: bool,
+) -> Faults:
+    """The faults after one more, or one less, in the words of `fault`'s options; InputError names what is wrong."""
     wanted = [lanes_lost is not None, down, injection is not None, restore]
     if sum(wanted) != 1:
         raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
     if of_tiles is not None and lanes_lost is None:
         raise InputError("--of-tiles", "", of_tiles, "an addition to --lanes-lost")
-    with lifecycle.lock():
-        torus = lifecycle.get(name)
-        topology, faults = torus.topology, torus.faults
-        if injection is not None:
-            nodes = (find_node(topology, link),) if link else topology.nodes
-            faults = faults.throttle(nodes, injection)
-        elif restore and link is None:
-            faults = Faults()
-        else:
-            faults = _on_link(topology, faults, link, lanes_lost, of_tiles, restore)
-        torus = faulting.apply(torus, faults)
-    click.echo(f"{name}: {_said(torus.faults)}")
+    if injection is not None:
+        nodes = (find_node(topology, link),) if link else topology.nodes
+        return faults.throttle(nodes, injection)
+    if restore and link is None:
+        return Faults()
+    return _on_link(topology, faults, link, lanes_lost, of_tiles, restore)
 
 
 def _on_link(

@@ -19,6 +19,7 @@ void evidence_host(char *host) {
     MPI_CHECK(MPI_Get_processor_name(name, &length));
     memset(host, 0, EVIDENCE_HOST_BYTES);
     (void)snprintf(host, EVIDENCE_HOST_BYTES, "%.*s", length, name);
+    host[strcspn(host, ".")] = '\0'; /* a simulated host is a NIC, NODE.nicK on rail K; the node is meant */
 }
 #else
 void evidence_host(char *host) {
