@@ -104,6 +104,23 @@ def scheduled(topology: Topology, indices: NDArray[np.int64]) -> Allocation:
     )
 
 
+def within(allocation: Allocation, cube: tuple[int, ...]) -> Allocation:
+    """The granted nodes that stand in a box of nodes from 0,0,0, in their order; both nodes of a router count along Y.
+
+    So a cube of 7x7x7 nodes is made of 7x4x7 routers with two nodes each, the last of which give one. Raises InputError
+    for a box that holds nodes that were not granted.
+    """
+    per_router = allocation.topology.nodes_per_router
+    at = allocation.topology.node_coordinates[allocation.indices].copy()
+    at[:, 1] = at[:, 1] * per_router + allocation.indices % per_router
+    kept = allocation.indices[(at < np.array(cube)).all(axis=1)]
+    if len(kept) != math.prod(cube):
+        x, y, z = allocation.block
+        valid = f"AxBxC nodes that were granted: at most {x}x{y * per_router}x{z}"
+        raise InputError("allocation", "cube", "x".join(map(str, cube)), valid)
+    return dataclasses.replace(allocation, indices=kept)
+
+
 def occupied(allocation: Allocation, percent: float, seed: int) -> Allocation:
     """A random `percent` of an allocation's nodes, in its order, at least one: the rest is somebody else's."""
     if not 0 < percent <= 100:

@@ -5,6 +5,8 @@
     mpich       host file of Hydra, NODE:COUNT in the order of ranks      (mpiexec -help of MPICH 4.0: -f, -bind-to)
     slurm       arbitrary distribution along a host file                  (srun(1): -m arbitrary, SLURM_HOSTFILE)
     cray-mpich  rank reorder file, slots filled node by node              (intro_mpi(3): MPICH_RANK_REORDER_METHOD=3)
+    smpi        host file, and the topology that is simulated             (`railyard sim`)
+    linkload    the same for the link-load model in a program's place     (`railyard model`)
 
 The order `scheduler` tells the launcher nothing but its own block order. What a launcher cannot say is an InputError
 that names both. Leaves out NICs (`placements.nics`).
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+import yaml
 
 from placements.placement import Placement
 from placements.render import openmpi_hostfile
@@ -37,6 +40,8 @@ class Launcher(StrEnum):
     MPICH = "mpich"
     SLURM = "slurm"
     CRAY_MPICH = "cray-mpich"
+    SMPI = "smpi"
+    LINKLOAD = "linkload"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,10 @@ def render(launcher: str, placed: Placement, *, stem: str = "placement") -> Rend
             return _slurm(placed, stem)
         case Launcher.CRAY_MPICH:
             return _cray(placed, stem)
+        case Launcher.SMPI:
+            return _on_topology("sim", placed, stem)
+        case Launcher.LINKLOAD:
+            return _on_topology("model", placed, stem)
 
 
 def _openmpi(launcher: Launcher, placed: Placement, stem: str) -> Rendered:
@@ -149,6 +158,18 @@ def _cray(placed: Placement, stem: str) -> Rendered:
         command=(*command, *bound),
         environment={"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": file},
         files={file: "".join(",".join(map(str, node)) + "\n" for node in ranks)},
+    )
+
+
+def _on_topology(command: str, placed: Placement, stem: str) -> Rendered:
+    """Rank by rank, as the sequential mapper, on a topology that is no machine: no core to be bound to."""
+    if placed.binding != Binding.NONE:
+        raise InputError("launcher", "binding", f"{placed.binding} for railyard {command}", "none")
+    name, topology = f"{stem}.hostfile", "topology.yml"
+    text = yaml.safe_dump(placed.allocation.topology.to_dict(), sort_keys=False)
+    return Rendered(
+        command=("railyard", command, "--hostfile", name, topology),
+        files={name: openmpi_hostfile(placed.nodes), topology: text},
     )
 
 
