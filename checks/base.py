@@ -15,7 +15,7 @@ import dataclasses
 import math
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,12 +36,12 @@ from checks.partition import Partition
 from checks.stage import Job
 from placements import naming, render
 from placements import topology as topologies
-from placements.allocation import Allocation, allocate, scheduled
-from placements.topology import Topology
+from placements.allocation import Allocation, allocate, scheduled, within
+from placements.topology import Node, Topology
 from railyard.errors import InputError, RunError
 from results import assemble, references, units
 from results.record import Record, Software
-from torus import docker_engine
+from torus import docker_engine, smpi
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -135,6 +135,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     block = variable(typ.List[int], value=[])
 
+    #: Nodes of the allocation along X, Y (both nodes of a router) and Z, from 0,0,0; empty for all of the block.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: ``[]``
+    cube = variable(typ.List[int], value=[])
+
     #: Nodes to ask the scheduler for, where it chooses them and no block is given; 0 for the partition's `nodes`.
     #:
     #: :type: :class:`int`
@@ -158,6 +164,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :type: :class:`List[int]`
     #: :default: ``[]``
     grid = variable(typ.List[int], value=[])
+
+    #: What the benchmark needs of an environment beyond plain MPI: an MPI call, or `NIC counters`. Where the
+    #: environment's `lacks` names one, the check is skipped.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    needs = variable(typ.List[str], value=[])
 
     #: Lines of the job script before the first launch.
     #:
@@ -214,6 +227,26 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.skip(reason)
 
     @run_after("setup")
+    def need_the_simulator(self) -> None:
+        """What is computed repeats bit for bit: one launch of each combination says all. Without SimGrid, skip."""
+        if not self.where.is_computed:
+            return
+        if self._is_simulated() and (reason := smpi.missing()):
+            self.skip(reason)
+        self.launches = min(self.launches, 1)
+
+    @run_after("setup")
+    def need_what_the_environment_has(self) -> None:
+        """Skip with the first thing that the benchmark needs and the environment lacks."""
+        lacks = self.current_environ.extras.get("lacks", [])
+        for name in [*self.needs, *self.nics]:
+            if name in lacks:
+                self.skip(f"{self.current_environ.name} lacks {name}, which {self.benchmark} needs here")
+
+    def _is_simulated(self) -> bool:
+        return self.where.origin == "simulated"
+
+    @run_after("setup")
     @plainly()
     def open_image(self) -> None:
         """Skip, in one line, where launches are to run from an image that is not there or cannot be run here."""
@@ -265,7 +298,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         count = self.nodes or where.nodes
         if named and (where.names_nodes or self.block or not count):
             box = tuple(self.block) or None
-            return allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+            found = allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+            return within(found, tuple(self.cube)) if self.cube else found
         if not count:
             valid = "nodes: a number, in the partition's extras or by -S nodes=N"
             raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
@@ -290,7 +324,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
-        (folder / "coordinates").write_text(render.coordinates(self.topology))
+        (folder / "coordinates").write_text(render.coordinates(self.topology, self._located()))
         job = self._what_is_asked()
         if self._is_certain():
             placed, cannot = placing.place_all(job, self.granted), {}
@@ -313,6 +347,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]
+
+    def _located(self) -> Sequence[Node]:
+        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
+        if not self.where.is_computed:
+            return self.topology.nodes
+        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """What each rank of a launch runs."""

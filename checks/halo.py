@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import parameter, run_after, variable
 
 from checks.base import PlacedCheck
 
@@ -14,6 +14,7 @@ class HaloCheck(PlacedCheck):
 
     descr = "Halo exchange with six faces, one rank a node on a grid like the torus"
     benchmark = "halo"
+    valid_systems = ["+torus", "+modelled"]
 
     #: Local cells (doubles) of each rank in each dimension.
     #:
@@ -33,6 +34,17 @@ class HaloCheck(PlacedCheck):
     #: :default: ``4``
     repeats = variable(int, value=4)
 
+    #: Bytes of a face's memory before its strides are folded; 0 for the benchmark's own.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    face_memory = variable(int, value=0)
+
+    @run_after("init")
+    def name_needs(self) -> None:
+        if "neighbours" in self.variants:
+            self.needs = ["MPI_Ineighbor_alltoallw"]
+
     @run_after("setup")
     def choose_options(self) -> None:
         cells = [self.cells] * len(self.grid)
@@ -49,6 +61,8 @@ class HaloCheck(PlacedCheck):
             *("--repeats", str(self.repeats)),
             *("--warmups", "1"),
         ]
+        if self.face_memory:
+            self.options += ["--face-memory", f"{self.face_memory}B"]
 
 
 @rfm.simple_test
@@ -56,6 +70,61 @@ class halo_3d(HaloCheck):
     """The study: enough launches for a 95 % interval."""
 
     studies = ["pena2013"]
+
+
+class HaloPaper(HaloCheck):
+    """At the paper's scale, on a block of Blue Waters: simulated. One sample: all are alike."""
+
+    valid_systems = ["+torus +simulated", "+modelled"]
+    studies = ["pena2013"]
+    torus = "blue-waters"
+    repeats = 3
+
+
+@rfm.simple_test
+class halo_paper_2d(HaloPaper):
+    """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB a face, as the paper."""
+
+    side = parameter([2, 4, 6, 8, 10, 12])
+    cells = 65536
+    face_memory = 8 * 8 * 65536
+
+    @run_after("init")
+    def choose_block(self) -> None:
+        self.block, self.grid = [self.side, self.side // 2, 1], [self.side, self.side]
+
+
+@rfm.simple_test
+class halo_paper_3d(HaloPaper):
+    """Figure 6b: N x N x N nodes. Faces of 72 KiB, not 18 MiB: 512 ranks share one process's memory."""
+
+    side = parameter([4, 6, 8])
+    cells = 96
+    face_memory = 8 * 8 * 96 * 96
+
+    @run_after("init")
+    def choose_block(self) -> None:
+        self.block, self.grid = [self.side, self.side // 2, self.side], [self.side] * 3
+
+
+@rfm.simple_test
+class halo_injection(HaloPaper):
+    """Ezell, CUG'13, Figure 7: all NICs limited to a share of their rate; 8x8x8 nodes in default order."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus +simulated"]
+    placements = ["cart-create"]
+    percent = parameter([10, 25, 50, 75, 100])
+    block = [8, 4, 8]
+    grid = [8, 8, 8]
+    cells = 96
+    face_memory = 8 * 8 * 96 * 96
+
+    @run_after("setup")
+    def limit_injection(self) -> None:
+        self.parameters = {**self.parameters, "injection_percent": self.percent}
+        if self.percent < 100:
+            self.preparations = [f"export RAILYARD_FAULTS='--injection {self.percent}'"]
 
 
 @rfm.simple_test

@@ -59,6 +59,19 @@ class hops_curve(HopsCheck):
 
 
 @rfm.simple_test
+class hops_paper(HopsCheck):
+    """Figure 3 at the paper's size, up to 12 hops along X and Z: simulated."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["pena2013"]
+    torus = "gemini-24x1x24"
+    launches = 1
+    sizes = [0, 1 << 20]
+    window = 16
+    repeats = 3
+
+
+@rfm.simple_test
 class hops_range(HopsCheck):
     """The paper's whole range, up to 12 hops along X and Z: 1,152 namespaces, a minute to bring up."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placements import launchers, nicproof, nics
-from placements.launchers import Launcher
+from placements.launchers import Launcher, Rendered
 from placements.nicproof import Found, Sender
 from placements.placement import Placement
 from railyard.errors import InputError
@@ -27,6 +27,8 @@ LAUNCHERS = {
     ("mpirun", "mpich"): Launcher.MPICH,
     ("srun", "mpi"): Launcher.SLURM,
     ("srun", "mpich"): Launcher.SLURM,
+    ("local", "smpi"): Launcher.SMPI,
+    ("local", "linkload"): Launcher.LINKLOAD,
 }
 # Launchers that take Open MPI's parameters as options, and what says that an environment is Open MPI's.
 TAKES_PARAMETERS = frozenset({Launcher.OPENMPI4, Launcher.OPENMPI5})
@@ -82,6 +84,8 @@ def prepare(
     topology = placed.allocation.topology
     rendered = launchers.render(launcher, placed, stem=file_name(stem))
     asked = nics.parse(policy, topology.rails)
+    if launcher in {Launcher.SMPI, Launcher.LINKLOAD}:
+        return _simulated(placed, asked, rendered, file_name(policy), program)
     told = nics.Settings()
     if asked.kind != nics.Kind.LIBRARY_DEFAULT:
         on = nics.host(topology, placed.ranks_per_node, devices)
@@ -93,6 +97,26 @@ def prepare(
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
     scripts = {script: told.wrapper()} if script else {}
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
+
+
+def _simulated(
+    placed: Placement, policy: nics.Policy, rendered: Rendered, stem: str, program: Sequence[str]
+) -> Prepared:
+    """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
+    if policy.kind == nics.Kind.STRIPE:
+        raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
+    assigned = nics.assign(policy, nics.host(placed.allocation.topology, placed.ranks_per_node))
+    rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]
+    hosts = [
+        f"{node.name}.nic{rail}" if rail else node.name
+        for node, rail in zip(placed.nodes, rails, strict=True)
+    ]
+    (before,) = (name for name in rendered.files if name.endswith(".hostfile"))
+    after = before if not any(rails) else f"{stem}-{before}"
+    files = {name: text for name, text in rendered.files.items() if name != before}
+    command = [after if word == before else word for word in rendered.command]
+    text = "".join(f"{host}\n" for host in hosts)
+    return Prepared(command=shlex.join([*command, *program]), files={**files, after: text}, scripts={})
 
 
 def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:

@@ -11,7 +11,8 @@ from railyard.errors import InputError
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
-ORIGINS = ("emulated", "measured")
+COMPUTED = ("simulated", "modelled")
+ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Partition:
         origin = str(extras.get("origin", "measured"))
         if origin not in ORIGINS:
             where = f"{partition.fullname}: extras.origin"
-            raise InputError("reframe.yml", where, origin, " or ".join(ORIGINS))
+            raise InputError("reframe.yml", where, origin, ", ".join(ORIGINS))
         scheduler = partition.scheduler.registered_name
         return cls(
             fullname=partition.fullname,
@@ -67,8 +68,13 @@ class Partition:
 
     @property
     def makes_torus(self) -> bool:
-        """Whether each job brings up a virtual torus of its own."""
-        return self.origin == "emulated" and not self.scheduled
+        """Whether each job has a torus of its own, of the topology that its check asks for."""
+        return self.origin != "measured" and not self.scheduled
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its numbers are worked out, the same each time."""
+        return self.origin in COMPUTED
 
     @property
     def knows_coordinates(self) -> bool:

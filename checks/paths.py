@@ -73,6 +73,20 @@ class paths_parallel(PathsCheck):
 
 
 @rfm.simple_test
+class paths_paper(PathsCheck):
+    """Figure 4 at the paper's size, on a block of Blue Waters: simulated."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["pena2013"]
+    torus = "blue-waters"
+    block = [7, 4, 7]
+    launches = 1
+    sizes = [1 << 20]
+    window = 16
+    repeats = 3
+
+
+@rfm.simple_test
 class paths_smoke(PathsCheck):
     """The whole path in seconds."""
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
+from reframe.core.exceptions import ReframeError
 
 from checks.base import PlacedCheck
+from torus import estimate
+from torus.estimate import Need
+from torus.smpi import Limits
 
 
 class RowcolCheck(PlacedCheck):
@@ -15,6 +22,7 @@ class RowcolCheck(PlacedCheck):
     descr = "Collectives in all rows or planes of a block of nodes at once"
     benchmark = "rowcol"
     needs_coordinates = True
+    valid_systems = ["+torus", "+modelled"]
     placements = ["cart-create"]
     allocation = "contiguous"
 
@@ -61,6 +69,26 @@ class RowcolCheck(PlacedCheck):
         ]
 
 
+    @run_after("setup")
+    def refuse_what_cannot_be_simulated(self) -> None:
+        """Before anything is written: every rank's buffers are in one process."""
+        if not self._is_simulated():
+            return
+        x, y, z = self.cube or (self.granted.block[0], self._nodes_along_y(), self.granted.block[2])
+        along = {"X": x, "Y": y, "Z": z}
+        need = Need()
+        for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
+            inside = x * y * z if split == "all" else math.prod(along[letter] for letter in split)
+            groups, ranks = x * y * z // inside, inside * self.ranks_per_node
+            need += estimate.collective(name, groups, ranks, size, self.repeats + 1)
+        if excess := need.excess(Limits()):
+            sizes = ", ".join(map(str, self.sizes))
+            raise ReframeError(f"{self.name}: sizes {sizes}, {x}x{y}x{z} nodes: {excess}; valid: fewer or smaller")
+
+    def _nodes_along_y(self) -> int:
+        return self.granted.block[1] * self.topology.nodes_per_router
+
+
 @rfm.simple_test
 class rowcol_cube(RowcolCheck):
     """The study: a cube of 4x4x4 nodes, two on each of 4x2x4 routers."""
@@ -70,6 +98,35 @@ class rowcol_cube(RowcolCheck):
     block = [4, 2, 4]
     collectives = ["alltoall", "allgather"]
     launches = 2
+
+
+class RowcolPaper(RowcolCheck):
+    """A cube of Blue Waters' nodes: simulated."""
+
+    valid_systems = ["+torus +simulated", "+modelled"]
+    studies = ["pena2013"]
+    torus = "blue-waters"
+    collectives = ["alltoall", "allgather"]
+    launches = 1
+
+
+@rfm.simple_test
+class rowcol_paper(RowcolPaper):
+    """Figure 5 on 7x7x7 nodes, both nodes of a router along Y: of 7x4x7 routers the last in Y gives one node."""
+
+    block = [7, 4, 7]
+    cube = [7, 7, 7]
+    sizes = [1 << 14, 1 << 16]
+
+
+@rfm.simple_test
+class rowcol_routers(RowcolPaper):
+    """The same on 7x7x7 routers with both nodes: rows of 14 ranks along Y, of 7 along X and Z."""
+
+    valid_systems = ["+modelled"]
+
+    block = [7, 7, 7]
+    sizes = [1 << 14]
 
 
 @rfm.simple_test

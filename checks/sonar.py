@@ -17,6 +17,7 @@ class SonarCheck(PlacedCheck):
     placements = ["plain"]
     grid = [2]
     launches = 1
+    needs = ["NIC counters"]
 
     #: Bytes of a ping.
     #:

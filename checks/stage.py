@@ -127,10 +127,22 @@ def read_placed(folder: Path) -> Placed | None:
 
 
 def torus_of(folder: Path) -> dict[str, Any] | None:
-    """What `railyard torus status` said of the job's torus, where it ran on one."""
+    """What `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
     said = _json(folder / "torus.json")
+    if not said:
+        return _simulation(folder)
     names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in said)]
     return {name: said[name] for name in names} if said else None
+
+
+def _simulation(folder: Path) -> dict[str, Any] | None:
+    """What simulated the launches, in a torus's words; the same for all of them."""
+    for path in sorted(folder.glob("launch-*.evidence")):
+        if said := _json(path).get("simulation"):
+            kept = {name: said[name] for name in ("calibration", "calibration_sha256", "faults")}
+            engine = f"SimGrid {said['simgrid']}"
+            return {"name": "simulated", "engine": engine, "rate_scale": 1.0, "latency_scaled": True, **kept}
+    return None
 
 
 def began(folder: Path) -> bool:

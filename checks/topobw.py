@@ -61,7 +61,10 @@ class TopoBwCheck(PlacedCheck):
         }
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
-            self.preparations = [f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1']
+            told = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
+            self.preparations = [
+                f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else told
+            ]
         self.options = [
             *("--coordinates", "coordinates"),
             *("--links", "links"),
@@ -70,6 +73,8 @@ class TopoBwCheck(PlacedCheck):
             *("--repeats", str(self.repeats)),
             *("--tolerance", f"{self.tolerance_percent:g}"),
         ]
+        if self._is_simulated():
+            self.options += ["--routes", "off"]  # datagrams would leave the simulation
 
     @run_before("run")
     def write_links(self) -> None:
@@ -83,6 +88,18 @@ class topobw_links(TopoBwCheck):
 
     studies = ["ezell2013"]
     tags = {"topobw"}
+
+
+@rfm.simple_test
+class topobw_shared(TopoBwCheck):
+    """The study, with two nodes a router, whose transfers share each link: simulated, at Gemini's own rates."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["ezell2013"]
+    tags = {"topobw"}
+    torus = "gemini-4x4x4-two-nodes"
+    message_bytes = 1 << 20
+    messages = 8
 
 
 @rfm.simple_test
