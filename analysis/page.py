@@ -17,6 +17,7 @@ import jinja2
 
 from analysis import (
     cases,
+    origins,
     pictures,
     published,
     ranktest,
@@ -148,6 +149,8 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",
             scores=score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged])),
+            answers=origins.rows([(each.case, each.found) for each in judged]),
+            origin_columns=origins.COLUMNS,
             versus=versus,
             versus_lines=versus_text.lines(versus) if versus else [],
             versus_alone=versus_text.alone(versus) if versus else [],

@@ -1,22 +1,25 @@
 """What a paper published, beside what was found here.
 
-Models: the published numbers of a case's studies and benchmark; where one names a placement or NIC policy and its
-baseline, the change found here in the first figure of merit. Leaves out: any judgement of the agreement: the machines
-differ, and a virtual torus is scaled.
+Models: the published numbers of a case's studies and benchmark; where one names what of ours answers it, what was found
+here: two placements or NIC policies in the first figure of merit, or two series. Leaves out: any judgement of the
+agreement: the machines differ, and a virtual torus is scaled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis import statistics
-from analysis.cases import Case
+from analysis import cases, statistics
+from analysis.cases import Case, Combination, Labels, Observation
 from analysis.comparison import Comparison, Group
 from analysis.numbers import percent
-from results import studies
-from results.studies import Contrast, Published
+from results import studies, units
+from results.studies import Contrast, Published, Shown
 from results.units import Better
+
+ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
+Observed = Mapping[tuple[str, Labels], Mapping[Combination, Sequence[Observation]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ def rows(case: Case, found: Sequence[Comparison]) -> list[PublishedRow]:
             figure=each.figure,
             quantity=each.quantity,
             value=f"{each.value:g} {each.unit}",
-            here=_here(each, found),
+            here=here(each, case, found),
         )
         for study in studies.of(asked.studies)
         for each in study.published
@@ -47,29 +50,102 @@ def rows(case: Case, found: Sequence[Comparison]) -> list[PublishedRow]:
     ]
 
 
-def unanswered(cases: Sequence[Case]) -> list[str]:
+def unanswered(grouped: Sequence[Case]) -> list[str]:
     """Benchmarks that a study of these cases published numbers of, and that no case here ran."""
-    names = list(dict.fromkeys(name for case in cases for name in case.first.case.studies))
+    names = list(dict.fromkeys(name for case in grouped for name in case.first.case.studies))
     missing = []
     for study in studies.of(names):
-        ran = {case.first.case.benchmark for case in cases if study.name in case.first.case.studies}
+        ran = {case.first.case.benchmark for case in grouped if study.name in case.first.case.studies}
         wanted = dict.fromkeys(each.benchmark for each in study.published if each.benchmark not in ran)
         missing += [f"{study.name}: {benchmark} was not run" for benchmark in wanted]
     return missing
 
 
-def _here(published: Published, found: Sequence[Comparison]) -> str:
-    if published.compare is None or not found:
+def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
+    """What a case has beside a published number, as text; empty where it has nothing."""
+    contrast = published.compare
+    if contrast is None:
         return ""
-    first = found[0]
-    ours, base = _group(first, published.compare, ours=True), _group(first, published.compare, ours=False)
+    grid = case.first.case.parameters.get("grid", [])
+    if contrast.dimensions and contrast.dimensions != len(grid):
+        return ""
+    torus = case.first.provenance["torus"]
+    if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
+        return ""  # a scaled torus has ratios, no rates and times of the machine's
+    return _of_series(contrast, case) if contrast.labels else _of_combinations(contrast, found)
+
+
+def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
+    of_fom = [each for each in found if contrast.fom in ("", each.fom)]
+    if not of_fom:
+        return ""
+    first = of_fom[0]
+    ours, base = _group(first, contrast, ours=True), _group(first, contrast, ours=False)
     if ours is None or base is None or ours.summary is None or base.summary is None:
         return "not measured"
+    if contrast.shown is not Shown.CHANGE:
+        return _shown(contrast, ours.summary.median, base.summary.median)
     change = statistics.change_percent(ours.summary.median, base.summary.median)
     if change is None:
         return ""
     is_better = (change < 0) == (first.unit.better is Better.LOWER)
     return f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'} ({first.title})"
+
+
+def _of_series(contrast: Contrast, case: Case) -> str:
+    """By the largest message size that both series have, unless the labels name one."""
+    observed = cases.observations(case)
+    if contrast.shown is Shown.VALUE:
+        return _one_value(contrast, observed, case)
+    pairs = [
+        (dict(labels).get("size_bytes", 0), ours, base)
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for base in [_middle(observed.get((fom, _instead(labels, contrast)), {}), case)]
+        for ours in [_middle(by_combination, case)]
+        if ours is not None and base is not None
+    ]
+    if not pairs:
+        return ""
+    _, ours, base = max(pairs, key=lambda pair: int(pair[0]))
+    return _shown(contrast, ours, base)
+
+
+def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
+    found = [
+        value
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for value in [_middle(by_combination, case)]
+        if value is not None
+    ]
+    if not found:
+        return ""
+    return f"{contrast.factor * statistics.summarise(found).median:.4g} {units.unit_of(contrast.fom).text}"
+
+
+def _shown(contrast: Contrast, ours: float, base: float) -> str:
+    match contrast.shown:
+        case Shown.DIFFERENCE:
+            return f"{ours - base:.3g} {units.unit_of(contrast.fom).text}"
+        case Shown.SHARE:
+            return percent(100 * ours / base, signed=False)
+        case Shown.TIMES:
+            return f"{base / ours:.3g} times"
+    change = statistics.change_percent(ours, base)
+    return "" if change is None else percent(change)
+
+
+def _instead(labels: Labels, contrast: Contrast) -> Labels:
+    return cases.frozen_labels({**dict(labels), **contrast.against})
+
+
+def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: Case) -> float | None:
+    """The median over launches of the first combination that has any."""
+    for combination in case.combinations:
+        if values := by_combination.get(combination):
+            return statistics.summarise([each.value for each in values]).median
+    return None
 
 
 def _group(comparison: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
