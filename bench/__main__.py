@@ -12,6 +12,7 @@
     suite       the benchmarks beside OSU and a plain copy
     slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
+    simulated   the papers' figures on the simulated torus: what each takes of this machine
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m bench SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -25,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench import archive, placements, scale, slurm, suite, topobw, vtorus
+from bench import archive, placements, scale, simulated, slurm, suite, topobw, vtorus
 from bench.vtorus import CHECKOUT, console
 
 OUTPUT = CHECKOUT / "build/bench.json"
@@ -52,6 +53,7 @@ def main() -> None:
         "suite": partial(suite.measure, arguments.osu),
         "slurm": partial(slurm.measure, console),
         "topobw": topobw.measure,
+        "simulated": partial(simulated.measure, console),
         "archive": archive.report,
     }
     if unknown := set(arguments.section) - set(sections):

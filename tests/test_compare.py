@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from analysis import cases, comparison, exports, page, published, ranktest, score, scoreboard, sides, versus
+from analysis import cases, comparison, exports, origins, page, published, ranktest, score, scoreboard, sides, versus
 from analysis import references as making
 from analysis import versus_text as text
 from analysis.cli import report as report_command
@@ -439,3 +439,20 @@ def test_random_order_of_records_changes_nothing() -> None:
     assert [row["sides"][0]["median"] for row in found["rows"]] == [
         row["sides"][0]["median"] for row in wanted["rows"]
     ]
+
+
+def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
+    def found(*_: Any) -> list[dict[str, Any]]:
+        times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
+        return [
+            {"fom": "slowest_us", "labels": {"collective": "alltoall", "split": way, "size_bytes": size}, "samples": [us]}
+            for (way, size), us in times.items()
+        ]
+
+    asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
+    (case,) = cases.group([synthetic.job(asked, found)])
+    (row,) = origins.rows([(case, comparison.comparisons(case))])
+    assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "-74 %")
+    answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}
+    assert list(answers.values()) == [["\N{MINUS SIGN}70.0 %"]]  # at the largest size
+    assert ">\N{MINUS SIGN}70.0 %<" in page.html([case.first])

@@ -1,64 +1,272 @@
-"""The same C sources on simulated MPI: SimGrid runs all ranks in one process, so nothing may be a mutable global."""
+"""The simulated torus: the same C sources on SimGrid, its network against the model's, the paper's rates, bad input."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmark_runs import ROOT, block, document
+from benchmark_runs import document
+from conftest import CHECKOUT, Run, gemini
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("smpicc") is None or shutil.which("smpirun") is None,
-    reason="SimGrid's smpicc and smpirun are not installed",
-)
-PLATFORM = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="torus" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="1us"
-           topology="TORUS" topo_parameters="2,2,2"/>
-</platform>
-"""
+from placements import linkload, render, traffic
+from placements import topology as topologies
+from placements.allocation import allocate
+from placements.faults import Faults, find_link
+from placements.placement import place
+from placements.routing import route
+from placements.topology import Topology
+from torus import calibration, estimate, simnetwork, smpi
+from torus.smpi import Limits
+
+PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
+simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
+GEMINI, PLAIN = calibration.load("gemini"), calibration.load("plain")
+
+Simulate = Callable[..., dict]
+
+
+@pytest.fixture
+def simulate(railyard: Run, tmp_path: Path) -> Simulate:
+    """Run `railyard sim OPTIONS TOPOLOGY PROGRAM ...` in a folder with the topology's coordinates and links."""
+
+    def run(topology: str, *words: str, options: tuple[str, ...] = (), status: int = 0) -> dict:
+        loaded = topologies.load(topology)
+        (tmp_path / "coordinates").write_text(render.coordinates(loaded))
+        (tmp_path / "links").write_text(render.links(loaded))
+        before = Path.cwd()
+        os.chdir(tmp_path)
+        try:
+            done = railyard("sim", *options, topology, *words, "--json", "out.json", PATH=f"{PROGRAMS}:{os.environ['PATH']}")
+        finally:
+            os.chdir(before)
+        assert done.returncode == status, done.stdout + done.stderr
+        return {**document(tmp_path / "out.json"), "said": done.stdout + done.stderr}
+
+    return run
+
+
+def middle(found: dict, fom: str, **labels: object) -> float:
+    """The middle sample of the one series that has these labels."""
+    (series,) = [
+        each
+        for each in found["series"]
+        if each["fom"] == fom and labels.items() <= each["labels"].items()
+    ]
+    return sorted(series["samples"])[len(series["samples"]) // 2]
+
+
+# ---- the programs ----
+
 OPTIONS = {
     "halo": ["--cells", "8", "--variants", "manual,datatypes,copy"],  # SMPI has no neighbourhood collectives
     "hops": ["--coordinates", "coordinates", "--sizes", "64KiB"],
     "paths": ["--coordinates", "coordinates", "--sizes", "64KiB"],
     "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB"],
     "contention": ["--sizes", "1KiB"],
+    "topobw": ["--coordinates", "coordinates", "--links", "links", "--size", "64KiB", "--routes", "off"],
 }
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the programs in bin/, a platform and its files."""
-    folder = tmp_path_factory.mktemp("simulated")
-    options = ["-DCMAKE_C_COMPILER=smpicc", "-DRAILYARD_HOST_FROM_MPI=ON", "-DRAILYARD_WERROR=ON"]
-    configure = ["cmake", "-S", ROOT / "benchmarks", "-B", folder, *options]
-    subprocess.run(configure, check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", folder, "-j2"], check=True, capture_output=True)
-    (folder / "platform.xml").write_text(PLATFORM)
-    (folder / "hosts").write_text("".join(f"n{i}\n" for i in range(8)))
-    (folder / "coordinates").write_text(block(2, 2, 2))
-    return folder
-
-
+@simulates
 @pytest.mark.parametrize("program", OPTIONS)
-def test_runs_deterministically_on_a_simulated_torus(program: str, simulated: Path) -> None:
-    command = ["smpirun", "-np", "8", "-platform", "platform.xml", "-hostfile", "hosts"]
-    command += [
-        "--cfg=smpi/privatization:no",
-        "--cfg=smpi/simulate-computation:no",
-        "--log=root.thres:critical",
-    ]
-    command += [f"bin/{program}", *OPTIONS[program], "--repeats", "2", "--json"]
-    for name in ("first.json", "again.json"):
-        done = subprocess.run(
-            [*command, name], cwd=simulated, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, done.stderr
-    first, again = (document(simulated / name) for name in ("first.json", "again.json"))
-    assert first["mpi"]["ranks"] == 8 and first["verified"] is True
-    assert {rank["host"] for rank in first["ranks"]} == {f"n{i}" for i in range(8)}
-    timed = [s for s in first["series"] if s["fom"] not in ("pack_us", "unpack_us")]
-    assert timed and timed == [s for s in again["series"] if s["fom"] not in ("pack_us", "unpack_us")]
+def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, simulate: Simulate) -> None:
+    words = [program, *OPTIONS[program], "--repeats", "2"]
+    first, again = simulate("gemini-2x2x2", *words), simulate("gemini-2x2x2", *words)
+    assert first["verified"] is True
+    assert [rank["host"] for rank in first["ranks"]] == [n.name for n in topologies.load("gemini-2x2x2").nodes]
+    assert first["series"] == again["series"] and first["series"]
+
+
+# ---- the network ----
+
+
+def parsed(topology: Topology, faults: Faults | None = None) -> dict[tuple[str, str], list[str]]:
+    """Host and host -> the links between their routers, as the description lists them."""
+    text = simnetwork.render(topology, topology.nodes, faults or Faults(), PLAIN)
+    links, hosts, routes = [], [], {}
+    for line in text.splitlines():
+        word, *rest = line.split(" ")
+        if word == "link":
+            links.append(" ".join(rest[2:]))
+        elif word == "host":
+            hosts.append((int(rest[2]), int(rest[3]), rest[6]))
+        elif word == "r":
+            point, address, *way = map(int, rest)
+            routes[point, address] = [links[number] for number in way]
+    return {
+        (source, target): routes.get((point, address), [])
+        for point, _, source in hosts
+        for _, address, target in hosts
+    }
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [gemini("4x3x2"), gemini("5x4x1", 2), gemini("2x2x3", 1, 2), topologies.load("dual-rail-small")],
+    ids=["torus", "two nodes", "rails", "fat tree"],
+)
+def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
+    found = parsed(topology)
+    for rail in range(topology.rails):
+        for source in topology.nodes:
+            for target in topology.nodes:
+                wanted = route(topology, source.coordinate, target.coordinate, rail, target.slot)
+                names = [link.name for link in wanted]
+                assert found[simnetwork.nic_name(source, rail), target.name] == names
+
+
+def test_routes_go_round_a_cable_that_is_down() -> None:
+    topology = gemini("4x4x1")
+    dead = find_link(topology, "X+ 0,0,0>1,0,0")
+    faults = Faults().take_down(topology, dead)
+    found = parsed(topology, faults)
+    assert not any(name in faults.down for way in found.values() for name in way)
+    assert found["n0-0-0", "n1-0-0"] and found["n0-1-0", "n1-1-0"] == ["X+ 0,1,0>1,1,0"]
+
+
+def test_what_two_nodes_of_a_router_share_is_none_of_their_own_traffic() -> None:
+    text = simnetwork.render(gemini("2x1x1", 2), gemini("2x1x1", 2).nodes, Faults(), GEMINI)
+    assert text.count(" router-out ") == text.count(" router-in ") == 2
+    assert " router-" not in simnetwork.render(gemini("2x1x1"), gemini("2x1x1").nodes, Faults(), GEMINI)
+
+
+@simulates
+@pytest.mark.parametrize("kind", ["plain", "custom"])
+def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_path: Path) -> None:
+    """The bytes of two iterations more, link by link; payload, as the model's protocol of that name counts."""
+    granted = allocate(topologies.load("gemini-4x4x4"), "snake")
+    placed = place(kind, granted, (4, 4, 4))
+    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in placed.nodes))
+    counted = []
+    for repeats in ("1", "3"):
+        options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
+        simulate("gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options)
+        entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
+        counted.append({entry["link"]: entry["bytes"] for entry in entries})
+    sent = traffic.make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
+    loads = linkload.load(granted.topology, placed.indices, sent, linkload.PROTOCOLS["payload"])
+    for link, size, _ in loads.slowest(loads.link_s.size):
+        iteration = (counted[1].get(link.name, 0) - counted[0].get(link.name, 0)) / 2
+        assert iteration == pytest.approx(size, rel=0.01, abs=200), link.name  # the barrier's few bytes
+
+
+# ---- the published rates ----
+
+
+@simulates
+def test_links_carry_what_ezell_and_pena_measured(simulate: Simulate) -> None:
+    words = ["hops", "--coordinates", "coordinates", "--sizes", "0,4MiB", "--window", "16", "--repeats", "1"]
+    found = simulate("gemini-4x4x4", *words, "--warmups", "0")
+    rate = {d: middle(found, "bandwidth_gbyte_s", test="bandwidth", dimension=d, hops=1) for d in "XZ"}
+    assert rate["X"] == pytest.approx(5.946, rel=0.02)  # Ezell, Figure 6: X cable, exclusive
+    assert rate["Z"] == pytest.approx(6.762, rel=0.02)  # Z backplane, single sender
+    near, far = (middle(found, "latency_us", dimension="Z", hops=h, size_bytes=0) for h in (1, 2))
+    assert far - near == pytest.approx(0.1, abs=0.01)  # Peña et al., section 4.1
+    assert 1.5 <= near <= 1.7
+
+
+@simulates
+def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
+    """Peña et al., Figure 4; and the two nodes of a router send what Ezell measured along Z."""
+    words = ["paths", "--coordinates", "coordinates", "--sizes", "1MiB", "--tests", "bandwidth", "--repeats", "1"]
+    found = simulate("gemini-4x4x4-two-nodes", *words, "--window", "16", "--paths", "1,2", "--hops", "1")
+    gain = {
+        d: middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=2)
+        / middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=1)
+        for d in "XY"
+    }
+    assert gain["Y"] == pytest.approx(2, rel=0.03) and gain["X"] == pytest.approx(1, rel=0.03)
+    both = middle(found, "aggregate_bandwidth_gbyte_s", dimension="Z", paths=2)
+    assert both == pytest.approx(2 * 4.118, rel=0.03)
+
+
+@simulates
+def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -> None:
+    words = ["hops", "--coordinates", "coordinates", "--sizes", "4MiB", "--tests", "bandwidth", "--repeats", "1"]
+    words += ["--dimensions", "X", "--hops", "1", "--warmups", "0"]
+    sound = middle(simulate("gemini-4x4x4", *words), "bandwidth_gbyte_s")
+    fault = "'X+ 0,0,0>1,0,0' --lanes-lost 1"
+    worn = middle(simulate("gemini-4x4x4", *words, options=("--faults", fault)), "bandwidth_gbyte_s")
+    slow = middle(simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s")
+    assert worn / sound == pytest.approx(2 / 3, rel=0.02)
+    assert slow == pytest.approx(6.762 / 4, rel=0.03)
+
+
+@simulates
+def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
+    words = ["topobw", *OPTIONS["topobw"], "--messages", "4", "--repeats", "1"]
+    found = simulate("gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5)
+    (finding,) = found["verdict"]["findings"]
+    assert "1,2,3" in finding["text"]
+
+
+@simulates
+def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("n0-0.nic1\nn1-0\n")
+    options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
+    found = simulate("dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", options=options)
+    assert [rank["host"] for rank in found["ranks"]] == ["n0-0", "n1-0"]
+    names = {entry["link"] for entry in json.loads((tmp_path / "bytes.json").read_text())["links"]}
+    assert {"out n0-0.nic1", "in n1-0.nic1", "out n1-0", "in n0-0", "up leaf0>spine0@1"} <= names
+
+
+# ---- bad input ----
+
+
+@simulates
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gemini-9x9x9", "halo"], "topology: 'gemini-9x9x9'"),
+        (["--ranks", "9", "gemini-2x2x2", "halo"], "--ranks: 9 is not valid here; valid: at most 8"),
+        (["gemini-2x2x2", "true"], "a program that smpicc built"),
+        (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
+        (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
+        (["--hostfile", "none", "gemini-2x2x2", "halo"], "--hostfile: 'none'"),
+        (["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"], "--faults: \"'X+ 0,0,0>1,0,0' --broken\""),
+        (["--memory-limit", "0.001", "gemini-2x2x2", "halo"], "--memory-limit: '0.001'"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, railyard: Run) -> None:
+    done = railyard("sim", *words, PATH=f"{PROGRAMS}:{os.environ['PATH']}")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
+
+
+@simulates
+def test_a_limit_ends_a_simulation(railyard: Run) -> None:
+    path = f"{PROGRAMS}:{os.environ['PATH']}"
+    words = ["gemini-4x4x4", "halo", "--cells", "64", "--repeats", "100000"]
+    done = railyard("sim", "--time-limit", "1", *words, PATH=path)
+    assert done.returncode == 1 and "(--time-limit)" in done.stderr and done.stderr.count("\n") == 1
+    done = railyard("sim", "--memory-limit", "0.2", *words[:4], "128", PATH=path)
+    assert done.returncode == 1 and "(--memory-limit)" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_simgrid_one_line_says_so(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "halo").symlink_to("/bin/true")
+    done = railyard("sim", "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
+    assert done.returncode == 1 and "make simulated" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> None:
+    text = (calibration.FOLDER / "gemini.yml").read_text().replace("value: 0.6355", "value: 1.6355")
+    (tmp_path / "mine.yml").write_text(text)
+    with pytest.raises(ValueError, match=r"mine\.yml: payload_share\.value: 1\.6355"):
+        calibration.load(str(tmp_path / "mine.yml"))
+
+
+def test_every_calibrated_value_has_a_source() -> None:
+    assert calibration.known() == ["gemini", "plain", "virtual-torus"]
+    assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
+
+
+def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
+    small = estimate.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
+    large = estimate.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
+    assert small.excess(Limits()) == ""
+    assert "GiB of memory" in large.excess(Limits()) and "43" in large.excess(Limits())
+    long = estimate.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
+    assert "s of this machine's time" in long.excess(Limits())
