@@ -50,7 +50,7 @@ ROWS = (
         topology="gemini-24x1x24",
         grid=(),
         order="axes",
-        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", "--repeats", "3", "--warmups", "0"),
+        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", "--repeats", "1", "--warmups", "0"),
     ),
     Row(
         name="Fig. 4, parallel paths",
@@ -58,7 +58,7 @@ ROWS = (
         grid=(),
         block=(7, 4, 7),
         order="contiguous",
-        program=("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", "--repeats", "3"),
+        program=("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", "--repeats", "1"),
     ),
     *(
         Row(
@@ -68,7 +68,7 @@ ROWS = (
             block=(7, 4, 7),
             cube=(7, 7, 7),
             order="contiguous",
-            program=("rowcol", *COORDINATES, "--collectives", collective, "--sizes", "16KiB,64KiB", "--repeats", "3"),
+            program=("rowcol", *COORDINATES, "--collectives", collective, "--sizes", "16KiB,64KiB", "--repeats", "1"),
         )
         for collective in ("alltoall", "allgather")
     ),
@@ -79,7 +79,7 @@ ROWS = (
             grid=(12, 12),
             block=(12, 6, 1),
             placement=placement,
-            program=("halo", "--grid", "12x12", "--cells", "65536", "--face-memory", "4MiB", "--repeats", "3"),
+            program=("halo", "--grid", "12x12", "--cells", "65536", "--face-memory", "4MiB", "--repeats", "1"),
         )
         for placement in ("plain", "cart-create", "custom")
     ),
@@ -90,7 +90,7 @@ ROWS = (
             grid=(8, 8, 8),
             block=(8, 4, 8),
             placement=placement,
-            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "3"),
+            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "1"),
         )
         for placement in ("plain", "cart-create", "custom")
     ),

@@ -78,7 +78,7 @@ class HaloPaper(HaloCheck):
     valid_systems = ["+torus +simulated", "+modelled"]
     studies = ["pena2013"]
     torus = "blue-waters"
-    repeats = 3
+    repeats = 1
 
 
 @rfm.simple_test

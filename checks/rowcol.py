@@ -108,6 +108,7 @@ class RowcolPaper(RowcolCheck):
     torus = "blue-waters"
     collectives = ["alltoall", "allgather"]
     launches = 1
+    repeats = 1
 
 
 @rfm.simple_test
