@@ -1,4 +1,4 @@
-"""The simulated torus: what every figure of the papers takes of this machine, and how its loads compare with the model's.
+"""The simulated torus: what every figure of the papers takes of this machine.
 
 Each row is one launch of `railyard sim` as the checks of study pena2013 make it: seconds of this machine, its memory at
 most, and the simulated result that the row is about.
@@ -50,7 +50,18 @@ ROWS = (
         topology="gemini-24x1x24",
         grid=(),
         order="axes",
-        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", "--repeats", "1", "--warmups", "0"),
+        program=(
+            "hops",
+            *COORDINATES,
+            "--sizes",
+            "0,1MiB",
+            "--window",
+            "16",
+            "--repeats",
+            "1",
+            "--warmups",
+            "0",
+        ),
     ),
     Row(
         name="Fig. 4, parallel paths",
@@ -58,7 +69,18 @@ ROWS = (
         grid=(),
         block=(7, 4, 7),
         order="contiguous",
-        program=("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", "--repeats", "1"),
+        program=(
+            "paths",
+            *COORDINATES,
+            "--sizes",
+            "1MiB",
+            "--tests",
+            "bandwidth",
+            "--window",
+            "16",
+            "--repeats",
+            "1",
+        ),
     ),
     *(
         Row(
@@ -68,7 +90,16 @@ ROWS = (
             block=(7, 4, 7),
             cube=(7, 7, 7),
             order="contiguous",
-            program=("rowcol", *COORDINATES, "--collectives", collective, "--sizes", "16KiB,64KiB", "--repeats", "1"),
+            program=(
+                "rowcol",
+                *COORDINATES,
+                "--collectives",
+                collective,
+                "--sizes",
+                "16KiB,64KiB",
+                "--repeats",
+                "1",
+            ),
         )
         for collective in ("alltoall", "allgather")
     ),
@@ -79,7 +110,17 @@ ROWS = (
             grid=(12, 12),
             block=(12, 6, 1),
             placement=placement,
-            program=("halo", "--grid", "12x12", "--cells", "65536", "--face-memory", "4MiB", "--repeats", "1"),
+            program=(
+                "halo",
+                "--grid",
+                "12x12",
+                "--cells",
+                "65536",
+                "--face-memory",
+                "4MiB",
+                "--repeats",
+                "1",
+            ),
         )
         for placement in ("plain", "cart-create", "custom")
     ),

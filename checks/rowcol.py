@@ -68,7 +68,6 @@ class RowcolCheck(PlacedCheck):
             *("--max-time-per-point", "0"),
         ]
 
-
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:
         """Before anything is written: every rank's buffers are in one process."""
@@ -83,7 +82,9 @@ class RowcolCheck(PlacedCheck):
             need += estimate.collective(name, groups, ranks, size, self.repeats + 1)
         if excess := need.excess(Limits()):
             sizes = ", ".join(map(str, self.sizes))
-            raise ReframeError(f"{self.name}: sizes {sizes}, {x}x{y}x{z} nodes: {excess}; valid: fewer or smaller")
+            raise ReframeError(
+                f"{self.name}: sizes {sizes}, {x}x{y}x{z} nodes: {excess}; valid: fewer or smaller"
+            )
 
     def _nodes_along_y(self) -> int:
         return self.granted.block[1] * self.topology.nodes_per_router

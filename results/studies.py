@@ -22,8 +22,10 @@ FOLDER = Path(__file__).resolve().parent / "studies"
 
 
 class Shown(StrEnum):
-    """What answers a published number: of two values the change in percent, the share in percent, the difference, how
-    many times the baseline's value is ours; or one value, the middle of all series that have the labels, times `factor`.
+    """What answers a published number.
+
+    Of two values the change in percent, the share in percent, the difference, how many times the baseline's value is
+    ours; or one value, the middle of all series that have the labels, times `factor`.
     """
 
     CHANGE = "change"

@@ -15,7 +15,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from analysis import cases, comparison, exports, origins, page, published, ranktest, score, scoreboard, sides, versus
+from analysis import (
+    cases,
+    comparison,
+    exports,
+    origins,
+    page,
+    published,
+    ranktest,
+    score,
+    scoreboard,
+    sides,
+    versus,
+)
 from analysis import references as making
 from analysis import versus_text as text
 from analysis.cli import report as report_command
@@ -445,7 +457,11 @@ def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
     def found(*_: Any) -> list[dict[str, Any]]:
         times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
         return [
-            {"fom": "slowest_us", "labels": {"collective": "alltoall", "split": way, "size_bytes": size}, "samples": [us]}
+            {
+                "fom": "slowest_us",
+                "labels": {"collective": "alltoall", "split": way, "size_bytes": size},
+                "samples": [us],
+            }
             for (way, size), us in times.items()
         ]
 

@@ -39,7 +39,15 @@ def simulate(railyard: Run, tmp_path: Path) -> Simulate:
         before = Path.cwd()
         os.chdir(tmp_path)
         try:
-            done = railyard("sim", *options, topology, *words, "--json", "out.json", PATH=f"{PROGRAMS}:{os.environ['PATH']}")
+            done = railyard(
+                "sim",
+                *options,
+                topology,
+                *words,
+                "--json",
+                "out.json",
+                PATH=f"{PROGRAMS}:{os.environ['PATH']}",
+            )
         finally:
             os.chdir(before)
         assert done.returncode == status, done.stdout + done.stderr
@@ -51,9 +59,7 @@ def simulate(railyard: Run, tmp_path: Path) -> Simulate:
 def middle(found: dict, fom: str, **labels: object) -> float:
     """The middle sample of the one series that has these labels."""
     (series,) = [
-        each
-        for each in found["series"]
-        if each["fom"] == fom and labels.items() <= each["labels"].items()
+        each for each in found["series"] if each["fom"] == fom and labels.items() <= each["labels"].items()
     ]
     return sorted(series["samples"])[len(series["samples"]) // 2]
 
@@ -76,7 +82,9 @@ def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, sim
     words = [program, *OPTIONS[program], "--repeats", "2"]
     first, again = simulate("gemini-2x2x2", *words), simulate("gemini-2x2x2", *words)
     assert first["verified"] is True
-    assert [rank["host"] for rank in first["ranks"]] == [n.name for n in topologies.load("gemini-2x2x2").nodes]
+    assert [rank["host"] for rank in first["ranks"]] == [
+        n.name for n in topologies.load("gemini-2x2x2").nodes
+    ]
     assert first["series"] == again["series"] and first["series"]
 
 
@@ -143,7 +151,9 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
     counted = []
     for repeats in ("1", "3"):
         options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
-        simulate("gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options)
+        simulate(
+            "gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options
+        )
         entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
         counted.append({entry["link"]: entry["bytes"] for entry in entries})
     sent = traffic.make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
@@ -171,7 +181,17 @@ def test_links_carry_what_ezell_and_pena_measured(simulate: Simulate) -> None:
 @simulates
 def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
     """Peña et al., Figure 4; and the two nodes of a router send what Ezell measured along Z."""
-    words = ["paths", "--coordinates", "coordinates", "--sizes", "1MiB", "--tests", "bandwidth", "--repeats", "1"]
+    words = [
+        "paths",
+        "--coordinates",
+        "coordinates",
+        "--sizes",
+        "1MiB",
+        "--tests",
+        "bandwidth",
+        "--repeats",
+        "1",
+    ]
     found = simulate("gemini-4x4x4-two-nodes", *words, "--window", "16", "--paths", "1,2", "--hops", "1")
     gain = {
         d: middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=2)
@@ -185,12 +205,24 @@ def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
 
 @simulates
 def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -> None:
-    words = ["hops", "--coordinates", "coordinates", "--sizes", "4MiB", "--tests", "bandwidth", "--repeats", "1"]
+    words = [
+        "hops",
+        "--coordinates",
+        "coordinates",
+        "--sizes",
+        "4MiB",
+        "--tests",
+        "bandwidth",
+        "--repeats",
+        "1",
+    ]
     words += ["--dimensions", "X", "--hops", "1", "--warmups", "0"]
     sound = middle(simulate("gemini-4x4x4", *words), "bandwidth_gbyte_s")
     fault = "'X+ 0,0,0>1,0,0' --lanes-lost 1"
     worn = middle(simulate("gemini-4x4x4", *words, options=("--faults", fault)), "bandwidth_gbyte_s")
-    slow = middle(simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s")
+    slow = middle(
+        simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s"
+    )
     assert worn / sound == pytest.approx(2 / 3, rel=0.02)
     assert slow == pytest.approx(6.762 / 4, rel=0.03)
 
@@ -198,7 +230,9 @@ def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -
 @simulates
 def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
     words = ["topobw", *OPTIONS["topobw"], "--messages", "4", "--repeats", "1"]
-    found = simulate("gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5)
+    found = simulate(
+        "gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5
+    )
     (finding,) = found["verdict"]["findings"]
     assert "1,2,3" in finding["text"]
 
@@ -226,7 +260,10 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
         (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
         (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
         (["--hostfile", "none", "gemini-2x2x2", "halo"], "--hostfile: 'none'"),
-        (["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"], "--faults: \"'X+ 0,0,0>1,0,0' --broken\""),
+        (
+            ["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"],
+            "--faults: \"'X+ 0,0,0>1,0,0' --broken\"",
+        ),
         (["--memory-limit", "0.001", "gemini-2x2x2", "halo"], "--memory-limit: '0.001'"),
     ],
 )

@@ -37,7 +37,9 @@ PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
 POLL_S = 0.02
 BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
-FRAME = re.compile(r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed")
+FRAME = re.compile(
+    r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
+)
 MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
 
 
@@ -169,7 +171,9 @@ def run(launch: Launch) -> Ended:
         if status in BROKEN_OFF:
             why = f"{said[0]}; " if said else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
-            raise RunError(f"the simulation broke off: {why}status {status}; its memory is limited to {limit}")
+            raise RunError(
+                f"the simulation broke off: {why}status {status}; its memory is limited to {limit}"
+            )
         sys.stderr.write("".join(f"{line}\n" for line in said))
         counted = folder / "bytes"
         return Ended(
