@@ -96,7 +96,7 @@ ROWS = (
                 "--collectives",
                 collective,
                 "--sizes",
-                "16KiB,64KiB",
+                "4KiB,16KiB",
                 "--repeats",
                 "1",
             ),

@@ -93,7 +93,7 @@ def _collective(name: str, split: str, size: int, box: Grid, topology: Topology,
     within = "XYZ" if split == "all" else split
     loads = _loads(topology, nodes, traffic.make(name, box, size_bytes=(float(size),), within=within))
     ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
-    labels = {"collective": name, "split": split, "ranks": ranks, "size_bytes": size}
+    labels: dict[str, str | int] = {"collective": name, "split": split, "ranks": ranks, "size_bytes": size}
     return _series("slowest_us", 1e6 * _slowest_s(loads), labels)
 
 
