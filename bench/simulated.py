@@ -1,4 +1,4 @@
-"""The simulated torus: what each figure of the papers takes of this machine, and its loads beside the model's.
+"""The simulated torus: what every figure of the papers takes of this machine.
 
 Each row is one launch of `railyard sim` as the checks of study pena2013 make it: seconds of this machine, its memory at
 most, and the simulated result that the row is about.
@@ -58,7 +58,7 @@ ROWS = (
             "--window",
             "16",
             "--repeats",
-            "3",
+            "1",
             "--warmups",
             "0",
         ),
@@ -79,7 +79,7 @@ ROWS = (
             "--window",
             "16",
             "--repeats",
-            "3",
+            "1",
         ),
     ),
     *(
@@ -96,9 +96,9 @@ ROWS = (
                 "--collectives",
                 collective,
                 "--sizes",
-                "16KiB,64KiB",
+                "4KiB,16KiB",
                 "--repeats",
-                "3",
+                "1",
             ),
         )
         for collective in ("alltoall", "allgather")
@@ -119,7 +119,7 @@ ROWS = (
                 "--face-memory",
                 "4MiB",
                 "--repeats",
-                "3",
+                "1",
             ),
         )
         for placement in ("plain", "cart-create", "custom")
@@ -131,7 +131,7 @@ ROWS = (
             grid=(8, 8, 8),
             block=(8, 4, 8),
             placement=placement,
-            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "3"),
+            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "1"),
         )
         for placement in ("plain", "cart-create", "custom")
     ),

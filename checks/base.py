@@ -135,17 +135,17 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     block = variable(typ.List[int], value=[])
 
-    #: Nodes to ask the scheduler for, where it chooses them and no block is given; 0 for the partition's `nodes`.
-    #:
-    #: :type: :class:`int`
-    #: :default: ``0``
-    nodes = variable(int, value=0)
-
     #: Nodes of the allocation along X, Y (both nodes of a router) and Z, from 0,0,0; empty for all of the block.
     #:
     #: :type: :class:`List[int]`
     #: :default: ``[]``
     cube = variable(typ.List[int], value=[])
+
+    #: Nodes to ask the scheduler for, where it chooses them and no block is given; 0 for the partition's `nodes`.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    nodes = variable(int, value=0)
 
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
     #:
@@ -229,9 +229,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @run_after("setup")
     def need_the_simulator(self) -> None:
         """What is computed repeats bit for bit: one launch of each combination says all. Without SimGrid, skip."""
-        if not self.where.computed:
+        if not self.where.is_computed:
             return
-        if self.where.origin == "simulated" and (reason := smpi.missing()):
+        if self._is_simulated() and (reason := smpi.missing()):
             self.skip(reason)
         self.launches = min(self.launches, 1)
 
@@ -242,6 +242,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for name in [*self.needs, *self.nics]:
             if name in lacks:
                 self.skip(f"{self.current_environ.name} lacks {name}, which {self.benchmark} needs here")
+
+    def _is_simulated(self) -> bool:
+        return self.where.origin == "simulated"
 
     @run_after("setup")
     @plainly()
@@ -277,15 +280,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self._skip_what_needs_another_machine()
         self.granted: Allocation = self._allocation()
         self.topology: Topology = self.granted.topology
-        if self.cube:
-            self.granted = within(self.granted, tuple(self.cube))
         self.grid = self.grid or self._whole_grid()
         self.num_tasks = len(self.granted.indices) * self.ranks_per_node
         self.num_tasks_per_node = self.ranks_per_node
 
     def _skip_what_needs_another_machine(self) -> None:
         where = self.where
-        if self.torus and not where.makes_network and (reason := where.lacks(self.torus)):
+        if self.torus and not where.makes_torus and (reason := where.lacks(self.torus)):
             self.skip(reason)
         if self.needs_coordinates and not where.knows_coordinates:
             self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
@@ -293,11 +294,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def _allocation(self) -> Allocation:
         """The nodes of the job: those it will have, or where the scheduler chooses as many of the same kind."""
         where = self.where
-        named = self.torus if where.makes_network and self.torus else where.topology
+        named = self.torus if where.makes_torus and self.torus else where.topology
         count = self.nodes or where.nodes
         if named and (where.names_nodes or self.block or not count):
             box = tuple(self.block) or None
-            return allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+            found = allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+            return within(found, tuple(self.cube)) if self.cube else found
         if not count:
             valid = "nodes: a number, in the partition's extras or by -S nodes=N"
             raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
@@ -346,16 +348,16 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]
 
+    def _located(self) -> Sequence[Node]:
+        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
+        if not self.where.is_computed:
+            return self.topology.nodes
+        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
+
     def _program(self, index: int, whose: Software) -> list[str]:
         """What each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
-
-    def _located(self) -> Sequence[Node]:
-        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
-        if not self.where.computed:
-            return self.topology.nodes
-        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """A launch in the job script."""

@@ -78,7 +78,7 @@ class HaloPaper(HaloCheck):
     valid_systems = ["+torus +simulated", "+modelled"]
     studies = ["pena2013"]
     torus = "blue-waters"
-    repeats = 3
+    repeats = 1
 
 
 @rfm.simple_test
@@ -109,14 +109,14 @@ class halo_paper_3d(HaloPaper):
 
 @rfm.simple_test
 class halo_injection(HaloPaper):
-    """Ezell, CUG'13, Figure 7: all NICs limited to a share of their rate; 8x8x8 nodes in default order."""
+    """Ezell, CUG'13, Figure 7: all NICs limited to a share of their rate; 6x6x6 nodes in default order."""
 
     studies = ["ezell2013"]
     valid_systems = ["+torus +simulated"]
     placements = ["cart-create"]
     percent = parameter([10, 25, 50, 75, 100])
-    block = [8, 4, 8]
-    grid = [8, 8, 8]
+    block = [6, 3, 6]
+    grid = [6, 6, 6]
     cells = 96
     face_memory = 8 * 8 * 96 * 96
 

@@ -68,7 +68,7 @@ class hops_paper(HopsCheck):
     launches = 1
     sizes = [0, 1 << 20]
     window = 16
-    repeats = 3
+    repeats = 1
 
 
 @rfm.simple_test

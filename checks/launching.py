@@ -99,12 +99,6 @@ def prepare(
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
 
 
-def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:
-    """The names of the NICs that each local rank is to send through; empty where the library decides."""
-    on = nics.host(placed.allocation.topology, placed.ranks_per_node, devices)
-    return [[on.nics[nic] for nic in own] for own in nics.assign(nics.parse(policy, len(on.nics)), on)]
-
-
 def _simulated(
     placed: Placement, policy: nics.Policy, rendered: Rendered, stem: str, program: Sequence[str]
 ) -> Prepared:
@@ -123,6 +117,12 @@ def _simulated(
     command = [after if word == before else word for word in rendered.command]
     text = "".join(f"{host}\n" for host in hosts)
     return Prepared(command=shlex.join([*command, *program]), files={**files, after: text}, scripts={})
+
+
+def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:
+    """The names of the NICs that each local rank is to send through; empty where the library decides."""
+    on = nics.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    return [[on.nics[nic] for nic in own] for own in nics.assign(nics.parse(policy, len(on.nics)), on)]
 
 
 def judge_nics(

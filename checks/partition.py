@@ -11,8 +11,8 @@ from railyard.errors import InputError
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
-ORIGINS = ("emulated", "measured", "simulated", "modelled")
-COMPUTED = frozenset({"simulated", "modelled"})
+COMPUTED = ("simulated", "modelled")
+ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +67,13 @@ class Partition:
         return self.scheduler in SLURM
 
     @property
-    def makes_network(self) -> bool:
-        """Whether each job has a network of its own, virtual or computed, of the topology that it asks for."""
+    def makes_torus(self) -> bool:
+        """Whether each job has a torus of its own, of the topology that its check asks for."""
         return self.origin != "measured" and not self.scheduled
 
     @property
-    def computed(self) -> bool:
-        """Whether no network carries the messages: a repetition gives the same numbers."""
+    def is_computed(self) -> bool:
+        """Whether its numbers are worked out, the same each time."""
         return self.origin in COMPUTED
 
     @property

@@ -83,7 +83,7 @@ class paths_paper(PathsCheck):
     launches = 1
     sizes = [1 << 20]
     window = 16
-    repeats = 3
+    repeats = 1
 
 
 @rfm.simple_test

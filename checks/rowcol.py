@@ -109,6 +109,7 @@ class RowcolPaper(RowcolCheck):
     torus = "blue-waters"
     collectives = ["alltoall", "allgather"]
     launches = 1
+    repeats = 1
 
 
 @rfm.simple_test
@@ -117,7 +118,7 @@ class rowcol_paper(RowcolPaper):
 
     block = [7, 4, 7]
     cube = [7, 7, 7]
-    sizes = [1 << 14, 1 << 16]
+    sizes = [1 << 12, 1 << 14]  # above 32 KiB SMPI's choice for MPICH fails on odd numbers of ranks
 
 
 @rfm.simple_test

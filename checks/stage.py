@@ -29,7 +29,6 @@ from results.record import Record, Software, Verdict
 
 FORMAT = "railyard-job/1"
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
-SIMULATION_FIELDS = ("calibration", "calibration_sha256", "faults")
 #: What mpirun writes round the words of a program that failed.
 FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
 KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
@@ -133,23 +132,21 @@ def read_placed(folder: Path) -> Placed | None:
 
 
 def torus_of(folder: Path) -> dict[str, Any] | None:
-    """What `railyard torus status` said of the job's torus, where it ran on one."""
+    """What `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
     said = _json(folder / "torus.json")
+    if not said:
+        return _simulation(folder)
     names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in said)]
     return {name: said[name] for name in names} if said else None
 
 
-def simulation_of(folder: Path) -> dict[str, Any] | None:
-    """What simulated the launches, in a torus's words, the same for all of them; None where nothing did."""
+def _simulation(folder: Path) -> dict[str, Any] | None:
+    """What simulated the launches, in a torus's words; the same for all of them."""
     for path in sorted(folder.glob("launch-*.evidence")):
         if said := _json(path).get("simulation"):
-            return {
-                "name": "simulated",
-                "engine": f"SimGrid {said['simgrid']}",
-                "rate_scale": 1.0,
-                "latency_scaled": True,
-                **{name: said[name] for name in SIMULATION_FIELDS},
-            }
+            kept = {name: said[name] for name in ("calibration", "calibration_sha256", "faults")}
+            engine = f"SimGrid {said['simgrid']}"
+            return {"name": "simulated", "engine": engine, "rate_scale": 1.0, "latency_scaled": True, **kept}
     return None
 
 
@@ -180,9 +177,7 @@ def record_of(folder: Path, reason: str = "") -> Record:
     """The record of what there is: launches that ended with their samples, the others as not measured, and why."""
     job, placed = read(folder), read_placed(folder)
     ended_by = last_complaint(folder / job.stderr) or reason
-    collected = provenance.collect(
-        reframe=job.reframe, torus=torus_of(folder) or simulation_of(folder), image=job.image
-    )
+    collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
     on = _json(folder / "machine.json")
     unknown = {"order": job.order, "seed": None, "nodes": []}
     return assemble.assemble(

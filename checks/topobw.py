@@ -98,8 +98,9 @@ class topobw_shared(TopoBwCheck):
     studies = ["ezell2013"]
     tags = {"topobw"}
     torus = "gemini-4x4x4-two-nodes"
-    message_bytes = 1 << 20
-    messages = 8
+    message_bytes = 1 << 18
+    messages = 4
+    repeats = 1
 
 
 @rfm.simple_test

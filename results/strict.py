@@ -81,6 +81,8 @@ def _enough_launches(read: Record) -> Iterator[Fault]:
 
 def _enough_samples(read: Record) -> Iterator[Fault]:
     least = max([SAMPLES, *(study.samples for study in studies.of(read.case.studies))])
+    if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
+        least = 1
     for field, launch in _results(read):
         for place, series in enumerate(launch.series):
             if len(series.samples) < least:

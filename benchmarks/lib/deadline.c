@@ -32,13 +32,6 @@ void deadline_arm(double limit_s) {
 void deadline_disarm(void) {
     (void)alarm(0);
 }
-#else
-void deadline_arm(double limit_s) {
-    (void)limit_s;
-}
-
-void deadline_disarm(void) {}
-#endif
 
 bool deadline_wait(MPI_Request *requests, int count, double until_s) {
     int done = 0;
@@ -48,3 +41,17 @@ bool deadline_wait(MPI_Request *requests, int count, double until_s) {
             return done;
     }
 }
+#else
+/* Simulated networks answer, or the simulator says that nobody can; polling would only cost its time. */
+void deadline_arm(double limit_s) {
+    (void)limit_s;
+}
+
+void deadline_disarm(void) {}
+
+bool deadline_wait(MPI_Request *requests, int count, double until_s) {
+    (void)until_s;
+    MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    return true;
+}
+#endif

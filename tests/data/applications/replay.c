@@ -1,8 +1,8 @@
 /*
  * Stands where an application stands whose sources are not in this repository: real MPI, recorded output.
  *
- * Rank 0 of each launch prints the file REPLAY/N.out, where N is the launch's number in RAILYARD_WITNESS, and copies
- * REPLAY/N.left to results.yaml. With a file REPLAY/N.kill rank 1 dies in the middle.
+ * Rank 0 of each launch prints the file REPLAY/N.out, where N is the launch's number in RAILYARD_WITNESS, and
+ * copies REPLAY/N.left to results.yaml. With a file REPLAY/N.kill rank 1 dies in the middle.
  */
 #include <mpi.h>
 #include <signal.h>
