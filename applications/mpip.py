@@ -81,7 +81,9 @@ def parse(text: str, source: str) -> Profile:
 
 def _section(said: Output, title: str) -> str:
     """The lines under a heading up to the next; nothing where the report does not have it."""
-    found = re.search(rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", said.text, re.M | re.S)
+    found = re.search(
+        rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", said.text, re.M | re.S
+    )
     return found[1] if found else ""
 
 

@@ -80,7 +80,9 @@ def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
 
 def _table(said: Output) -> tuple[list[str], list[list[str]]]:
     """Heads and rows; `# Size` is the head `Size`. A row that is cut off is left out."""
-    lines = [line.strip() for line in said.text.split("\n")[:-1]]  # what follows the last line's end is cut off
+    lines = [
+        line.strip() for line in said.text.split("\n")[:-1]
+    ]  # what follows the last line's end is cut off
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
     if at is None:
         raise InputError(said.source, "table", f"missing after {said.last_line()!r}", "output to the end")

@@ -215,7 +215,7 @@ def test_a_profile_says_where_the_time_goes() -> None:
 
 def test_a_profile_that_is_cut_off_is_refused() -> None:
     text = text_of("lulesh-8", "mpiP")
-    with pytest.raises(InputError, match="end: \"missing after"):
+    with pytest.raises(InputError, match='end: "missing after'):
         mpip.parse(text[: len(text) // 2], "lulesh-8.mpiP")
 
 
