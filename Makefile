@@ -15,12 +15,12 @@ REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 SIM_PACKAGES    := g++ libsimgrid-dev simgrid
-TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping munge slurm-client slurmctld slurmd $(SIM_PACKAGES)
+TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping libmpich-dev mpich munge slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup simulated image apptainer sif demo test lint format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup simulated mpich image apptainer sif demo test lint format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -31,6 +31,9 @@ setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build
 
 simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
 	@$(MAKE) --no-print-directory $(SIMGRID)
+
+mpich: setup test-tools
+	@$(MAKE) --no-print-directory build/benchmarks-mpich/bin/halo
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image
@@ -46,7 +49,7 @@ demo: setup  ## the main job: measure a virtual Gemini torus, write records and 
 	$(BIN)/railyard report -o report.html
 	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
-test: setup test-tools lint image sif simulated  ## lint, then all tests, on real namespaces and real MPI
+test: setup test-tools lint image sif simulated mpich  ## lint, then all tests, on real namespaces and real MPI
 	$(BIN)/python -m pytest
 
 lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
