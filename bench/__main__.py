@@ -2,6 +2,7 @@
 
     up          torus up gemini-4x4x4 against Mininet's 8x8 torus: as many switches and hosts, in the same run
     fidelity    TCP payload rate of every link against what its shaped wire allows, again with five faults; a launch
+    guard       launches that this machine can carry and launches that it cannot: what the guard says
     scale       up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
     shapes      one message, and all 64 nodes at once, against the line, by MTU
@@ -26,7 +27,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench import archive, placements, scale, simulated, slurm, suite, topobw, vtorus
+from bench import archive, guard, placements, scale, simulated, slurm, suite, topobw, vtorus
 from bench.vtorus import CHECKOUT, console
 
 OUTPUT = CHECKOUT / "build/bench.json"
@@ -43,6 +44,7 @@ def main() -> None:
     sections: dict[str, Callable[[], Any]] = {
         "up": vtorus.bring_up,
         "fidelity": vtorus.fidelity,
+        "guard": partial(guard.measure, console),
         "scale": partial(scale.sizes, console),
         "docker": vtorus.with_docker,
         "shapes": vtorus.shapes,

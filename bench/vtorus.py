@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -244,11 +245,15 @@ def _measured(program: str, nodes: list[str], options: list[str]) -> list[dict[s
     return series
 
 
+def railyard(*arguments: str, **environment: str) -> None:
+    """The command as a user types it, without what it prints."""
+    command = [str(Path(sys.executable).with_name("railyard")), *arguments]
+    subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
+
+
 def _seconds(*arguments: str) -> float:
     begun = time.monotonic()
-    subprocess.run(
-        [Path(sys.executable).with_name("railyard"), *arguments], check=True, stdout=subprocess.DEVNULL
-    )
+    railyard(*arguments)
     return time.monotonic() - begun
 
 
