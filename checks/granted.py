@@ -29,9 +29,13 @@ NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """The allocation; `stands` where only some coordinates are known, and `without` says which are not."""
+    """The allocation; `stands` where only some coordinates are known, and `without` says which are not.
+
+    `scheduled` is the same in the scheduler's own order.
+    """
 
     allocation: Allocation
+    scheduled: Allocation
     stands: Mapping[str, Coordinate] | None = None
     without: str = ""
 
@@ -58,7 +62,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
     job = stage.read(folder)
     found = allocation(job, granted)
-    placed, cannot = placing.place_what_can(job, found.allocation, found.without)
+    placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
     placing.write_files(folder, job, placed)
     if not found.without:
         text = render.coordinates(found.allocation.topology, found.allocation.nodes)
@@ -87,14 +91,16 @@ def allocation(job: Job, granted: Sequence[str]) -> Granted:
     indices = np.array([index[name] for name in granted], dtype=np.int64)
     asked = allocate(topology, job.order, block=tuple(job.block) or None, seed=job.seed)
     same = set(asked.indices.tolist()) == set(indices.tolist())
-    return Granted(allocation=asked if same else scheduled(topology, indices))
+    in_order = scheduled(topology, indices)
+    return Granted(allocation=asked if same else in_order, scheduled=in_order)
 
 
 def _unknown(job: Job, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Granted:
     topology = naming.flat(granted, rails=len(job.devices or [""]))
     order = np.arange(len(granted), dtype=np.int64)
     without = f"no coordinates: {why}"
-    return Granted(allocation=scheduled(topology, order), stands=stands, without=without)
+    in_order = scheduled(topology, order)
+    return Granted(allocation=in_order, scheduled=in_order, stands=stands, without=without)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -34,11 +34,12 @@ def place_one(job: Job, allocation: Allocation, name: str) -> Placement:
 
 
 def place_what_can(
-    job: Job, allocation: Allocation, without: str
+    job: Job, allocation: Allocation, without: str, scheduled: Allocation | None = None
 ) -> tuple[dict[str, Placement], dict[str, str]]:
     """The placements that can be on an allocation, and for the others why not.
 
-    `without` says which coordinates are missing; empty where all are known.
+    `without` says which coordinates are missing; empty where all are known. `scheduled` has the nodes in the order in
+    which the launcher itself counts them, where that is another one: it is that of the placement `scheduler`.
     """
     made: dict[str, Placement] = {}
     cannot: dict[str, str] = {}
@@ -47,7 +48,8 @@ def place_what_can(
             cannot[name] = without
             continue
         try:
-            made[name] = place_one(job, allocation, name)
+            own = scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
+            made[name] = place_one(job, scheduled if scheduled and own else allocation, name)
         except InputError as error:
             cannot[name] = str(error)
     return made, cannot

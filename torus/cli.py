@@ -93,8 +93,8 @@ def up(
         burst_packets=burst,
         latency_scaled=latency.can_scale(topo),
     )
-    containers = _containers(engine, image, volumes)
     _check_slurm(with_slurm, engine)
+    containers = _containers(engine, image, volumes)
     steps = len(topo.routers) + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("making hosts", total=steps)
