@@ -59,9 +59,9 @@ def _row(
 
 
 def _what(case: Case) -> str:
-    """`rowcol_paper, blue-waters, 343 ranks`."""
+    """`simtorus: rowcol_paper, blue-waters, 343 ranks`."""
     asked = case.first.case
     ranks = max((len(launch.ranks) for record in case.records for launch in record.launches), default=0)
-    return ", ".join(
-        filter(None, [asked.check, asked.topology.name if asked.topology else "", f"{ranks} ranks"])
-    )
+    where = asked.topology.name if asked.topology else ""
+    said = ", ".join(filter(None, [asked.check, where, f"{ranks} ranks"]))
+    return f"{case.first.system.name}: {said}"

@@ -131,7 +131,7 @@ ROWS = (
             grid=(8, 8, 8),
             block=(8, 4, 8),
             placement=placement,
-            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "1"),
+            program=("halo", "--grid", "8x8x8", "--cells", "96", "--face-memory", "576KiB", "--repeats", "3"),
         )
         for placement in ("plain", "cart-create", "custom")
     ),

@@ -73,12 +73,12 @@ class halo_3d(HaloCheck):
 
 
 class HaloPaper(HaloCheck):
-    """At the paper's scale, on a block of Blue Waters: simulated. One sample: all are alike."""
+    """At the paper's scale, on a block of Blue Waters: simulated."""
 
     valid_systems = ["+torus +simulated", "+modelled"]
     studies = ["pena2013"]
     torus = "blue-waters"
-    repeats = 1
+    repeats = 3
 
 
 @rfm.simple_test

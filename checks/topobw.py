@@ -101,6 +101,7 @@ class topobw_shared(TopoBwCheck):
     message_bytes = 1 << 18
     messages = 4
     repeats = 1
+    tolerance_percent = 15.0  # the nodes of a router send 8.24 GB/s together, not Z's 9.55 (Ezell, Figure 6)
 
 
 @rfm.simple_test

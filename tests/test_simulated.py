@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from benchmark_runs import document
-from conftest import CHECKOUT, Run, gemini
+from conftest import BIN, CHECKOUT, Run, gemini
 
 from placements import linkload, render, traffic
 from placements import topology as topologies
@@ -18,6 +19,7 @@ from placements.faults import Faults, find_link
 from placements.placement import place
 from placements.routing import route
 from placements.topology import Topology
+from results import archive
 from torus import calibration, estimate, simnetwork, smpi
 from torus.smpi import Limits
 
@@ -307,3 +309,87 @@ def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
     assert "GiB of memory" in large.excess(Limits()) and "43" in large.excess(Limits())
     long = estimate.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
     assert "s of this machine's time" in long.excess(Limits())
+
+
+# ---- the checks ----
+
+
+@pytest.fixture
+def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ReFrame on a computed system, with its stage and archive below tmp_path."""
+
+    def run(system: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        fixed = [
+            "--prefix",
+            str(tmp_path),
+            "-C",
+            str(CHECKOUT / "reframe.yml"),
+            "-c",
+            str(CHECKOUT / "checks"),
+        ]
+        archive = ["-S", f"archive={tmp_path / 'archive'}"]
+        return subprocess.run(
+            [BIN / "reframe", *fixed, "--nocolor", "--system", system, *archive, *arguments, "-r"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=CHECKOUT,
+            check=False,
+        )
+
+    return run
+
+
+@simulates
+def test_checks_end_in_records_or_say_what_is_missing(reframe: Callable, tmp_path: Path) -> None:
+    names = ["halo_smoke", "halo_variants", "sonar_smoke", "multirail_smoke"]
+    done = reframe("simtorus", *(word for name in names for word in ("-n", name)))
+    assert done.returncode == 0, done.stdout
+    assert "smpi lacks MPI_Ineighbor_alltoallw, which halo needs here" in done.stdout
+    assert "smpi lacks NIC counters, which sonar needs here" in done.stdout
+    found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
+    assert set(found) == {"halo_smoke", "multirail_smoke"}
+    halo, multirail = found["halo_smoke"], found["multirail_smoke"]
+    assert halo.origin == "simulated" and halo.provenance["torus"]["calibration"] == "gemini"
+    assert {launch.placement_verdict for launch in halo.launches} == {"obeyed"}
+    assert {launch.nic_verdict for launch in multirail.launches} == {"obeyed"}  # by the bytes of every NIC
+    assert all("railyard sim --hostfile" in launch.command for launch in halo.launches)
+
+
+@simulates
+def test_a_collective_too_large_is_refused_with_the_estimate(reframe: Callable, tmp_path: Path) -> None:
+    done = reframe("simtorus", "-n", "rowcol_paper", "-S", "sizes=1048576")
+    assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
+    assert not (tmp_path / "archive").exists()
+
+
+def test_the_model_answers_in_a_programs_place(reframe: Callable, tmp_path: Path) -> None:
+    """Pedretti et al., Figure 6: remapping to 2x2x4 more than halves what the routers inject."""
+    done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke")
+    assert done.returncode == 0, done.stdout
+    found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
+    assert found["halo_smoke"].origin == "modelled"
+    injected = {
+        launch.placement: series.samples[0]
+        for launch in found["minighost_remap"].launches
+        for series in launch.series
+        if series.fom == "injected_bytes"
+    }
+    assert injected["cart-create"] > 2 * injected["blocks:2x2x4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hops", "--json", "o"], "PROGRAM: 'hops'"),
+        (["halo"], "--json: 'missing'"),
+        (["halo", "--cells", "8", "--json", "o"], "--grid: 'missing'"),
+        (["halo", "cells", "8", "--json", "o"], "option: 'cells'"),
+    ],
+)
+def test_what_the_model_cannot_answer_is_one_line(
+    words: list[str], said: str, railyard: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts").write_text("n0-0-0\nn0-0-1\n")
+    done = railyard("model", "--hostfile", str(tmp_path / "hosts"), "gemini-2x2x2", *words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr

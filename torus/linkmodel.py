@@ -63,8 +63,6 @@ def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterat
     size = traffic.face_bytes(cells[0], len(grid))
     loads = _loads(topology, nodes, traffic.make("stencil6", grid, size_bytes=size))
     yield _series("exchange_us", 1e6 * _slowest_s(loads))
-    exchanged_bytes = 4 * len(grid) * size[0]
-    yield _series("bandwidth_gbyte_s", exchanged_bytes / _slowest_s(loads) / 1e9)
 
 
 def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
