@@ -97,11 +97,11 @@ class Case:
     @property
     def head(self) -> str:
         """What its combinations differ in, for a table's head."""
-        return ", ".join(self._differing) or "placement"
+        return " + ".join(self._differing) or "placement"
 
     def name(self, combination: Combination) -> str:
         """A combination's name for people: only what differs between the combinations."""
-        return ", ".join(getattr(combination, _PARTS[part]) for part in self._differing or ["placement"])
+        return " + ".join(getattr(combination, _PARTS[part]) for part in self._differing or ["placement"])
 
     @property
     def _differing(self) -> list[str]:

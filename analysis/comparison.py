@@ -8,6 +8,7 @@ combinations at all points of one figure of merit of one case are one family of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from results.units import Better, Unit
 #: Labels that are axes of curves when they take more than one value.
 AXES = ("hops", "size_bytes")
 DETERMINISTIC = frozenset({Origin.SIMULATED, Origin.MODELLED})
+#: So many combinations are named one by one in a sentence.
+MANY = 4
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -242,9 +245,16 @@ def _leader(comparison: Comparison) -> str:
     value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
     others = [each for each in comparison.groups if each.summary and each is not best]
     others.sort(key=lambda each: each.name != comparison.baseline)
-    changes = [_distance(best.summary, each) for each in others]
-    parts = [f"{change} {side} {each.name}" for change, each in zip(changes, others, strict=True)]
-    return f"{best.name} is {word} ({value}), {listed(parts)}"
+    return f"{best.name} is {word} ({value}), {_distances(best.summary, others, side)}"
+
+
+def _distances(best: Summary, others: Sequence[Group], side: str) -> str:
+    """How far the others are from the best: each by name, or where they are many the least and the most of them."""
+    if len(others) <= MANY:
+        return listed([f"{_distance(best, each)} {side} {each.name}" for each in others])
+    ranked = sorted(others, key=lambda each: abs(_change(best, each.summary) or math.inf))
+    least, most = _distance(best, ranked[0]), _distance(best, ranked[-1])
+    return f"from {least} {side} {ranked[0].name} to {most} {side} {ranked[-1].name}, of {len(others)}"
 
 
 def _distance(best: Summary, other: Group) -> str:
@@ -265,8 +275,7 @@ def _no_difference(comparison: Comparison) -> str:
     side = "below" if comparison.unit.better is Better.LOWER else "above"
     assert best.summary is not None  # a verdict names groups that have values
     apart = [each for each in others if each.name in verdict.apart]
-    parts = [f"{_distance(best.summary, each)} {side} {each.name}" for each in apart]
-    return f"{said} {best.name} is {listed(parts)}: {_evidence(verdict)}."
+    return f"{said} {best.name} is {_distances(best.summary, apart, side)}: {_evidence(verdict)}."
 
 
 def _group(comparison: Comparison, name: str | None) -> Group:

@@ -61,7 +61,7 @@ class Software(StrEnum):
 
 def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
     """What a launch was to measure, for people; native programs are the rule and not named."""
-    return ", ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
+    return " + ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

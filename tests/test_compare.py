@@ -263,7 +263,7 @@ def test_the_interval_covers_one_for_equal_sides_as_often_as_it_says() -> None:
 def test_the_scoreboard_counts_cases_without_a_value() -> None:
     (case,) = cases.group([A])
     (standing,) = scoreboard.standings([(case, comparison.comparisons(case))])
-    assert (standing.combination, standing.missing) == ("custom, library-default", 0)
+    assert (standing.combination, standing.missing) == ("custom + library-default", 0)
     assert standing.score and standing.score.value == pytest.approx(1 / 0.9, rel=0.02)
 
 

@@ -87,8 +87,8 @@ def test_a_launch_that_is_missing_is_listed_for_each_software() -> None:
     made = job(BOTH, launches=2)
     assert len(made.launches) == 4
     assert [fault.text for fault in strict.faults(made) if fault.field == "launches"] == [
-        "2 results of plain, library-default; at least 6 are needed",
-        "2 results of plain, library-default, image; at least 6 are needed",
+        "2 results of plain + library-default; at least 6 are needed",
+        "2 results of plain + library-default + image; at least 6 are needed",
     ]
 
 
