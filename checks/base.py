@@ -407,9 +407,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             launches=[],
         )
 
-    @run_after("run")
+    @run_before("run")
     def open_the_record(self) -> None:
-        """From here on what the launches leave is kept, whatever becomes of the job."""
+        """From here on what the launches leave is kept, whatever becomes of the job; after "run" it would have ended."""
         if not self.is_dry_run():
             keeping.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
