@@ -409,7 +409,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def open_the_record(self) -> None:
-        """From here on what the launches leave is kept, whatever becomes of the job; after "run" it would have ended."""
+        """From here on what the launches leave is kept; after the run it would be too late for a job that timed out."""
         if not self.is_dry_run():
             keeping.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
