@@ -28,6 +28,9 @@ BIN = CHECKOUT / "build/bin"
 IDLE = CHECKOUT / "build/lib/railyard-idle.so"
 SHIM = CHECKOUT / "torus/bin"
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
+# With Slurm 22.05's PMIx a rank sometimes leaves the second fence of Open MPI 4.1's MPI_Init too early, and its first
+# message crashes one that is not ready. With this there is one fence, at the end, when a rank is ready.
+FENCED_BY_SLURM = {"pmix_base_async_modex": "1"}
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -79,7 +82,7 @@ def srun(torus: Torus, arguments: Sequence[str]) -> int:
     if not torus.slurm:
         raise InputError("torus srun", "", torus.name, "a torus that is up with --slurm")
     program = _system_program("srun")
-    told = {**_openmpi_ranks(torus), **_ucx(torus)}
+    told = {**_openmpi_ranks(torus), **_mca(FENCED_BY_SLURM), **_ucx(torus)}
     unset = {name: value for name, value in told.items() if name not in os.environ}
     host = None if slurm.allocated(torus.name) else HEAD
     return _watched(torus, [program, *arguments], unset, host=host)
