@@ -51,7 +51,7 @@ KillWait=5
 {nodes}PartitionName={partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 # With the ring, Slurm's default, 11 of 60 launches of 8 ranks crashed in Open MPI's MPI_Init, with the tree none of 40
-# (`launch.FENCED_BY_SLURM` says why). All nodes see the folder for temporary files; `slurm.start` gives each its own
+# (torus/fence.c does the rest). All nodes see the folder for temporary files; `slurm.start` gives each its own
 # under the same path.
 MPI_CONF = """\
 PMIxCollFence=tree
