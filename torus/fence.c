@@ -43,7 +43,8 @@ static void wait_for_all(void) {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "/railyard-fence.%s.%s.%s", told("RAILYARD_TORUS"), told("SLURM_JOB_ID"),
              told("SLURM_STEP_ID"));
-    atomic_int *there = tasks > 1 ? counter(name) : NULL;
+    int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
+    atomic_int *there = tasks > 1 && !by_mpirun ? counter(name) : NULL;
     if (there == NULL) {
         return;
     }
