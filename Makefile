@@ -25,7 +25,7 @@ BENCH_PACKAGES  := bridge-utils mininet scotch
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
@@ -90,6 +90,10 @@ build/bin/railyard-enter: torus/container.c torus/container.h torus/fail.h
 build/bin/railyard-%: torus/%.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
+
+build/lib/railyard-fence.so: torus/fence.c $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
 build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
 	@mkdir -p $(@D)

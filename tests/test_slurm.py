@@ -159,7 +159,8 @@ def test_a_new_user_gets_from_doctor_to_records(
     mine = tmp_path / "mine.yml"
     mine.write_text(fragment)
     on = {"system": "head:torus", "configs": (mine,)}
-    only_openmpi = ["-p", "openmpi-here", "-S", "nodes=4", "-S", "placements=random,custom"]
+    plain_srun = f"preparations=export LD_PRELOAD={CHECKOUT}/build/lib/railyard-fence.so"  # docs/torus.md
+    only_openmpi = ["-p", "openmpi-here", "-S", "nodes=4", "-S", "placements=random,custom", "-S", plain_srun]
     done = reframe(*HALO, *only_openmpi, **on)
     (record,) = records(tmp_path)
     by_placement = {launch.placement: launch for launch in record.launches}

@@ -26,6 +26,7 @@ from torus.plan import HEAD
 CHECKOUT = Path(__file__).resolve().parent.parent
 BIN = CHECKOUT / "build/bin"
 IDLE = CHECKOUT / "build/lib/railyard-idle.so"
+FENCE = CHECKOUT / "build/lib/railyard-fence.so"
 SHIM = CHECKOUT / "torus/bin"
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
@@ -82,6 +83,7 @@ def srun(torus: Torus, arguments: Sequence[str]) -> int:
     told = {**_openmpi_ranks(torus), **_ucx(torus)}
     unset = {name: value for name, value in told.items() if name not in os.environ}
     host = None if slurm.allocated(torus.name) else HEAD
+    unset["LD_PRELOAD"] = f"{_preloaded()} {FENCE}"
     return _watched(torus, [program, *arguments], unset, host=host)
 
 
@@ -103,7 +105,7 @@ def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], h
     where = [str(BIN / "railyard-enter"), host] if host else []
     child = subprocess.Popen(
         [*where, "setpriv", "--pdeathsig", "TERM", *command],
-        env={**os.environ, **_common(torus), **environment, "LD_PRELOAD": _preloaded(), INSIDE_LAUNCH: "1"},
+        env={**os.environ, **_common(torus), "LD_PRELOAD": _preloaded(), **environment, INSIDE_LAUNCH: "1"},
         stderr=subprocess.PIPE,
         close_fds=False,
     )
@@ -180,7 +182,7 @@ def _ucx(torus: Torus) -> Mapping[str, str]:
 
 
 def _common(torus: Torus) -> Mapping[str, str]:
-    for built in (BIN / "railyard-enter", IDLE):
+    for built in (BIN / "railyard-enter", IDLE, FENCE):
         if not built.is_file():
             raise RunError(f"{built} is not built; run `make setup`")
     scheduler = slurm.environment(torus.folder) if torus.slurm else {}

@@ -240,6 +240,7 @@ def _remove(name: str, *, labelled: bool = False) -> None:
     """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it."""
     torus = read(name)
     netns.remove(name)
+    slurm.forget(name)
     if labelled or (torus is not None and torus.containers):
         unfinished = torus is not None and not torus.complete
         docker_engine.remove(name, settle_s=UNFINISHED_S if unfinished else 0)

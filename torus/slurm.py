@@ -31,6 +31,7 @@ CLIENTS = ("sinfo", "srun", "sbatch")
 PACKAGES = "munge slurm-client slurmctld slurmd"
 SYSTEM_PATH = "/usr/sbin:/sbin"
 KEY_BYTES = 128
+SHARED_MEMORY = Path("/dev/shm")
 AT_ONCE = 8
 LONGEST_START_S = 60.0
 POLL_S = 0.1
@@ -76,6 +77,12 @@ def start(torus: str, topology: Topology, run: Path, progress: Callable[[int], N
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda node: _start(torus, run, node, _slurmd(where, node)), nodes))
     _wait(torus, run, len(nodes), progress)
+
+
+def forget(torus: str) -> None:
+    """Remove the counters of steps that died in their start (torus/fence.c)."""
+    for path in SHARED_MEMORY.glob(f"railyard-fence.{torus}.*"):
+        path.unlink(missing_ok=True)
 
 
 def states(torus: str, run: Path) -> dict[str, str]:

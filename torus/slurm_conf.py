@@ -50,9 +50,9 @@ SlurmdTimeout=60
 KillWait=5
 {nodes}PartitionName={partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-# The ring, Slurm's default, lets ranks leave the fence of MPI_Init early: one launch of six of 8 ranks crashed in Open
-# MPI's init, none of 40 with the tree (Slurm 22.05, PMIx 4.2). All nodes see the folder for temporary files;
-# `slurm.start` gives each its own under the same path.
+# With the ring, Slurm's default, 11 of 60 launches of 8 ranks crashed in Open MPI's MPI_Init, with the tree none of 40
+# (torus/fence.c does the rest). All nodes see the folder for temporary files; `slurm.start` gives each its own
+# under the same path.
 MPI_CONF = """\
 PMIxCollFence=tree
 PMIxCliTmpDirBase={folder}/tmp

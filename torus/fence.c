@@ -1,0 +1,83 @@
+/* railyard-fence.so: no rank returns from MPI_Init before all are ready for messages.
+ *
+ * Where Slurm 22.05 serves PMIx 4.2 to Open MPI 4.1, a rank sometimes passes the last fence of MPI_Init
+ * early, and its first message crashes one that is not ready: 11 of 60 launches of 8 ranks. Preloaded (by
+ * `railyard torus srun`, into the ranks) this lets a rank wait behind MPI_Init and MPI_Init_thread until all
+ * tasks of its step are there. The nodes of a virtual torus are one machine, so they count themselves in
+ * shared memory, and no fence of Slurm's is needed. A step whose ranks do not come ends by the launcher's own
+ * means. Fortran programs, whose MPI_Init is another symbol, are left alone.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SUCCESS = 0, OWNER_ONLY = 0600, DECIMAL = 10, PAUSE_US = 1000, NAME_BYTES = 128 };
+
+typedef int init_function(int *, char ***);
+typedef int init_thread_function(int *, char ***, int, int *);
+
+/* What is told of this step; empty where Slurm did not start the process. */
+static const char *told(const char *name) {
+    const char *value = getenv(name);
+    return value == NULL ? "" : value;
+}
+
+/* The step's counter, 0 at first; NULL where there is none. */
+static atomic_int *counter(const char *name) {
+    int descriptor = shm_open(name, O_RDWR | O_CREAT, OWNER_ONLY);
+    if (descriptor < 0 || ftruncate(descriptor, sizeof(atomic_int)) != 0) {
+        return NULL;
+    }
+    void *shared = mmap(NULL, sizeof(atomic_int), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    close(descriptor);
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+static void wait_for_all(void) {
+    int tasks = (int)strtol(told("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "/railyard-fence.%s.%s.%s", told("RAILYARD_TORUS"), told("SLURM_JOB_ID"),
+             told("SLURM_STEP_ID"));
+    int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
+    atomic_int *there = tasks > 1 && !by_mpirun ? counter(name) : NULL;
+    if (there == NULL) {
+        return;
+    }
+    if (atomic_fetch_add(there, 1) + 1 == tasks) {
+        shm_unlink(name); /* those that wait have it mapped */
+    }
+    while (atomic_load(there) < tasks) {
+        usleep(PAUSE_US);
+    }
+    munmap((void *)there, sizeof *there);
+}
+
+/* What a name stands for in the library that is loaded after this one. */
+static void find(const char *name, void *function) {
+    *(void **)function = dlsym(RTLD_NEXT, name); /* POSIX's own idiom */
+}
+
+int MPI_Init(int *count, char ***arguments) {
+    init_function *real = NULL;
+    find("MPI_Init", (void *)&real);
+    int status = real(count, arguments);
+    if (status == SUCCESS) {
+        wait_for_all();
+    }
+    return status;
+}
+
+int MPI_Init_thread(int *count, char ***arguments, int required, int *provided) {
+    init_thread_function *real = NULL;
+    find("MPI_Init_thread", (void *)&real);
+    int status = real(count, arguments, required, provided);
+    if (status == SUCCESS) {
+        wait_for_all();
+    }
+    return status;
+}
