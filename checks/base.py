@@ -32,7 +32,7 @@ from reframe.core.runtime import runtime
 
 from checks import image as images
 from checks import keeping, launching, placing, plan, stage
-from checks.partition import COMPUTED, Partition
+from checks.partition import Partition
 from checks.stage import Job, Planned
 from placements import naming, render
 from placements import topology as topologies
@@ -267,7 +267,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def _no_place_for_images(self) -> str:
         """Why the partition cannot run anything from an image; empty where it can."""
         where = self.where
-        if where.origin in COMPUTED:
+        if where.is_computed:
             return f"{where.fullname} computes its launches: nothing runs there, from an image or not"
         return f"nodes of {where.fullname} are images already ({where.image})" if where.image else ""
 
