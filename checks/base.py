@@ -265,7 +265,10 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         return self.image
 
     def _no_place_for_images(self) -> str:
+        """Why the partition cannot run anything from an image; empty where it can."""
         where = self.where
+        if where.is_computed:
+            return f"{where.fullname} computes its launches: nothing runs there, from an image or not"
         return f"nodes of {where.fullname} are images already ({where.image})" if where.image else ""
 
     @run_after("setup")

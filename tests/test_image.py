@@ -217,6 +217,34 @@ def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
     assert not (tmp_path / "out.json").exists()
 
 
+def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
+    halo = CHECKOUT / "build/benchmarks-mpich/bin/halo"
+    if not halo.exists():
+        pytest.skip("no MPICH is installed (Debian's package mpich)")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        [
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "-np",
+            "2",
+            halo,
+            "--grid",
+            "1x1x1",
+            "--json",
+            tmp_path / "out.json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **root},
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "halo: 2 singletons instead of 2 ranks: MPICH Version: " in done.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
 def test_an_output_of_one_rank_is_called_what_it_is() -> None:
     def alone(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
         document["ranks"] = document["ranks"][:1]

@@ -45,6 +45,8 @@ void singleton_refuse(const char *program) {
         return;
     MPI_CHECK(MPI_Get_library_version(library, &length));
     library[strcspn(library, ",\n")] = '\0';
+    for (char *tab = library; (tab = strchr(tab, '\t')) != NULL;)
+        *tab = ' '; /* MPICH's */
     if (value_of(launcher_of_many()->number) == 0)
         (void)fprintf(stderr,
                       "%s: %d singletons instead of %d ranks: %s does not understand what started it\n",
