@@ -80,7 +80,7 @@ def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path,
     assert archive.load_all(tmp_path / "archive") == []
 
 
-@pytest.mark.parametrize("scale", ["laptop", "ci"])
+@pytest.mark.parametrize("scale", ["ci"])
 def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, programs: Path, scale: str) -> None:
     chosen = ["-t", "coral|osu", "-S", f"programs={programs}", "-S", f"scale={scale}"]
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_TOPOLOGY="gemini-4x4x4")
