@@ -11,17 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis import cases, svg
 from analysis.cases import Case
 from analysis.drawing import DataTable, Drawing
 from analysis.figures_applications import SHARE, SIZE
+from analysis.numbers import size_text
 
 #: Classes of calls in the order of the bars.
 CLASSES = ("point-to-point", "collective", "other")
-_HATCHES = ("", "///", "...")
+#: Beside the colour, for those who see none.
+_ALPHAS = (1.0, 0.6, 0.3)
 _BAR_IN = 0.55
 
 ByClass = Mapping[str, float]
@@ -108,9 +110,9 @@ def _chart(
         name=f"{name}-{origin}",
         title=f"{title} ({origin})",
         description=f"{title} of each application, by class of call: {_in_words(values, unit)}.",
-        paint=lambda figure: _paint(figure.subplots(), values, title, unit, stacked=stacked),
+        paint=lambda figure: _paint(figure, values, title, unit, stacked=stacked),
         data=_data(values, unit),
-        height_in=1.3 + _BAR_IN * len(members),
+        height_in=1.5 + _BAR_IN * len(members),
     )
 
 
@@ -121,8 +123,9 @@ def _in_words(values: Mapping[str, ByClass], unit: str) -> str:
     )
 
 
-def _paint(axes: Axes, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
+def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
     names, shown = list(values), [kind for kind in CLASSES if any(kind in each for each in values.values())]
+    axes = figure.subplots()
     height = 0.7 if stacked else 0.7 / len(shown)
     starts = [0.0] * len(names)
     for series, kind in enumerate(shown):
@@ -134,9 +137,9 @@ def _paint(axes: Axes, values: Mapping[str, ByClass], title: str, unit: str, *, 
             left=starts if stacked else None,
             height=height,
             color=svg.sentinel(series),
-            hatch=_HATCHES[series],
             edgecolor=svg.INK,
             linewidth=0.5,
+            alpha=_ALPHAS[series],
             label=kind,
         )
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
@@ -145,10 +148,12 @@ def _paint(axes: Axes, values: Mapping[str, ByClass], title: str, unit: str, *, 
     axes.set_yticklabels([svg.clean(name) for name in names])
     axes.invert_yaxis()
     if not stacked:
-        axes.set_xscale("log")
-    axes.set_xlabel(unit)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("" if unit == "bytes" else unit)
     axes.set_title(title)
-    axes.legend(loc="best")
+    figure.legend(loc="outside lower center", ncols=len(shown))
 
 
 def _data(values: Mapping[str, ByClass], unit: str) -> DataTable:

@@ -79,9 +79,9 @@ def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
             list(bins.values()),
             width=width,
             color=svg.sentinel(series),
-            hatch=("", "///")[series % 2],
             edgecolor=svg.INK,
             linewidth=0.5,
+            alpha=(1.0, 0.6)[series % 2],
             label=NAMES[fom],
         )
     axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(sizes), -(-len(sizes) // _MOST_TICKS)))))

@@ -80,12 +80,12 @@ def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path,
     assert archive.load_all(tmp_path / "archive") == []
 
 
-@pytest.mark.parametrize("scale", ["laptop", "ci"])
+@pytest.mark.parametrize("scale", ["ci"])
 def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, programs: Path, scale: str) -> None:
     chosen = ["-t", "coral|osu", "-S", f"programs={programs}", "-S", f"scale={scale}"]
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_TOPOLOGY="gemini-4x4x4")
     assert done.returncode == 0, done.stdout
-    assert "skipped" not in done.stdout.splitlines()[-3], done.stdout
+    assert ", 0 skipped," in done.stdout, done.stdout
 
 
 def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
@@ -134,8 +134,10 @@ def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: 
     (replay / "0.out").write_text((DATA / "amg-8.out").read_text())
     alone = tmp_path / "alone"
     alone.mkdir()
-    forget = "for name in $(env | sed -n 's/^\\(PMIX[A-Z0-9_]*\\|OMPI[A-Z0-9_]*\\)=.*/\\1/p'); do unset $name; done"
-    (alone / "amg").write_text(f'#!/bin/bash\n{forget}\nexec {programs}/amg "$@"\n')
+    heard = r"s/^\(PMIX[A-Za-z0-9_]*\|OMPI[A-Za-z0-9_]*\|OPAL[A-Za-z0-9_]*\)=.*/\1/p"
+    forget = f"for name in $(env | sed -n '{heard}'); do unset $name; done"
+    root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    (alone / "amg").write_text(f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
     (alone / "amg").chmod(0o755)
     chosen = ["-n", "amg_weak", "-S", f"programs={alone}", "-S", "placements=plain", "-S", "launches=1"]
     done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
