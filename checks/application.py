@@ -61,6 +61,8 @@ MACHINES: Mapping[Scale, Machine] = {
 class ApplicationCheck(PlacedCheck):
     """A program that is not ours, under several placements and NIC policies."""
 
+    needs = ["programs of another MPI"]
+
     #: The program's file name.
     #:
     #: :type: :class:`str`
