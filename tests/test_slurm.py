@@ -178,7 +178,7 @@ def test_a_new_user_gets_from_doctor_to_records(
     assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
 def test_a_reframe_that_ends_early_loses_no_launch(
     cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
 ) -> None:
