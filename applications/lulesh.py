@@ -16,8 +16,8 @@ from railyard.errors import InputError
 
 SYMMETRY_LIMIT = 1e-8
 
-#: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and 20
-#: by one domain.
+#: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and
+#: 20 by one domain.
 KNOWN: Mapping[int, tuple[int, str]] = {
     5: (72, "7.853665e+03"),
     10: (231, "2.720531e+04"),
