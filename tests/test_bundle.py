@@ -91,7 +91,7 @@ def test_missing_evidence_and_mixed_units_are_named(change: Any, words: str) -> 
 def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:
     few = [each.text for each in strict.faults(evidence.good(launches=5))]
     assert few == [
-        f"5 results of {placement}, {policy}; at least 6 are needed"
+        f"5 results of {placement} + {policy}; at least 6 are needed"
         for placement in ("plain", "custom")
         for policy in evidence.POLICIES
     ]
