@@ -32,6 +32,8 @@ TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "lat
 #: What mpirun writes round the words of a program that failed.
 FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
 KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
+#: What the shell of a job script says of a signal: that it came, not why.
+SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
 
 
@@ -261,7 +263,8 @@ def last_complaint(path: Path) -> str:
 def _complaints(path: Path) -> list[str]:
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     killed = [found[1] for line in lines if (found := KILLED.match(line))]
-    return [*killed, *(line for line in lines if line.strip("- ") and not line.startswith(FRAME))]
+    words = [line for line in lines if line.strip("- ") and not SIGNAL.match(line)]
+    return [*killed, *(line for line in words if not line.startswith(FRAME))]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -104,6 +104,15 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
     assert record.reason.startswith("3 of 4 launches not measured")
 
 
+@pytest.mark.parametrize("word", ["Terminated", "rfm_job.sh: line 12:  4711 Killed    railyard torus mpirun"])
+def test_what_the_shell_says_of_a_signal_is_no_reason(tmp_path: Path, word: str) -> None:
+    said = tmp_path / "rfm_job.err"
+    said.write_text(f"{word}\n")
+    assert stage.last_complaint(said) == ""
+    said.write_text(f"railyard: error: no such torus\n{word}\n")
+    assert stage.last_complaint(said) == "railyard: error: no such torus"
+
+
 def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -> None:
     done = railyard("recover", str(folder))
     assert done.returncode == 0 and "not-measured" in done.stdout, done.stderr
