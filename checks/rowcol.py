@@ -139,7 +139,7 @@ class rowcol_all(RowcolCheck):
     torus = "dual-rail-small"
     ranks_per_node = 4
     splits = ["all"]
-    collectives = ["allreduce", "barrier", "bcast"]
+    collectives = ["allreduce", "bcast", "barrier"]
     sizes = [8, 1 << 16]
     launches = 2
 
