@@ -5,8 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck
-from checks.multirail import POSTER
+from checks.application import MiniAppCheck, profiled, with_poster_policies
 
 
 class AmgCheck(MiniAppCheck):
@@ -41,22 +40,12 @@ class amg_strong(AmgCheck):
 
 
 @rfm.simple_test
+@with_poster_policies
 class amg_multirail(AmgCheck):
     """The poster's NIC policies, two ranks a node."""
 
-    studies = ["llnl-multirail"]
-    torus = "dual-rail-small"
-    allocation = "contiguous"
-    placements = ["cart-create@scattered"]
-    nics = POSTER
-    grid = [2, 2, 2]
-    ranks_per_node = 2
-
 
 @rfm.simple_test
+@profiled
 class amg_profile(AmgCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
-
-    placements = ["cart-create"]
-    launches = 1
-    profile = True

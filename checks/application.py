@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
@@ -22,6 +23,7 @@ from reframe.core.builtins import run_after, variable
 from applications import mpip
 from applications.launch import PROFILER
 from checks.base import CHECKOUT, PlacedCheck, plainly
+from checks.multirail import POSTER
 from checks.stage import Planned
 from railyard.errors import InputError
 from results.record import Software
@@ -173,6 +175,31 @@ class MiniAppCheck(ApplicationCheck):
             raise InputError(self.name, "scaling", self.scaling, ", ".join(self.sizes))
         self.size = self.sizes[self.scaling][self.scale]
         self.parameters = {**self.parameters, "scaling": self.scaling, "size": self.size}
+
+
+def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
+    """A check under the NIC policies of LLNL's poster: eight ranks, two a node, on nodes with two NICs."""
+    chosen = {
+        "studies": ["llnl-multirail"],
+        "torus": "dual-rail-small",
+        "allocation": "contiguous",
+        "placements": ["cart-create@scattered"],
+        "nics": POSTER,
+        "grid": [2, 2, 2],
+        "ranks_per_node": 2,
+    }
+    return _with(check, chosen)
+
+
+def profiled(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
+    """A check whose one launch mpiP watches."""
+    return _with(check, {"placements": ["cart-create"], "launches": 1, "profile": True})
+
+
+def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppCheck]:
+    for name, value in chosen.items():
+        setattr(check, name, value)
+    return check
 
 
 def find(name: str, folders: str) -> Path | None:
