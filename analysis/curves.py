@@ -21,7 +21,12 @@ from results.units import Better, Unit
 #: Where curves over hops are cut, if the size is there.
 RATE_SIZE_BYTES = 2**20
 LATENCY_SIZE_BYTES = 8
-AXIS_TEXT = {"hops": "hops", "size_bytes": "message size", "pairs_per_node": "pairs per node"}
+AXIS_TEXT = {
+    "hops": "hops",
+    "size_bytes": "message size",
+    "pairs_per_node": "pairs per node",
+    "extent": "N, ranks in each dimension",
+}
 #: What a benchmark's label `test` is called in a title, where the FOM's own name would not do.
 TESTS = {"bibandwidth": "bidirectional bandwidth"}
 

@@ -18,6 +18,7 @@ from analysis import (
     comparison,
     curves,
     drawing,
+    extents,
     page,
     registry,
     scoreboard,
@@ -274,6 +275,8 @@ def svg_files(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
     grouped = cases.group(records)
     for each in characterisation.drawings(grouped):
         yield f"applications-{each.name}.svg", drawing.svg_file(each)
+    for each in extents.drawings([(case, comparison.comparisons(case)) for case in grouped]):
+        yield f"{each.name}.svg", drawing.svg_file(each)
     for number, case in enumerate(grouped, 1):
         for each in registry.drawings(case):
             yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)

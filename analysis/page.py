@@ -19,6 +19,7 @@ from markupsafe import Markup
 from analysis import (
     cases,
     characterisation,
+    extents,
     origins,
     pictures,
     published,
@@ -31,7 +32,8 @@ from analysis import (
     versus_text,
 )
 from analysis.cases import Case, Tally
-from analysis.drawing import inline_svg
+from analysis.drawing import Drawing, inline_svg
+from analysis.report import FigureView
 from analysis.scoreboard import Standing
 from analysis.versus import Versus
 from results.record import Origin, Record, Status
@@ -138,6 +140,7 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
     judged = [report.judge(case) for case in grouped]
     images = pictures.images([each.drawings for each in judged])
     charts = characterisation.drawings(grouped)
+    by_extent = extents.drawings([(each.case, each.comparisons) for each in judged])
     views = [
         report.view(each, number, images[number - 1], grouped[: number - 1])
         for number, each in enumerate(judged, 1)
@@ -149,7 +152,9 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
         .get_template("report.html.j2")
         .render(
             cases=views,
-            applications=report.figure_views(charts, [Markup(inline_svg(each, "a")) for each in charts]),
+            applications=_figures(charts, "a"),
+            by_extent=_figures(by_extent, "e"),
+            extent_statements=[(each.title, each.statement) for each in by_extent if each.statement],
             counts=counts(grouped),
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",
@@ -171,6 +176,10 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _figures(drawn: Sequence[Drawing], prefix: str) -> list[FigureView]:
+    return report.figure_views(drawn, [Markup(inline_svg(each, prefix)) for each in drawn])
 
 
 def environment() -> jinja2.Environment:

@@ -1,0 +1,108 @@
+"""Curves over the extent of the grid: Peña et al., EuroMPI'13, Figure 6, from cases that differ in their size alone.
+
+Models: cases of one check on one machine and one build whose grids are squares or cubes of several sizes; a line for
+each combination, the first figure of merit of the check. Leaves out: grids with unequal extents, and any ranking: each
+size has its own comparison in its own case.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from analysis import cases, figures
+from analysis.cases import Case
+from analysis.comparison import Comparison
+from analysis.curves import Line, Panel, Point
+from analysis.drawing import Drawing
+from analysis.numbers import percent
+from analysis.titles import TIMES
+from results import strictjson
+from results.strictjson import Json
+
+#: What of a check's request its sizes share.
+_ASKED = frozenset({"benchmark", "check", "nic_policies", "placements", "software"})
+#: The ranks along a dimension, the case, its first comparison.
+Member = tuple[int, Case, Comparison]
+
+
+def drawings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
+    """A figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
+    return [_drawing(members, number) for number, members in enumerate(_families(judged), 1)]
+
+
+def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[Member]]:
+    """Cases that differ in their extent alone, by extent; two sizes at least."""
+    found: dict[str, dict[int, Member]] = {}
+    for case, comparisons in judged:
+        extent = _extent(case)
+        if extent and comparisons:
+            found.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
+    return [[members[extent] for extent in sorted(members)] for members in found.values() if len(members) > 1]
+
+
+def _extent(case: Case) -> int:
+    """Ranks along each dimension of a square or cubic grid; 0 for any other."""
+    grid = case.first.case.parameters.get("grid")
+    if not isinstance(grid, list) or len(grid) < 2 or len(set(grid)) > 1:
+        return 0
+    return int(grid[0])
+
+
+def _key(case: Case) -> str:
+    """What the cases of a family share: all that records of one case do, but for size and nodes.
+
+    A checkout with changes vouches for nothing from one run to another: there the run is part of the key.
+    """
+    record = case.first
+    parameters = record.case.parameters
+    unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
+    shared = cases.shared(record)
+    asked = {name: part for name, part in record.document["case"].items() if name in _ASKED}
+    is_clean = record.provenance["railyard"]["git_dirty"] is False
+    parts: dict[str, Json] = {
+        **shared,
+        "case": asked,
+        "topology": record.case.topology and record.case.topology.sha256,
+        "parameters": {
+            **unsized,
+            "dimensions": len(parameters["grid"]),
+            "cells": parameters.get("cells", [])[:1],
+        },
+        "run": "" if is_clean else record.provenance["reframe"]["session"],
+    }
+    return strictjson.canonical(parts)
+
+
+def _drawing(members: Sequence[Member], number: int) -> Drawing:
+    drawn = figures.panel_drawing(_panel(members), f"extent-{number}")
+    return dataclasses.replace(drawn, statement=_statement(members))
+
+
+def _panel(members: Sequence[Member]) -> Panel:
+    _, first, compared = members[0]
+    points: dict[str, list[Point]] = {}
+    for extent, _, each in members:
+        for group in each.groups:
+            if group.summary:
+                made = Point(x=extent, observations=group.observations, summary=group.summary)
+                points.setdefault(group.name, []).append(made)
+    grid = f" {TIMES} ".join("N" * len(first.first.case.parameters["grid"]))
+    return Panel(
+        fom=compared.fom,
+        subject=f"{first.first.case.benchmark}, {compared.title}",
+        axis="extent",
+        title=", ".join([f"grid {grid}", str(first.origin)]),
+        lines=tuple(Line(name=name, points=tuple(found)) for name, found in points.items()),
+    )
+
+
+def _statement(members: Sequence[Member]) -> str:
+    """What the largest size changed to its baseline."""
+    extent, _, largest = members[-1]
+    changes = [
+        f"{group.name} {percent(group.change_percent)}"
+        for group in largest.groups
+        if group.change_percent is not None and group.name != largest.baseline
+    ]
+    return f"At extent {extent}, to {largest.baseline}: {', '.join(changes)}." if changes else ""
