@@ -114,22 +114,27 @@ static void end_if_stuck(const struct topobw *run, int status) {
 
 /* Collective. Starts counting where it was asked for; false on all ranks, after a message, when that fails.
  */
-static bool start_counting(const struct topobw *run, railyard_counters **counters) {
+static bool start_counting(struct topobw *run, railyard_counters **counters) {
     struct railyard_counters_options options = {.output = run->config.counters};
+    double begun_s = MPI_Wtime();
     *counters = NULL;
     if (!run->config.counters)
         return true;
     if (railyard_counters_init(MPI_COMM_WORLD, &options, counters) != 0)
         return false;
-    return railyard_counters_read(*counters) == 0;
+    bool good = railyard_counters_read(*counters) == 0;
+    run->counters_s += MPI_Wtime() - begun_s;
+    return good;
 }
 
-static bool end_counting(railyard_counters **counters) {
+static bool end_counting(struct topobw *run, railyard_counters **counters) {
+    double begun_s = MPI_Wtime();
     bool good = true;
     if (!*counters)
         return true;
     good = railyard_counters_read(*counters) == 0 && railyard_counters_print(*counters) == 0;
     railyard_counters_free(counters);
+    run->counters_s += MPI_Wtime() - begun_s;
     return good;
 }
 
@@ -139,7 +144,7 @@ static int run_topobw(struct topobw *run) {
     if (!start_counting(run, &counters))
         return EXIT_USAGE;
     topobw_measure(run, &problem);
-    if (!run->stuck && !end_counting(&counters))
+    if (!run->stuck && !end_counting(run, &counters))
         return EXIT_NOT_WRITTEN;
     deadline_arm(START_LIMIT_S);
     int status = problem_agree(&problem, program) ? EXIT_DATA_WRONG : report(run);

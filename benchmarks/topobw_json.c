@@ -182,6 +182,7 @@ void topobw_write_verdict(struct json *json, const void *context) {
     json_object(json);
     json_key_text(json, "status", run->finding_count ? "faulty" : "sound");
     write_known(json, "factor", run->factor);
+    write_known(json, "counters_seconds", run->counters_s);
     json_key(json, "findings");
     json_array(json);
     for (int finding = 0; finding < run->finding_count; finding++)

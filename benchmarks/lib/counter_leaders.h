@@ -8,8 +8,8 @@
 
 #include <mpi.h>
 
-/* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others. Rank 0
- * takes memory in proportion to the ranks meanwhile. */
+/* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`
+ * itself where all ranks lead. Rank 0 takes memory in proportion to the ranks meanwhile. */
 MPI_Comm counter_leaders(MPI_Comm comm, const char *key);
 
 #endif

@@ -21,7 +21,7 @@
 
 static const char program[] = "railyard-counters";
 
-enum { READINGS = 2, GROUP_NAME_BYTES = 256 };
+enum { READINGS = 2, GROUP_NAME_BYTES = 256, SHORT_TEXT_BYTES = 4096 };
 
 struct railyard_counters {
     MPI_Comm comm;
@@ -88,20 +88,31 @@ static int rank_in(MPI_Comm comm) {
     return rank;
 }
 
+/* How long a text is, and all of it when it is short: a group's file then takes one broadcast. */
+struct short_text {
+    int bytes; /* -1: there is none */
+    char text[SHORT_TEXT_BYTES];
+};
+
 /* Collective. A text of rank 0 on all ranks; NULL, where rank 0 has a problem. */
 static char *share_text(MPI_Comm comm, const char *path, const char *label, struct problem *problem) {
+    struct short_text first = {.bytes = -1};
     size_t length = 0;
     char *text = rank_in(comm) == 0 ? textfile_load(path, label, &length, problem) : NULL;
-    int bytes = problem_is_set(problem) ? -1 : (int)length;
-    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm));
-    if (bytes < 0) {
-        free(text);
-        return NULL;
+    if (text) {
+        first.bytes = (int)length;
+        memcpy(first.text, text, length < SHORT_TEXT_BYTES ? length : SHORT_TEXT_BYTES);
     }
-    if (!text)
-        text = check_alloc((size_t)bytes + 1, 1);
-    MPI_CHECK(MPI_Bcast(text, bytes, MPI_CHAR, 0, comm));
-    text[bytes] = '\0';
+    MPI_CHECK(MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, comm));
+    if (first.bytes < 0)
+        return NULL;
+    if (!text) {
+        text = check_alloc((size_t)first.bytes + 1, 1);
+        memcpy(text, first.text, (size_t)(first.bytes < SHORT_TEXT_BYTES ? first.bytes : SHORT_TEXT_BYTES));
+    }
+    if (first.bytes > SHORT_TEXT_BYTES)
+        MPI_CHECK(MPI_Bcast(text, first.bytes, MPI_CHAR, 0, comm));
+    text[first.bytes] = '\0';
     return text;
 }
 
@@ -121,12 +132,15 @@ static void group_path(const char *name, char *path) {
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", groups_folder(), name);
 }
 
-static void read_group(struct railyard_counters *counters, struct problem *problem) {
+/* Collective. True on all ranks when all have the group; false on all, where rank 0 at least has a problem.
+ */
+static bool read_group(struct railyard_counters *counters, struct problem *problem) {
     char path[COUNTER_PATH_BYTES];
     group_path(counters->group_name, path);
     char *text = share_text(counters->comm, path, "counter group", problem);
     if (text)
         counter_group_parse(path, text, &counters->group, problem);
+    return text && !problem_is_set(problem);
 }
 
 /* ---- who leads, and what it reads ---- */
@@ -177,10 +191,8 @@ static bool good_on_all(const struct railyard_counters *counters, const struct p
 
 static bool set_up(struct railyard_counters *counters) {
     struct problem problem = {0};
-    read_group(counters, &problem);
-    if (!good_on_all(counters, &problem))
-        return false;
-    find_site(counters, &problem);
+    if (read_group(counters, &problem))
+        find_site(counters, &problem);
     if (!good_on_all(counters, &problem))
         return false;
     counters->leaders = counter_leaders(counters->comm, counters->site.key);
@@ -194,7 +206,8 @@ int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options
                            railyard_counters **counters) {
     *counters = check_alloc(1, sizeof **counters);
     (*counters)->leaders = MPI_COMM_NULL;
-    MPI_CHECK(MPI_Comm_dup(comm, &(*counters)->comm));
+    (*counters)->comm =
+        comm; /* not duplicated, which takes longer than all the rest: only collectives here */
     evidence_host((*counters)->host);
     take_options(options, *counters);
     if (set_up(*counters))
@@ -281,9 +294,8 @@ void railyard_counters_free(railyard_counters **counters) {
     free(old->interconnect);
     free(old->output);
     free(old->json);
-    if (old->leaders != MPI_COMM_NULL)
+    if (old->leaders != MPI_COMM_NULL && old->leaders != old->comm)
         MPI_CHECK(MPI_Comm_free(&old->leaders));
-    MPI_CHECK(MPI_Comm_free(&old->comm));
     free(old);
     *counters = NULL;
 }

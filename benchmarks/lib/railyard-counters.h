@@ -17,8 +17,9 @@
  *         railyard_counters_free(&counters);
  *     }
  *
- * All calls but the last two below are collective over the communicator. They return 0, or 1 on every rank
- * after rank 0 has printed one line on stderr. No privilege is needed where the counters' files can be read.
+ * All calls but the last two below are collective over the communicator, which must outlive the counters: the
+ * library uses it as it is, for collective calls alone. They return 0, or 1 on every rank after rank 0 has
+ * printed one line on stderr. No privilege is needed where the counters' files can be read.
  */
 #ifndef RAILYARD_COUNTERS_H
 #define RAILYARD_COUNTERS_H
