@@ -45,6 +45,7 @@ class multirail_contention(ContentionCheck):
     ranks_per_node = 4
     nics = POSTER
     pairs = [4]
+    window = 1
     sizes = [1 << 16]
     repeats = 3
 
