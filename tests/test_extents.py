@@ -45,7 +45,7 @@ def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> N
     assert [(row[0], row[1], row[2]) for row in found.data.rows] == [
         ("cart-create", "2", "200.0"),
         ("cart-create", "6", "600.0"),
-        ("cart-create", "12", "1200.0"),
+        ("cart-create", "12", "1,200"),
         ("custom", "2", "160.0"),
         ("custom", "6", "480.0"),
         ("custom", "12", "960.0"),
