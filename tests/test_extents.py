@@ -50,7 +50,7 @@ def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> N
         ("custom", "6", "480.0"),
         ("custom", "12", "960.0"),
     ]
-    assert found.statement == "At extent 12, to cart-create: custom -20.0 %."
+    assert found.statement == "At extent 12, to cart-create: custom \N{MINUS SIGN}20.0 %."
 
 
 def test_origins_and_builds_have_curves_of_their_own() -> None:
