@@ -27,7 +27,8 @@ def drawings(case: Case) -> list[Drawing]:
     found = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
     if not found:
         return []
-    rows = {_name(case, *key): parts for key, parts in found.items()}
+    ordered = sorted(found, key=lambda key: case.combinations.index(key[1]))
+    rows = {_name(case, *key): found[key] for key in ordered}
     title = "Where the time of an iteration goes"
     said = "; ".join(
         f"{name} {', '.join(f'{p} {v:.4g}' for p, v in parts.items())}" for name, parts in rows.items()
@@ -89,4 +90,4 @@ def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(units.unit_of("wait_us").heading)
     axes.set_title(title)
-    axes.legend(ncols=len(PARTS), loc="upper left", bbox_to_anchor=(0, -0.28))
+    figure.legend(loc="outside lower center", ncols=len(PARTS))

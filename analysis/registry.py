@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
-from analysis import figures, figures_overhead
+from analysis import figures, figures_nics, figures_overhead
 from analysis.cases import Case
 from analysis.drawing import Drawing
 
@@ -27,13 +27,16 @@ FIGURES: dict[str, str] = {
 
 
 def own_drawings(case: Case) -> list[Drawing]:
-    """The figures that the case's benchmark brings along, and what an image costs where the case has both."""
+    """The figures that the case's benchmark brings along, what an image costs where the case has both, and what each
+    NIC carried where there are several.
+    """
+    common = [*figures_overhead.drawings(case), *figures_nics.drawings(case)]
     place = FIGURES.get(case.first.case.benchmark)
     if place is None:
-        return figures_overhead.drawings(case)
+        return common
     module, _, function = place.partition(":")
     made: Sequence[Drawing] = getattr(importlib.import_module(module), function)(case)
-    return [*made, *figures_overhead.drawings(case)]
+    return [*made, *common]
 
 
 def drawings(case: Case) -> list[Drawing]:
