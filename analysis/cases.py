@@ -14,16 +14,13 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from results import strictjson
-from results.benchmark import Label
+from results import entries, strictjson
+from results.benchmark import Label, Labels
 from results.record import Launch, Origin, Record, Software, Status
 from results.strictjson import Json
 
 #: What a combination consists of, for people.
 _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}
-#: Labels that say between which hosts or ranks a series was taken.
-HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
-Labels = tuple[tuple[str, Label], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -39,7 +36,7 @@ class Combination:
 class Observation:
     """One launch's value of one series, in the FOM's unit; `record`, `index` lead to its raw samples.
 
-    `repeats` are those samples, of several pairs of hosts one after another.
+    `repeats` are those samples, of several pairs of hosts or ranks one after another.
     """
 
     record: str
@@ -197,27 +194,19 @@ def combination_of(launch: Launch) -> Combination:
 def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
     """For each series (FOM and labels, as they appear) the values of each combination's launches that are results.
 
-    Labels that name hosts are evidence and no part of the key; a launch that took a series between several
-    pairs of hosts still has one value, the median over the pairs.
+    Labels that name hosts or ranks are evidence and no part of the key; a launch that took a series between several
+    pairs of them still has one value, the median over the pairs.
     """
     found: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
     for record, launch in launches(case):
         if not launch.is_result:
             continue
-        for (fom, labels), taken in _samples(launch).items():
+        for (fom, labels), taken in entries.launch_samples(launch).items():
             value = statistics.median(statistics.median(samples) for samples in taken)
             repeats = tuple(itertools.chain.from_iterable(taken))
             made = Observation(record=record.id, index=launch.index, value=value, repeats=repeats)
             found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(made)
     return found
-
-
-def _samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
-    taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
-    for series in launch.series:
-        labels = {name: value for name, value in series.labels.items() if name not in HOST_LABELS}
-        taken.setdefault((series.fom, frozen_labels(labels)), []).append(series.samples)
-    return taken
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -118,9 +119,13 @@ def _chart(
 
 def _in_words(values: Mapping[str, ByClass], unit: str) -> str:
     return "; ".join(
-        f"{name} " + ", ".join(f"{kind} {value:.3g} {unit}" for kind, value in of_name.items())
+        f"{name} " + ", ".join(f"{kind} {_number(value, unit)} {unit}" for kind, value in of_name.items())
         for name, of_name in values.items()
     )
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:,.0f}" if unit == "bytes" else f"{value:.3g}"
 
 
 def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
@@ -131,8 +136,9 @@ def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str,
     for series, kind in enumerate(shown):
         widths = [values[name].get(kind, 0.0) for name in names]
         shift = 0.0 if stacked else (series - (len(shown) - 1) / 2) * height
+        places = [place + shift for place in range(len(names))]
         axes.barh(
-            [place + shift for place in range(len(names))],
+            places,
             widths,
             left=starts if stacked else None,
             height=height,
@@ -143,6 +149,8 @@ def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str,
             label=kind,
         )
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
+        if not stacked or series == len(shown) - 1:
+            _label_ends(axes, places, starts if stacked else widths, unit)
     axes.yaxis.set_major_locator(FixedLocator(list(range(len(names)))))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_yticklabels([svg.clean(name) for name in names])
@@ -151,9 +159,20 @@ def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str,
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
         axes.xaxis.set_minor_locator(NullLocator())
+    axes.margins(x=0.16)  # room for the values
     axes.set_xlabel("" if unit == "bytes" else unit)
     axes.set_title(title)
     figure.legend(loc="outside lower center", ncols=len(shown))
+
+
+def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit: str) -> None:
+    """Each bar's value, or a stack's sum, behind its end."""
+    for place, end in zip(places, ends, strict=True):
+        if end:
+            text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"
+            axes.annotate(
+                text, (end, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9
+            )
 
 
 def _data(values: Mapping[str, ByClass], unit: str) -> DataTable:

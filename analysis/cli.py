@@ -18,8 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from railyard.errors import InputError, RunError
-from results import archive
+from results import archive, entries, strictjson
 from results.cli import ARCHIVE, files_of
+from results.entries import Entry
 from results.record import Record
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ def report(
     """Write one self-contained HTML page, or another format, from RECORDS.
 
     RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, the
-    archive of this checkout, `results/`, is meant. Several systems of one origin are compared with each other, the
-    first by name as baseline, unless --compare names sides.
+    archive of this checkout, `results/`, is meant. Systems of one origin that ran the same are compared with each
+    other, the first by name as baseline, unless --compare names sides.
     """
     loaded = load(records or (ARCHIVE,), quiet)
     versus = compared(loaded, sides, baseline)
@@ -154,29 +155,32 @@ def text_of(loaded: Sequence[Record], form: str, versus: Versus | None) -> str:
 
 
 def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | None) -> Versus | None:
-    """The comparison that the page shows: of the sides named, or of the systems where one origin has several."""
+    """The comparison that the page shows: of the sides named, or of systems that ran the same."""
     from analysis import sides, versus
-    from results import index
 
-    entries = [index.of_record(each) for each in loaded]
-    chosen = list(texts) or _systems(loaded)
+    found = [entries.of_record(each) for each in loaded]
+    chosen = list(texts) or _systems(found)
     if len(chosen) < 2:
         if texts or baseline:
             raise InputError("--compare", "", ", ".join(chosen) or "none", "at least two sides")
         return None
-    meant = sides.parse(chosen, lambda: entries)
+    meant = sides.parse(chosen, lambda: found)
     base = baseline or chosen[0]
     if base not in chosen:
         raise InputError("--baseline", "", base, f"one of {', '.join(chosen)}")
-    return versus.compare([(entries, meant)], chosen, base)
+    return versus.compare([(found, meant)], chosen, base)
 
 
-def _systems(loaded: Sequence[Record]) -> list[str]:
-    """`system=NAME` of all systems of the first origin that has several."""
-    for origin in dict.fromkeys(record.origin for record in loaded):
-        names = sorted({record.system.name for record in loaded if record.origin is origin})
-        if len(names) > 1:
-            return [f"system={name}" for name in names]
+def _systems(found: Sequence[Entry]) -> list[str]:
+    """`system=NAME` of the systems of the first origin that has several which ran the same check and parameters."""
+    for origin in dict.fromkeys(entry.setting["origin"] for entry in found):
+        ran: dict[tuple[str, str], set[str]] = {}
+        for setting in (entry.setting for entry in found if entry.setting["origin"] == origin):
+            what = setting["check"], strictjson.canonical(setting["parameters"])
+            ran.setdefault(what, set()).add(setting["system"])
+        names = {name for systems in ran.values() if len(systems) > 1 for name in systems}
+        if names:
+            return [f"system={name}" for name in sorted(names)]
     return []
 
 

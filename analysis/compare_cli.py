@@ -6,20 +6,24 @@ Models: what the user names and where the result goes. Leaves out: what is compa
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from analysis import gathering, sides
+from analysis.gathering import Gathered, Source
 from railyard.errors import InputError
-from results import index
-from results.cli import ARCHIVE, entries_of, files_of
-from results.index import Entry
+from results.cli import ARCHIVE, entries_of, index_of
 
 if TYPE_CHECKING:
-    from analysis.versus import Source, Versus
+    from analysis.versus import Versus
 
 
 @click.command()
@@ -57,33 +61,36 @@ def compare(
 
 def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
     """The comparison of the sides that the texts mean; raises InputError."""
-    from analysis import sides, versus
-
     if len(texts) < 2:
         raise InputError("SIDE", "", f"{len(texts)} side", "at least two sides")
     chosen = baseline or texts[0]
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
-    meant = sides.parse(texts, lambda: entries_of(root, values=False))
-    from_archive = [side for side in meant if not side.paths]
-    sources: list[Source] = [(_chosen(_entries(side.paths), foms), [side]) for side in meant if side.paths]
-    if from_archive:
-        sources.append((_chosen(entries_of(root), foms), from_archive))
-    found = versus.compare(sources, texts, chosen)
-    empty = next((name for name, count in found.counts.items() if not count.records), None)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as other:
+        coming = other.submit(_gathered, texts, root, foms)
+        from analysis import versus  # here: to import SciPy takes as long as to gather from 100,000 records
+
+        gathered = coming.result()
+    empty = next((name for name, count in gathered.counts.items() if not count.records), None)
     if empty is not None:
         raise InputError("SIDE", "", empty, "a side with at least one record")
-    return found
+    unknown = next((fom for fom in foms if fom not in gathered.foms), None)
+    if unknown is not None:
+        raise InputError("--fom", "", unknown, f"one of {', '.join(sorted(gathered.foms)) or 'none'}")
+    return versus.judged(gathered, texts, chosen)
 
 
-def _entries(paths: Sequence[Path]) -> Iterator[Entry]:
-    return index.of_files(path for given in paths for path in files_of(given))
-
-
-def _chosen(entries: Iterable[Entry], foms: Sequence[str]) -> Iterator[Entry]:
-    for entry in entries:
-        kept = entry.values if not foms else [each for each in entry.values if each.fom in foms]
-        yield Entry(entry.path, entry.head, kept)
+def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str]) -> Gathered:
+    """What the sides' records hold; raises InputError."""
+    archive = functools.cache(lambda: index_of(root))
+    meant = sides.parse(texts, lambda: archive().entries(values=False))
+    from_archive = [side for side in meant if not side.paths]
+    sources: list[Source] = [
+        (itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in meant if side.paths
+    ]
+    if from_archive:
+        sources.append((archive().entries(), from_archive))
+    return gathering.gather(sources, foms)
 
 
 def _print(versus: Versus) -> None:

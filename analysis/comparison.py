@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis import cases, ranktest, statistics
-from analysis.cases import Case, Combination, Labels, Observation, Tally
+from analysis.cases import Case, Combination, Observation, Tally
 from analysis.numbers import Format, percent
 from analysis.ranktest import Pair
 from analysis.statistics import Outcome, Summary, Verdict
 from results import units
+from results.benchmark import Labels
 from results.record import Origin
 from results.units import Better, Unit
 

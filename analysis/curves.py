@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis import cases, statistics
-from analysis.cases import Case, Combination, Labels, Observation
+from analysis.cases import Case, Combination, Observation
 from analysis.comparison import curve_foms, place
 from analysis.numbers import size_text
 from analysis.statistics import Summary
 from results import units
-from results.benchmark import Label
+from results.benchmark import Label, Labels
 from results.units import Better, Unit
 
 #: Where curves over hops are cut, if the size is there.

@@ -16,14 +16,15 @@ from analysis import cases, statistics
 from analysis.cases import Case, Combination
 from analysis.comparison import place
 from analysis.statistics import Summary
-from results.index import launch_values
+from results.benchmark import Labels
+from results.entries import launch_values
 from results.record import Launch, Software
 
 #: The whole launch, from its line in the job script to its end, as a figure of merit.
 LAUNCH = "launch_s"
 
 #: A launch's values: (FOM, labels) -> value.
-_Values = Mapping[tuple[str, cases.Labels], float]
+_Values = Mapping[tuple[str, Labels], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

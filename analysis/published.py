@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis import cases, statistics
-from analysis.cases import Case, Combination, Labels, Observation
+from analysis.cases import Case, Combination, Observation
 from analysis.comparison import Comparison, Group
 from analysis.numbers import percent
 from results import studies, units
+from results.benchmark import Labels
 from results.studies import Contrast, Published, Shown
 from results.units import Better
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from analysis import statistics
 from results import references, units
-from results.index import Entry as Indexed
-from results.index import Values
+from results.entries import Entry as Indexed
+from results.entries import SeriesKey
 from results.references import About, Entry, Reference, References
 from results.units import Better
 
@@ -70,17 +70,17 @@ def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Cas
         of_case = found.setdefault((head["check"], references.case_of(head)), _Case())
         of_case.records += 1
         of_case.newest = max(of_case.newest, (head["created"], head["git_commit"]))
-        for series in entry.values:
-            if not series.labels:
-                name = variable(series, head["nic_policies"])
-                of_case.values.setdefault(name, []).extend(series.values)
+        for key, values in entry.values:
+            if not key.labels:
+                name = variable(key, head["nic_policies"])
+                of_case.values.setdefault(name, []).extend(values)
     return found, left_out
 
 
-def variable(series: Values, policies: Sequence[str]) -> str:
+def variable(key: SeriesKey, policies: Sequence[str]) -> str:
     """The performance variable's name, as the checks report it."""
-    side = references.side(series.placement, series.nic_policy, series.software, policies)
-    return f"{side}/{series.fom}"
+    side = references.side(key.placement, key.nic_policy, key.software, policies)
+    return f"{side}/{key.fom}"
 
 
 def _entry(found: _Case) -> Entry:

@@ -11,7 +11,7 @@ import click
 
 from railyard.errors import RunError
 from results import archive, references
-from results.cli import archive_option, entries_of
+from results.cli import archive_option, index_of
 
 file_option = click.option(
     "-o",
@@ -44,7 +44,7 @@ def update(root: Path, file: Path, accept: bool) -> None:
     """
     from analysis.references import updated  # SciPy takes a second that other commands need not wait
 
-    made = updated(entries_of(root), references.load(file), accept=accept)
+    made = updated(index_of(root).entries(), references.load(file), accept=accept)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         archive.write_whole(file, references.text(made.references), replace=True)

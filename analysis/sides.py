@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
-from results.index import Entry, Values
+from results.entries import Entry, SeriesKey
+from results.strictjson import Json
 
-#: Key -> the field of a record's head that it chooses by; placement, nic and software choose among a record's launches.
+#: Key -> the field of a record's setting that it chooses by. Placement, nic and software choose among a record's
+#: launches, and the date is a record's own.
 KEYS = {
     "system": "system",
     "partition": "partition",
@@ -29,7 +31,7 @@ KEYS = {
     "nic": "",
     "software": "",
     "image": "image",
-    "date": "created",
+    "date": "",
 }
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DATES = re.compile(rf"({_DATE})(?:\.\.({_DATE}))?")
@@ -43,21 +45,23 @@ class Side:
     wanted: Mapping[str, str]
     paths: Sequence[Path] = ()
 
-    def has_record(self, entry: Entry) -> bool:
-        """Whether a record is of this side, its launches aside."""
-        return all(_fits(key, entry, value) for key, value in self.wanted.items() if KEYS[key])
+    def has_setting(self, setting: Mapping[str, Json]) -> bool:
+        """Whether records of a setting are of this side, their dates and launches aside."""
+        return all(_fits(key, setting, value) for key, value in self.wanted.items() if KEYS[key])
 
-    def has_values(self, values: Values) -> bool:
+    def has_date(self, created: str) -> bool:
+        """Whether a record of such a setting, made at this time, is of this side."""
+        first, _, last = self.wanted.get("date", "").partition("..")
+        return not first or first <= created[:10] <= (last or first)
+
+    def has_series(self, key: SeriesKey) -> bool:
         """Whether a series of such a record is of this side."""
-        found = {"placement": values.placement, "nic": values.nic_policy, "software": values.software}
-        return all(self.wanted.get(key, value) == value for key, value in found.items())
+        found = {"placement": key.placement, "nic": key.nic_policy, "software": key.software}
+        return all(self.wanted.get(name, value) == value for name, value in found.items())
 
 
-def _fits(key: str, entry: Entry, value: str) -> bool:
-    found = entry.head[KEYS[key]]
-    if key == "date":
-        first, _, last = value.partition("..")
-        return first <= str(found)[:10] <= (last or first)
+def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
+    found = setting[KEYS[key]]
     if key == "study":
         return value in found
     if key in {"commit", "image"}:
@@ -91,10 +95,10 @@ class _Words:
         if not self.gathered:
             self.gathered = {"system": set(), "placement": set(), "nic": set(), "date": set()}
             for entry in self.known():
-                self.gathered["system"].add(entry.head["system"])
-                self.gathered["placement"].update(entry.head["placements"])
-                self.gathered["nic"].update(entry.head["nic_policies"])
-                self.gathered["date"].add(entry.head["created"][:10])
+                self.gathered["system"].add(entry.setting["system"])
+                self.gathered["placement"].update(entry.setting["placements"])
+                self.gathered["nic"].update(entry.setting["nic_policies"])
+                self.gathered["date"].add(entry.own["created"][:10])
         return self.gathered
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from analysis import ranktest, statistics, tables
 from analysis import score as scores
 from analysis.comparison import label_text, p_text
+from analysis.gathering import Key
 from analysis.numbers import NOTHING, Format, percent
 from analysis.score import Ratio, Score
 from analysis.statistics import Outcome
-from analysis.versus import Key, Row, Versus
+from analysis.versus import Row, Versus
 from results import strictjson, units
 from results.strictjson import Json
 from results.units import Better

@@ -15,6 +15,10 @@ class InputError(ValueError):
         place = f"{source}: {field}" if field else source
         super().__init__(f"{place}: {value!r} is not valid here; valid: {valid}")
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
+        """What a process sends to another is made there from the same four."""
+        return type(self), (self.source, self.field, self.value, self.valid)
+
 
 class RunError(RuntimeError):
     """Something railyard asked of the machine failed (a command, a permission, a missing program)."""

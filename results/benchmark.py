@@ -17,6 +17,9 @@ from results.strictjson import Json
 
 SCHEMA = "benchmark-v1.json"
 Label = str | int
+Labels = tuple[tuple[str, Label], ...]
+#: Labels that say between which hosts or ranks a series was taken: evidence, and no part of what is compared.
+HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,3 +138,8 @@ def check_series(series: Sequence[Series], source: str, field: str) -> None:
         if key in seen:
             raise InputError(source, f"{field}[{place}]", item.fom, "each FOM once for the same labels")
         seen.add(key)
+
+
+def point(labels: Mapping[str, Label]) -> Labels:
+    """What a series was taken at, as a key: its labels by name, without those that name hosts or ranks."""
+    return tuple(sorted((name, value) for name, value in labels.items() if name not in HOST_LABELS))

@@ -7,21 +7,25 @@ anything is written. Lists and checks of many records go through the index (`res
 from __future__ import annotations
 
 import gc
+import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import track
 
 from railyard.errors import InputError
-from results import archive, bundle, index, listing, record
+from results import archive, bundle, entries, index, listing, record
 from results.checks import Checked, check_paths
+from results.entries import Entry
 from results.strictjson import Json
 
 ARCHIVE = Path(__file__).resolve().parent
 _MANY = 50
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: Lines that are printed at once.
+_BATCH = 1000
 
 archive_option = click.option(
     "--archive",
@@ -61,16 +65,19 @@ def list_(
     root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
 ) -> None:
     """List the records of an archive, one a line: how many launches are results, void, failed, not measured."""
+    for option, date in (("--since", since), ("--until", until)):
+        if date and not _DATE.fullmatch(date):
+            raise InputError(option, "", date, "a UTC date such as 2026-11-21")
     chosen = (
         each
-        for each in entries_of(root, values=False)
+        for each in index_of(root).entries(values=False)
         if system in (None, each.head["system"])
         and check_name in (None, each.head["check"])
         and since <= each.head["created"][:10] <= (until or "9")
     )
     lines = listing.json_lines(chosen) if as_json else listing.table_lines(chosen)
-    for line in lines:
-        click.echo(line)
+    while batch := list(itertools.islice(lines, _BATCH)):
+        click.echo("\n".join(batch))
 
 
 @results.command()
@@ -141,12 +148,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
     """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
     files = [path for given in records or (ARCHIVE,) for path in files_of(given)]
-    shown = (
-        list(track(files, "reading", console=Console(stderr=True), transient=True))
-        if len(files) > _MANY
-        else files
-    )
-    digest = bundle.pack(shown, output, signed_off_by=signed, note=note)
+    digest = bundle.pack(list(progress(files, len(files))), output, signed_off_by=signed, note=note)
     click.echo(f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}\nsha256 {digest}")
 
 
@@ -162,18 +164,30 @@ def unpack(file: Path, root: Path) -> None:
     )
 
 
-def entries_of(root: Path, *, values: bool = True) -> Iterator[index.Entry]:
-    """The entries of an archive, with a progress bar on a terminal while new records are read."""
+def index_of(root: Path) -> index.Index:
+    """The index of an archive, with a progress bar on a terminal while new records are read."""
     if not root.is_dir():
         raise InputError("--archive", "", str(root), "a folder that exists")
     gc.disable()  # a hundred thousand entries are no garbage; looking for some takes a tenth of the time
-    return index.entries(root, values=values, progress=progress)
+    return index.read(root, progress=progress)
+
+
+def entries_of(given: Path) -> Iterator[Entry]:
+    """The entries of what an argument means: an archive's by its index; of a file or a system's folder by reading."""
+    if given.is_dir() and not archive.paths_of_system(given):
+        found = index_of(given)
+        if found.lines:
+            return found.entries()
+    return entries.of_files(files_of(given))
 
 
 def progress(files: Iterable[Path], count: int) -> Iterable[Path]:
     """A progress bar on a terminal, for many files."""
     if count < _MANY:
         return files
+    from rich.console import Console  # here: an index that is up to date needs no bar
+    from rich.progress import track
+
     return track(files, "reading records", count, console=Console(stderr=True), transient=True)
 
 

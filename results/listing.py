@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from results import index, units
-from results.index import Entry
+from results import entries, units
+from results.entries import Entry
 from results.record import Record, combination_name
 
 _COLUMNS = (
@@ -28,10 +28,10 @@ _COLUMNS = (
 _NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
 
 
-def table_lines(entries: Iterable[Entry]) -> Iterator[str]:
+def table_lines(found: Iterable[Entry]) -> Iterator[str]:
     """A header and one aligned line for each record; long names are not cut."""
     yield _line([name for name, _ in _COLUMNS])
-    for each in entries:
+    for each in found:
         head = {**each.head, "date": each.head["created"][:10], "not measured": each.head["not_measured"]}
         yield _line([str(head[name]) for name, _ in _COLUMNS])
 
@@ -44,11 +44,11 @@ def _line(cells: Iterable[str]) -> str:
     return "  ".join(parts).rstrip()
 
 
-def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
+def json_lines(found: Iterable[Entry]) -> Iterator[str]:
     """One JSON document: an array with an object for each record, each on a line of its own."""
     yield "["
     previous = ""
-    for each in entries:
+    for each in found:
         if previous:
             yield f"{previous},"
         previous = orjson.dumps({**each.head, "path": each.path}).decode()
@@ -59,9 +59,10 @@ def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 def record_text(read: Record) -> str:
     """What a record says: its case, how its launches ended, the median of each series, its provenance."""
-    entry = index.of_record(read)
+    entry = entries.of_record(read)
+    head = entry.head
     counted = ", ".join(
-        f"{entry.head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured")
+        f"{head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured")
     )
     facts = [
         ("record", f"{read.id} of {read.created}"),
@@ -70,26 +71,26 @@ def record_text(read: Record) -> str:
         ("system", f"{read.system.name}:{read.system.partition}+{read.system.environment}"),
         ("check", f"{read.case.check} ({read.case.benchmark})"),
         *((name.replace("_", " "), str(value)) for name, value in sorted(read.case.parameters.items())),
-        ("topology", entry.head["topology"] or "none"),
+        ("topology", head["topology"] or "none"),
         ("launches", counted),
         (
             "commit",
-            f"{entry.head['git_commit'] or 'not known'}{' (changed)' if entry.head['git_dirty'] else ''}",
+            f"{head['git_commit'] or 'not known'}{' (changed)' if head['git_dirty'] else ''}",
         ),
-        ("MPI", entry.head["mpi"] or "not known"),
-        *([("image", entry.head["image"])] if entry.head["image"] else []),
-        ("machine", entry.head["machine"]),
+        ("MPI", head["mpi"] or "not known"),
+        *([("image", head["image"])] if head["image"] else []),
+        ("machine", head["machine"]),
     ]
     return "\n".join([*(f"{name:<12} {value}" for name, value in facts), "", *_series_lines(entry)])
 
 
 def _series_lines(entry: Entry) -> Iterator[str]:
-    for each in entry.values:
-        labels = ", ".join(f"{name} {value}" for name, value in each.labels)
-        ordered = sorted(each.values)
+    for key, values in entry.values:
+        labels = ", ".join(f"{name} {value}" for name, value in key.labels)
+        ordered = sorted(values)
         middle = len(ordered) // 2
         median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-        what = " ".join(filter(None, [units.stem(each.fom), labels]))
-        unit = units.unit_of(each.fom).text
-        side = combination_name(each.placement, each.nic_policy, each.software)
+        what = " ".join(filter(None, [units.stem(key.fom), labels]))
+        unit = units.unit_of(key.fom).text
+        side = combination_name(key.placement, key.nic_policy, key.software)
         yield f"{side}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"

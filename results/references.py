@@ -17,7 +17,7 @@ import yaml
 
 from railyard.errors import InputError
 from results import strictjson, units
-from results.index import head
+from results.entries import head
 from results.record import Record, Software
 from results.strictjson import Json
 from results.units import Better

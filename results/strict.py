@@ -97,11 +97,12 @@ def _verified(read: Record) -> Iterator[Fault]:
 
 
 def _one_unit(read: Record) -> Iterator[Fault]:
-    """A figure of merit has one unit throughout."""
-    first: dict[str, str] = {}
+    """A figure of merit has one unit throughout; a time and a rate may have one name."""
+    first: dict[tuple[str, str], str] = {}
     for field, launch in _results(read):
         for place, series in enumerate(launch.series):
-            there = first.setdefault(units.stem(series.fom), series.fom)
+            what = units.stem(series.fom), units.unit_of(series.fom).measures
+            there = first.setdefault(what, series.fom)
             if there != series.fom:
                 yield Fault(
                     field=f"{field}.series[{place}].fom", text=f"{series.fom} beside {there}: mixed units"

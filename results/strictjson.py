@@ -48,6 +48,12 @@ def loads(text: str, source: str) -> Json:
         value = float(digits)
         return value if math.isfinite(value) else refuse(digits)
 
+    def integer(digits: str) -> int:
+        value = int(digits)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise InputError(source, "", schemas.shown(digits), "an integer of 64 bits")
+        return value
+
     def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         document = dict(pairs)
         if len(document) != len(pairs):
@@ -57,7 +63,9 @@ def loads(text: str, source: str) -> Json:
         return document
 
     try:
-        document = json.loads(text, parse_constant=refuse, parse_float=number, object_pairs_hook=unique)
+        document = json.loads(
+            text, parse_constant=refuse, parse_float=number, parse_int=integer, object_pairs_hook=unique
+        )
         canonical(document).encode("utf-8")
         if "\\ud" in text.lower():
             json.dumps(document, ensure_ascii=False).encode("utf-8")

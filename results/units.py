@@ -25,9 +25,12 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One suffix: `text` for people (`exact` says more), samples lie in [minimum, maximum] and are finite."""
+    """One suffix: `text` for people (`exact` says more), samples lie in [minimum, maximum] and are finite. Units that
+    can be converted into each other have one word in `measures`.
+    """
 
     suffix: str
+    measures: str
     text: str
     exact: str = ""
     better: Better
@@ -43,19 +46,19 @@ class Unit:
 
 
 UNITS: tuple[Unit, ...] = (
-    Unit(suffix="us", text="µs", better=Better.LOWER),
-    Unit(suffix="s", text="s", better=Better.LOWER),
-    Unit(suffix="bytes", text="bytes", better=Better.LOWER),
-    Unit(suffix="hops", text="hops", better=Better.LOWER),
-    Unit(suffix="gbyte_s", text="GB/s", exact="1e9 bytes/s", better=Better.HIGHER),
-    Unit(suffix="mbit_s", text="Mbit/s", exact="1e6 bits/s", better=Better.HIGHER),
-    Unit(suffix="message_s", text="messages/s", better=Better.HIGHER),
-    Unit(suffix="mflop_s", text="Mflop/s", better=Better.HIGHER),
-    Unit(suffix="gflop_s", text="Gflop/s", better=Better.HIGHER),
-    Unit(suffix="zone_s", text="zones/s", better=Better.HIGHER),
-    Unit(suffix="per_s", text="1/s", better=Better.HIGHER),
-    Unit(suffix="percent", text="%", better=Better.NEITHER, minimum=-math.inf),
-    Unit(suffix="count", text="count", better=Better.NEITHER),
+    Unit(suffix="us", measures="time", text="µs", better=Better.LOWER),
+    Unit(suffix="s", measures="time", text="s", better=Better.LOWER),
+    Unit(suffix="bytes", measures="size", text="bytes", better=Better.LOWER),
+    Unit(suffix="hops", measures="hops", text="hops", better=Better.LOWER),
+    Unit(suffix="gbyte_s", measures="data rate", text="GB/s", exact="1e9 bytes/s", better=Better.HIGHER),
+    Unit(suffix="mbit_s", measures="data rate", text="Mbit/s", exact="1e6 bits/s", better=Better.HIGHER),
+    Unit(suffix="message_s", measures="message rate", text="messages/s", better=Better.HIGHER),
+    Unit(suffix="mflop_s", measures="operation rate", text="Mflop/s", better=Better.HIGHER),
+    Unit(suffix="gflop_s", measures="operation rate", text="Gflop/s", better=Better.HIGHER),
+    Unit(suffix="zone_s", measures="zone rate", text="zones/s", better=Better.HIGHER),
+    Unit(suffix="per_s", measures="rate", text="1/s", better=Better.HIGHER),
+    Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-math.inf),
+    Unit(suffix="count", measures="count", text="count", better=Better.NEITHER),
 )
 
 #: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.

@@ -43,6 +43,7 @@ from results import archive
 from results.assemble import LaunchRun, absent, assemble
 from results.record import Status
 
+CHECKOUT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data" / "records"
 sys.path.insert(0, str(DATA))
 import synthetic  # noqa: E402  # the generator is data of these tests, not a package
@@ -441,6 +442,16 @@ def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
     assert "rank 5 ran on n-0-0-1, asked n-1-1-0" in PAGE
     assert "n too small for 95 %" in PAGE
     assert "exit status 137" in PAGE
+
+
+def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document() -> None:
+    text = " ".join((CHECKOUT / "docs/report.md").read_text().split())
+    template = (pages.TEMPLATES / "report.html.j2").read_text()
+    heads = re.findall(r"(?:head\(|columns = )\[(.*?)\]", template)
+    names = {name for head in heads for name in re.findall(r'"([^"]+)"', head)}
+    assert len(names) > 25
+    assert sorted(name for name in names if name.lower() not in text.lower()) == []
+    assert sorted(name for name in registry.FIGURES if f"`{name}`" not in text) == []
 
 
 def test_page_without_records_says_so() -> None:

@@ -88,6 +88,16 @@ def test_missing_evidence_and_mixed_units_are_named(change: Any, words: str) -> 
     assert any(words in each for each in found), found
 
 
+def test_a_time_and_a_rate_of_one_name_are_no_mixed_units() -> None:
+    """miniFE prints the seconds and the Mflop/s of its solver."""
+
+    def add_rate(document: dict[str, Any]) -> None:
+        for launch in document["launches"]:
+            launch["series"].append({**launch["series"][0], "fom": "iteration_mflop_s"})
+
+    assert faults(add_rate) == []
+
+
 def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:
     few = [each.text for each in strict.faults(evidence.good(launches=5))]
     assert few == [
@@ -310,7 +320,7 @@ def test_a_name_longer_than_a_header_holds_is_no_way_out(packed: Path, tmp_path:
         assert "plain file" in refusal(path)
 
 
-def test_a_full_disk_leaves_no_bundle(tmp_path: Path) -> None:
+def test_what_cannot_be_packed_leaves_no_bundle(tmp_path: Path) -> None:
     path = archive.add(GOOD, tmp_path / "archive")
     with pytest.raises(RunError):
         bundle.pack([path], tmp_path / "none" / "b.tar.gz", signed_off_by=SIGNED)
@@ -353,6 +363,9 @@ def test_list_chooses_by_system_check_and_date(tmp_path: Path) -> None:
     assert count("--since", "2026-11-21", "--until", "2026-11-21") == 1
     assert count("--system", "x") == count("--check", "x") == count("--since", "2027-01-01") == 0
     assert count("--until", "2026-11-20") == 0
+    for option in ("--since", "--until"):
+        error = run("list", "--archive", tmp_path, option, "yesterday").exception
+        assert isinstance(error, InputError) and "yesterday" in str(error)
 
 
 def test_check_goes_on_after_a_bad_record_and_ends_with_1(tmp_path: Path) -> None:

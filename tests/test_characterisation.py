@@ -79,8 +79,10 @@ def test_the_page_and_the_folder_of_figures_show_them() -> None:
     record = profiled("lulesh", 30.0, 10.0)
     text = page.html([record])
     assert '<h2 id="applications">Applications</h2>' in text and "Share of the time spent in MPI" in text
-    names = [name for name, _ in exports.svg_files([record])]
-    assert names[:2] == ["applications-shares-emulated.svg", "applications-sizes-emulated.svg"]
+    files = dict(exports.svg_files([record]))
+    shares, sizes = "applications-shares-emulated.svg", "applications-sizes-emulated.svg"
+    assert list(files)[:2] == [shares, sizes]
+    assert ">40 %<" in files[shares] and ">512 B<" in files[sizes], "the bars have their values"
     plain = synthetic.case(placements=["plain"], launches_per_combination=1)
     none = synthetic.job(plain, lambda *_: [point("iteration_us", 5.0)])
     assert "Applications</h2>" not in page.html([none])

@@ -19,6 +19,7 @@ from analysis import (
     cases,
     comparison,
     exports,
+    gathering,
     origins,
     page,
     published,
@@ -37,8 +38,9 @@ from analysis.references_cli import commands as references_command
 from analysis.score import Ratio
 from analysis.versus import Versus
 from railyard.errors import InputError
-from results import archive, index, references
-from results.index import Entry
+from results import archive, references
+from results import entries as records
+from results.entries import Entry, SeriesKey
 from results.record import Record
 from results.units import Better
 
@@ -53,8 +55,8 @@ A = synthetic.halo(SPEED, launches=10)
 B = synthetic.halo(SLOWER, launches=10, seed=2, system=OTHER)
 
 
-def entries(*records: Record) -> list[Entry]:
-    return [index.of_record(each) for each in records]
+def entries(*given: Record) -> list[Entry]:
+    return [records.of_record(each) for each in given]
 
 
 def compared(texts: Sequence[str], *records: Record, baseline: str | None = None) -> Versus:
@@ -141,16 +143,12 @@ def test_equal_systems_have_no_winner() -> None:
 def test_a_thousand_equal_pairs_have_a_winner_in_at_most_one_in_twenty() -> None:
     """The words of the comparison; each pair is a comparison of its own."""
     chance, named = np.random.default_rng(4), 0
-    heads = [index.head(each) for each in (A, B)]
+    known = entries(A, B)
+    key = SeriesKey("p", "n", "native", "a_us", ())
     meant = sides.parse(["system=vtorus", "system=other"], list)
     for _ in range(1000):
         drawn = [
-            Entry(
-                "",
-                head,
-                [index.Values("p", "n", "native", "a_us", (), tuple(chance.lognormal(0, 0.025, 10)))],
-            )
-            for head in heads
+            Entry("", each.setting, each.own, [(key, list(chance.lognormal(0, 0.025, 10)))]) for each in known
         ]
         found = versus.compare([(drawn, meant)], ["system=vtorus", "system=other"], "system=vtorus")
         named += bool(verdicts(found, "system=other") & {"better", "worse"})
@@ -197,7 +195,7 @@ def test_void_and_failed_launches_are_counted() -> None:
 
     void = synthetic.halo(SPEED, launches=10, system=OTHER, change=spoil)
     found = compared(["system=vtorus", "system=other"], A, void)
-    assert found.counts["system=other"] == versus.Count(records=1, void=20)
+    assert found.counts["system=other"] == gathering.Count(records=1, void=20)
     assert all("system=other" not in row.cells for row in found.rows)
 
 
@@ -308,7 +306,14 @@ def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["vtorus"], ["vtorus", "nobody"], ["vtorus", "other", "--baseline", "x"], ["vtorus", "system=x"]],
+    [
+        ["vtorus"],
+        ["vtorus", "nobody"],
+        ["vtorus", "vtorus"],
+        ["vtorus", "other", "--baseline", "x"],
+        ["vtorus", "system=x"],
+        ["vtorus", "other", "--fom", "iteration_s"],
+    ],
 )
 def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
     error = run(compare_command, *arguments, "--archive", root).exception
@@ -363,6 +368,10 @@ def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
     found = of_report([A, B], (), None)
     assert found and found.sides == ["system=other", "system=vtorus"]
     assert of_report([A], (), None) is None
+    alone = synthetic.hops(system={**OTHER, "name": "third"})
+    with_alone = of_report([A, B, alone], (), None)
+    assert with_alone and with_alone.sides == found.sides, "what ran nothing that others ran is no side"
+    assert of_report([A, alone], (), None) is None
     assert "worse overall" in page.html([A, B], found) or "better overall" in page.html([A, B], found)
 
 

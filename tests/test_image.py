@@ -18,7 +18,7 @@ from conftest import CHECKOUT
 from analysis import cases, comparison, figures_overhead, overhead, page, sides, versus
 from checks import image
 from railyard.errors import InputError
-from results import index, record, references, strict
+from results import entries, record, references, strict
 from results.assemble import LaunchRun
 from results.record import Record, Software
 
@@ -114,21 +114,21 @@ def test_a_record_of_before_images_is_one_case_with_a_native_one() -> None:
 
 
 def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() -> None:
-    entries = [
-        index.of_record(job(BOTH, factor=1.5)),
-        index.of_record(job(BOTH, image={**IMAGE, "sha256": "6b" * 32})),
+    known = [
+        entries.of_record(job(BOTH, factor=1.5)),
+        entries.of_record(job(BOTH, image={**IMAGE, "sha256": "6b" * 32})),
     ]
-    chosen = sides.parse(["software=native", "software=image"], lambda: entries)
-    found = versus.compare([(entries[:1], chosen)], [side.name for side in chosen], "software=native")
+    chosen = sides.parse(["software=native", "software=image"], lambda: known)
+    found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
     iteration = next(row for row in found.rows if row.key.fom == "iteration_us")
     assert iteration.cells["software=image"].summary.median == pytest.approx(
         1.5 * iteration.cells["software=native"].summary.median
     )
     assert iteration.differs == []
-    mixed = versus.compare([(entries, chosen)], [side.name for side in chosen], "software=native")
+    mixed = versus.compare([(known, chosen)], [side.name for side in chosen], "software=native")
     assert all("image" in row.differs for row in mixed.rows)
-    (one,) = sides.parse(["image=5a5a"], lambda: entries)
-    assert [one.has_record(entry) for entry in entries] == [True, False]
+    (one,) = sides.parse(["image=5a5a"], lambda: known)
+    assert [one.has_setting(entry.setting) for entry in known] == [True, False]
 
 
 def test_references_are_of_one_software() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis import cases
 from railyard.errors import InputError
-from results import archive, index
+from results import archive, entries, index
+from results.entries import Entry
+from results.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import evidence  # the generators are data of these tests, not packages
@@ -22,34 +26,70 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+GOOD, HOPS = evidence.good(), synthetic.hops(most=2, launches=1)
+RECORDS = (GOOD, HOPS, synthetic.allreduce(launches=2))
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for each in (evidence.good(), synthetic.hops(), synthetic.allreduce()):
+    for each in RECORDS:
         archive.add(each, tmp_path / "archive")
     return tmp_path / "archive"
 
 
 def ids(root: Path) -> list[str]:
-    return [entry.head["id"] for entry in index.entries(root)]
+    return [entry.own["id"] for entry in index.read(root).entries()]
+
+
+def parts(entry: Entry) -> tuple[object, ...]:
+    return entry.setting, entry.own, list(entry.values)
 
 
 def test_an_entry_is_what_its_record_says(root: Path) -> None:
     by_id = {each.id: each for each in archive.load_all(root)}
     for _ in range(2):  # made, then read
-        for entry in index.entries(root):
-            wanted = index.of_record(by_id[entry.head["id"]])
-            assert (entry.head, list(entry.values)) == (wanted.head, list(wanted.values))
+        for entry in index.read(root).entries():
+            assert parts(entry) == parts(entries.of_record(by_id[entry.own["id"]]))
 
 
-def test_values_are_those_that_cases_compare(root: Path) -> None:
-    (case,) = cases.group([evidence.good()])
+def test_records_of_one_setting_share_it(root: Path) -> None:
+    archive.add(evidence.good(seed=9), root)
+    for _ in range(2):  # made, then read
+        found = list(index.read(root).entries())
+        assert len(found) == 4 and len({id(entry.setting) for entry in found}) == 3
+
+
+def pairs_of_ranks() -> Record:
+    """One benchmark between two pairs of ranks on the same hosts."""
+
+    def found(chance: random.Random, *_: str) -> list[dict[str, Any]]:
+        pairs = [{"from": "n-0", "to": "n-1", "from_rank": rank, "to_rank": rank + 2} for rank in (0, 1)]
+        return [
+            {
+                "fom": "bandwidth_gbyte_s",
+                "labels": {"pattern": "all", "size_bytes": 8, **pair},
+                "samples": [chance.random() for _ in range(3)],
+            }
+            for pair in pairs
+        ]
+
+    return synthetic.job(synthetic.case(benchmark="contention", placements=["plain"]), found)
+
+
+@pytest.mark.parametrize("read", [GOOD, HOPS, pairs_of_ranks()], ids=["plain", "hosts", "ranks"])
+def test_values_are_those_that_cases_compare(read: Record) -> None:
+    (case,) = cases.group([read])
     found = {
-        (key[0], combination.placement, combination.nic_policy): [each.value for each in values]
-        for key, of_key in cases.observations(case).items()
+        (fom, labels, combination.placement, combination.nic_policy): [each.value for each in values]
+        for (fom, labels), of_key in cases.observations(case).items()
         for combination, values in of_key.items()
     }
-    entry = index.of_record(evidence.good())
-    assert {(each.fom, each.placement, each.nic_policy): list(each.values) for each in entry.values} == found
+    entry = entries.of_record(read)
+    assert {
+        (key.fom, key.labels, key.placement, key.nic_policy): values for key, values in entry.values
+    } == found
+    names = {name for key, _ in entry.values for name, _ in key.labels}
+    assert not names & {"from", "to", "from_rank", "to_rank"}
 
 
 def test_records_that_come_and_go_are_noticed(root: Path) -> None:
@@ -75,18 +115,25 @@ def test_only_new_records_are_read(root: Path) -> None:
         read.extend(files)  # type: ignore[call-overload]
         return list(read)
 
-    list(index.entries(root, progress=watch))
+    index.read(root, progress=watch)
     assert len(read) == 3
-    list(index.entries(root, progress=watch))
+    index.read(root, progress=watch)
     assert len(read) == 3
 
 
-@pytest.mark.parametrize("content", [b"", b"railyard-index/0\n", b"\xff\x00", b"cut"])
+@pytest.mark.parametrize("content", [b"", b"railyard-index/0\n", b"\xff\x00"])
 def test_a_broken_index_is_made_anew(root: Path, content: bytes) -> None:
     before = ids(root)
-    file = index.file_of(root)
-    file.write_bytes(file.read_bytes()[:300] if content == b"cut" else content)
+    index.file_of(root).write_bytes(content)
     assert ids(root) == before
+
+
+def test_an_index_that_is_cut_is_made_anew(root: Path) -> None:
+    before, file = ids(root), index.file_of(root)
+    whole = file.read_bytes()
+    for share in (0.01, 0.2, 0.5, 0.9, 0.999):
+        file.write_bytes(whole[: int(share * len(whole))])
+        assert ids(root) == before and file.read_bytes() == whole
 
 
 def test_an_archive_cannot_bring_an_index_and_gets_none(root: Path) -> None:
@@ -104,3 +151,16 @@ def test_many_records_are_read_by_several_processes(root: Path, monkeypatch: pyt
     index.file_of(root).unlink()
     monkeypatch.setattr(index, "_FEW", 0)
     assert ids(root) == before
+
+
+def test_a_bad_record_that_another_process_reads_is_one_line(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = archive.paths(root)[0]
+    path.write_text(path.read_text()[:1000])
+    with pytest.raises(InputError) as here:
+        index.read(root)
+    monkeypatch.setattr(index, "_FEW", 0)
+    with pytest.raises(InputError) as there:
+        index.read(root)
+    assert str(there.value) == str(here.value) and "\n" not in str(here.value)

@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,6 +179,7 @@ def test_benchmark_output_is_refused_in_one_line(change: dict[str, Any], words: 
         (b'{"a": "\\ud800"}', "surrogate"),
         (b"[" * 100_000, "too deep"),
         (b"1" * 5000, "too long"),
+        (b'{"a": 18446744073709551616}', "64 bits"),
         (b"[]", "an array of 0 items"),
     ],
 )
@@ -524,6 +526,15 @@ def test_archive_keeps_each_record_once(tmp_path: Path) -> None:
     assert [each.id for each in archive.load_all(tmp_path)] == [SMALL.id]
 
 
+def test_archives_are_merged_by_copying_their_files(tmp_path: Path) -> None:
+    for name, kept in (("a", (SMALL, HALO)), ("b", (HALO, synthetic.halo(seed=5)))):
+        for each in kept:
+            archive.add(each, tmp_path / name)
+        shutil.copytree(tmp_path / name, tmp_path / "both", dirs_exist_ok=True)
+    ids = {each.id for name in "ab" for each in archive.load_all(tmp_path / name)}
+    assert sorted(each.id for each in archive.load_all(tmp_path / "both")) == sorted(ids) and len(ids) == 3
+
+
 def test_archive_passes_over_what_is_no_record(tmp_path: Path) -> None:
     archive.add(SMALL, tmp_path)
     for name in ("schema/record-v1.json", "vtorus/.2026-11-21-abc.json.x.tmp", "vtorus/notes.json"):
@@ -552,7 +563,7 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
     assert len(list((tmp_path / "vtorus").iterdir())) == 1
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
         "from railyard.errors import RunError; from results import archive, record\n"
