@@ -8,6 +8,7 @@ from typing import Any
 
 from placements import topology as topologies
 from railyard.errors import InputError
+from torus import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
@@ -94,9 +95,22 @@ class Partition:
 
     def missing(self) -> str:
         """Why the partition's cluster cannot take jobs, in one line; empty where it can."""
-        if self.cluster is None or (self.cluster and Path(self.topology).is_file()):
+        if self.cluster is None:
             return ""
+        if self.cluster and Path(self.topology).is_file():
+            return _no_jobs(self.cluster)
         up = "railyard torus up TOPOLOGY --name NAME --slurm"
         if not self.cluster:
             return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
         return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
+
+
+def _no_jobs(cluster: str) -> str:
+    """Why jobs cannot run railyard on a torus's nodes; empty where they can."""
+    torus = lifecycle.read(cluster)
+    if torus is None or torus.containers is None:
+        return ""
+    return (
+        f"nodes of the torus {cluster} are containers of {torus.containers.image}, in which a job has no railyard; "
+        "`railyard torus srun` launches there"
+    )

@@ -22,7 +22,7 @@ import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
 from placements import topology
-from torus import docker_engine, lifecycle, netns
+from torus import docker_engine, lifecycle, netns, slurm
 
 IMAGE = docker_engine.DEFAULT_IMAGE
 NO_ENGINE = "unix:///nonexistent/docker.sock"
@@ -270,6 +270,113 @@ def test_down_finds_containers_by_their_label_alone_but_not_without_the_engine(
     assert left_of(client, torus_name) == []
 
 
+# ---- Slurm ----
+
+no_slurm = pytest.mark.skipif(bool(slurm.missing()), reason=slurm.missing())
+
+
+@pytest.fixture(scope="module")
+def cluster(railyard: Run, engine: str, folder: Path) -> Iterator[str]:
+    """A 2x2x2 torus of containers with Slurm on it."""
+    name = f"t{os.getpid()}-boxed-slurm"
+    done = up(railyard, name, "--rate-scale", "0.00025", "--volume", str(folder), "--slurm")
+    assert done.returncode == 0, done.stderr
+    yield name
+    railyard("torus", "down", name)
+
+
+def on_cluster(folder: Path, *words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """`railyard torus WORDS...` in the folder that the containers see."""
+    return subprocess.run(
+        [BIN / "railyard", "torus", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=folder,
+        env=environment(**changes),
+        check=False,
+    )
+
+
+@no_slurm
+def test_every_container_is_a_node_of_slurm(railyard: Run, cluster: str, folder: Path) -> None:
+    report = status(railyard, cluster)
+    assert report["slurm"] == {"idle": 8} and report["sound"]
+    where = "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid) $(command -v halo) $(id -u)"
+    done = on_cluster(folder, "srun", cluster, "-n", "8", "sh", "-c", where)
+    ranks = [line.split() for line in done.stdout.splitlines()]
+    assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
+    assert {len(set(column)) for column in list(zip(*ranks, strict=True))[:3]} == {8}
+    assert {tuple(rank[3:]) for rank in ranks} == {("/usr/local/bin/halo", "0")}
+
+
+@no_slurm
+def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder: Path) -> None:
+    """Ranks meet behind MPI_Init though the containers share no memory, and the guard has watched them."""
+    order = NODES[::-1]
+    (folder / "hosts").write_text("".join(f"{node}\n" for node in order))
+    options = ["--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", "srun.json"]
+    told = {"SLURM_HOSTFILE": "hosts", "RAILYARD_EVIDENCE": "srun.evidence"}
+    arguments = ("-n", "8", "--distribution=arbitrary", "halo", *options)
+    done = on_cluster(folder, "srun", cluster, *arguments, **told)
+    assert done.returncode == 0, done.stderr
+    output = json.loads((folder / "srun.json").read_text())
+    assert output["verified"] is True
+    assert [rank["host"] for rank in output["ranks"]] == order
+    sent = json.loads((folder / "srun.evidence").read_text())["nics"]
+    assert {nic["node"] for nic in sent if nic["tx_bytes"] > 0} == {*NODES}
+
+
+@no_slurm
+def test_a_batch_job_runs_in_the_containers(cluster: str, folder: Path) -> None:
+    job = "hostname; srun -N 4 -n 4 hostname | sort"
+    done = on_cluster(
+        folder, "exec", cluster, "head", "--", "sbatch", "--wait", "-N4", "-o", "job.out", "--wrap", job
+    )
+    assert done.returncode == 0, done.stderr
+    first, *others = (folder / "job.out").read_text().split()
+    assert first in others and len(set(others)) == 4
+
+
+@no_slurm
+def test_checks_are_skipped_where_jobs_have_no_railyard(cluster: str, tmp_path: Path) -> None:
+    done = reframe(tmp_path, "vtorus:slurm", RAILYARD_TORUS=cluster)
+    assert done.returncode == 0, done.stdout
+    assert "SKIP" in done.stdout and f"nodes of the torus {cluster} are containers" in done.stdout
+
+
+@no_slurm
+def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
+    railyard: Run, torus_name: str, client: docker.DockerClient
+) -> None:
+    command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
+    with subprocess.Popen([*command, "--slurm"], env=environment(), stdout=subprocess.DEVNULL) as job:
+        wait_for(lambda: (lifecycle.RUN / torus_name / "slurm/slurmctld.pid").exists(), timeout_s=60)
+        job.kill()
+    done = railyard("torus", "down", torus_name)
+    assert done.returncode == 0, done.stderr
+    assert left_of(client, torus_name) == []
+    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
+    assert not any(f"/run/railyard/{torus_name}/".encode() in words for words in commands)
+
+
+@no_slurm
+def test_another_slurm_in_the_image_is_one_clear_line(
+    railyard: Run, torus_name: str, client: docker.DockerClient
+) -> None:
+    other = client.containers.create(IMAGE, network_mode="none")
+    other.put_archive("/usr/local/bin", _archive("slurmd", "#!/bin/sh\necho slurm-wlm 99.11.1\n"))
+    other.commit("railyard/test-slurm99")
+    other.remove()
+    try:
+        done = up(railyard, torus_name, "--image", "railyard/test-slurm99", "--slurm")
+    finally:
+        client.images.remove("railyard/test-slurm99", force=True)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert re.search(r"here \d+\.\d+, in the image railyard/test-slurm99 99\.11", done.stderr), done.stderr
+    assert left_of(client, torus_name) == []
+
+
 def test_two_ups_at_once(railyard: Run, torus_name: str, client: docker.DockerClient) -> None:
     """Of the same torus: one makes it, the other finds it."""
     command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
@@ -344,11 +451,13 @@ def test_wrong_use_is_one_line_and_makes_nothing(
     assert lifecycle.names() == before
 
 
-def reframe(tmp_path: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+def reframe(
+    tmp_path: Path, system: str = "vtorus:docker", **changes: str
+) -> subprocess.CompletedProcess[str]:
     fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", "-c", "checks", "--nocolor"]
     chosen = [
         "--system",
-        "vtorus:docker",
+        system,
         "-r",
         "-n",
         "halo_smoke",

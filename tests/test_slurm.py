@@ -5,6 +5,7 @@ Every ReFrame runs on the cluster's head, as on a login node.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,9 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
+from checks import image
+from placements.allocation import Choice
+from placements.spec import Binding, Kind
 from results import archive
 from results.record import Record
 from torus import lifecycle, netns, slurm
@@ -25,6 +29,7 @@ REASON = slurm.missing()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 NODES = 8
+SIF = CHECKOUT / "build/image/railyard.sif"
 QUICK = ["-S", "cells=4", "-S", "repeats=1"]
 HALO = ["-r", "-n", "halo_smoke", *QUICK]
 
@@ -32,7 +37,16 @@ ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def cluster(railyard: Run) -> Iterator[str]:
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A disk of 4 MiB that the nodes see, since it is there before them."""
+    path = tmp_path_factory.mktemp("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", path], check=True)
+    yield path
+    subprocess.run(["umount", path], check=True)
+
+
+@pytest.fixture(scope="module")
+def cluster(railyard: Run, disk: Path) -> Iterator[str]:
     name = f"t{os.getpid()}-slurm"
     done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.00025", "--slurm")
     assert done.returncode == 0, done.stderr
@@ -121,47 +135,111 @@ def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, 
             assert launch.guard is not None and launch.nics
 
 
-@pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
+BOTH = pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
+
+
+@BOTH
 def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
-    """In one allocation, in random order; the last one with a core for each rank."""
-    placements = ["plain", "cart-create", "custom", "snake", "hilbert", "scheduler", "random:3/core"]
-    done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
+    """Every order, choice of nodes and binding, in one allocation of eight nodes of which four get two ranks each;
+    only `custom` must fill its nodes: the next test has it.
+    """
+    arguments = {
+        Kind.BLOCKS: ":2x1x1",
+        Kind.FILE: f":{tmp_path}/mine",
+        Kind.RANDOM: ":3",
+        Kind.OPTIMISED: ":1",
+    }
+    orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind if kind != Kind.CUSTOM]
+    chosen = [f"hilbert@{choice}" for choice in Choice if choice != Choice.CONTIGUOUS]
+    bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
+    (tmp_path / "mine").write_text("n1-1-1\nn0-0-1\nn1-1-1\nn0-1-0\n" * 2)
+    placements = [*orders, *chosen, *bound]
+    several = ["-S", "grid=2,2,2", "-S", "ranks_per_node=2"]
+    done = reframe(*HALO, *several, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
     assert done.returncode == 0, done.stdout
     (record,) = records(tmp_path)
     assert {launch.placement for launch in record.launches} == {*placements}
     assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
     assert all(launcher in launch.command.split() for launch in record.launches)
-    bound = next(launch for launch in record.launches if launch.placement == "random:3/core")
-    assert {rank.allowed_cpus for rank in bound.ranks} == {(0,)}
+    by_core = next(launch for launch in record.launches if launch.placement == "random:3/core")
+    assert {rank.allowed_cpus for rank in by_core.ranks} == {(0,), (1,)}
 
 
-def test_a_wrong_distribution_is_caught(reframe: ReFrame, tmp_path: Path) -> None:
-    """An srun before ours on the job's PATH that deals ranks in blocks, whatever it is asked."""
+#: What goes wrong in a launcher where the placement is random: ranks are dealt in blocks, or by the nodes' names.
+WRONG = {
+    "srun": 'case "$SLURM_HOSTFILE" in random*) unset SLURM_HOSTFILE; set -- "${@/arbitrary/block}";; esac\n',
+    "mpirun": 'case "$*" in *random*) sort random.hostfile > sorted; set -- "${@/#random.hostfile/sorted}";; esac\n',
+}
+
+
+@BOTH
+def test_a_wrong_distribution_is_caught(
+    reframe: ReFrame, tmp_path: Path, partition: str, launcher: str
+) -> None:
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    ours = f"PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/torus/bin/srun"
-    script = f'unset SLURM_HOSTFILE; {ours} "${{@/arbitrary/block}}"\n'
-    (wrong / "srun").write_text(f"#!/bin/bash\n{script}")
-    (wrong / "srun").chmod(0o755)
-    done = reframe(*HALO, "-S", "placements=random", "-S", f"preparations=export PATH={wrong}:$PATH")
+    ours = f'PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/torus/bin/{launcher} "$@"\n'
+    (wrong / launcher).write_text(f"#!/bin/bash\n{WRONG[launcher]}{ours}")
+    (wrong / launcher).chmod(0o755)
+    placements = ["-S", "placements=random,custom", "-S", f"preparations=export PATH={wrong}:$PATH"]
+    done = reframe(*HALO, *placements, system=f"vtorus:{partition}")
     assert done.returncode != 0
     (record,) = records(tmp_path)
-    assert record.status == "failed" and record.launches[0].placement_verdict == "not-obeyed"
+    verdicts = {launch.placement: launch.placement_verdict for launch in record.launches}
+    assert record.status == "failed" and verdicts == {"random": "not-obeyed", "custom": "obeyed"}
     assert re.search(r"rank \d+ ran on n\d-\d-\d, asked n\d-\d-\d", done.stdout), done.stdout
+
+
+def test_mpich_is_started_by_pmi2(reframe: ReFrame, tmp_path: Path) -> None:
+    """Two ranks: Debian's MPICH can hang in MPI_Finalize with more (docs/torus.md)."""
+    if not (CHECKOUT / "build/benchmarks-mpich/bin/halo").is_file():
+        pytest.skip("no benchmarks built with MPICH; `make mpich` builds them")
+    mpich = ["-p", "mpich", "-S", "valid_prog_environs=+mpich"]
+    done = reframe(*HALO, *mpich, "-S", "block=2,1,1", "-S", "placements=plain,random:2")
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert (record.status, record.system.environment) == ("ok", "mpich")
+    assert all(launch.placement_verdict == "obeyed" and launch.verified for launch in record.launches)
+    assert {len(launch.ranks) for launch in record.launches} == {2}
+
+
+@BOTH
+def test_ranks_run_from_an_image(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
+    if reason := image.missing(SIF):
+        pytest.skip(reason)
+    both = ["-S", "software=native,image", "-S", f"image={SIF}", "-S", "placements=random"]
+    done = reframe(*HALO, *both, system=f"vtorus:{partition}")
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert {launch.software for launch in record.launches} == {"native", "image"}
+    assert all(launch.placement_verdict == "obeyed" and launch.verified for launch in record.launches)
+    assert record.provenance["image"]["file"] == SIF.name
+
+
+def from_doctor(head: Callable[..., str], path: Path, extras: str = "") -> Path:
+    """The configuration that doctor prints on the head, with more extras, as a file."""
+    fragment = head(str(BIN / "railyard"), "doctor", "--fragment")
+    path.write_text(fragment.replace("origin: measured", f"origin: measured{extras}"))
+    return path
+
+
+PLAIN_SRUN = f"preparations=export LD_PRELOAD={CHECKOUT}/build/lib/railyard-fence.so"  # docs/torus.md
+FOUR_NODES = ["-p", "openmpi-here", "-S", "nodes=4", "-S", PLAIN_SRUN]
+
+
+def coordinates(cluster: str) -> str:
+    """As extras of a partition."""
+    return f", topology: gemini-2x2x2, coordinates: {lifecycle.RUN / cluster}/coordinates"
 
 
 def test_a_new_user_gets_from_doctor_to_records(
     reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
 ) -> None:
     """docs/cluster.md: the fragment as it is, then with coordinates; Slurm chooses the nodes."""
-    fragment = head(str(BIN / "railyard"), "doctor", "--fragment")
-    assert "scheduler: squeue" in fragment and "--partition=torus" in fragment
-    mine = tmp_path / "mine.yml"
-    mine.write_text(fragment)
+    mine = from_doctor(head, tmp_path / "mine.yml")
+    assert "scheduler: squeue" in mine.read_text() and "--partition=torus" in mine.read_text()
     on = {"system": "head:torus", "configs": (mine,)}
-    plain_srun = f"preparations=export LD_PRELOAD={CHECKOUT}/build/lib/railyard-fence.so"  # docs/torus.md
-    only_openmpi = ["-p", "openmpi-here", "-S", "nodes=4", "-S", "placements=random,custom", "-S", plain_srun]
-    done = reframe(*HALO, *only_openmpi, **on)
+    done = reframe(*HALO, *FOUR_NODES, "-S", "placements=random,custom", **on)
     (record,) = records(tmp_path)
     by_placement = {launch.placement: launch for launch in record.launches}
     assert (record.origin, record.case.topology) == ("measured", None)
@@ -169,13 +247,53 @@ def test_a_new_user_gets_from_doctor_to_records(
     assert "no coordinates" in by_placement["custom"].reason
     assert by_placement["custom"].status == "not-measured"
 
-    known = f"topology: gemini-2x2x2, coordinates: {lifecycle.RUN / cluster}/coordinates"
-    mine.write_text(fragment.replace("origin: measured", f"origin: measured, {known}"))
-    reframe(*HALO, *only_openmpi, "-S", "placements=hilbert", **on)
+    from_doctor(head, mine, coordinates(cluster))
+    reframe(*HALO, *FOUR_NODES, "-S", "placements=hilbert", **on)
     newest = next(r for r in records(tmp_path) if r.id != record.id)
     assert newest.status == "ok" and newest.case.topology is not None
     assert len(newest.case.allocation["nodes"]) == 4 and newest.case.allocation["order"] == "scheduler"
     assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
+
+
+def test_a_drained_node_ends_its_job_and_another_takes_its_place(
+    reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
+) -> None:
+    """Where Slurm chooses the nodes: both records say on which they were measured."""
+    mine = from_doctor(head, tmp_path / "mine.yml", coordinates(cluster))
+    chosen = [*HALO, *FOUR_NODES, "-S", "placements=random", "-S", "launches=3"]
+    words = command(tmp_path, *chosen, system="head:torus", configs=(mine,))
+    running = subprocess.Popen(on_head(cluster, words), cwd=CHECKOUT, env=environment())
+    folder = tmp_path / "stage/head/torus/openmpi-here/halo_smoke"
+    wait_for_launches(folder, 1)
+    drained = head("squeue", "-ho", "%B").strip()
+    head("scontrol", "update", f"nodename={drained}", "state=drain", "reason=test")
+    try:
+        assert running.wait(120) == 0
+        done = reframe(*chosen, system="head:torus", configs=(mine,))
+        assert done.returncode == 0, done.stdout
+    finally:
+        head("scontrol", "update", f"nodename={drained}", "state=resume")
+    before, after = records(tmp_path)
+    assert {launch.placement_verdict for launch in (*before.launches, *after.launches)} == {"obeyed"}
+    granted = [{node["name"] for node in record.case.allocation["nodes"]} for record in (before, after)]
+    assert sorted(drained in names for names in granted) == [False, True]
+
+
+def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path, tmp_path: Path) -> None:
+    fixed = ["-S", "launches=5", "-S", f"archive={tmp_path}/archive"]
+    words = on_head(cluster, command(disk, *HALO, *fixed, system="vtorus:slurm"))
+    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
+    finished = wait_for_launches(disk / "stage/vtorus/slurm/openmpi/halo_smoke", 2)
+    with (disk / "full").open("wb", buffering=0) as full, contextlib.suppress(OSError):
+        while full.write(bytes(4096)):
+            pass
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode != 0
+    (record,) = records(tmp_path)
+    good = [launch for launch in record.launches if launch.status == "ok"]
+    assert finished <= len(good) < len(record.launches) == 10
+    assert all(launch.series for launch in good)
+    assert all(launch.reason for launch in record.launches if launch.status != "ok"), said
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
@@ -253,13 +371,9 @@ def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: s
     assert not any(f"/run/railyard/{torus_name}/".encode() in words for words in commands)
 
 
-def test_slurm_where_it_cannot_be_is_one_line(railyard: Run, small: str, torus_name: str) -> None:
-    for arguments, told in (
-        (("up", "gemini-2x2x2", "--name", torus_name, "--slurm", "--engine", "docker"), "netns"),
-        (("srun", small, "hostname"), "--slurm"),
-    ):
-        done = railyard("torus", *arguments)
-        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and told in done.stderr
+def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) -> None:
+    done = railyard("torus", "srun", small, "hostname")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "--slurm" in done.stderr
 
 
 def wait_for_launches(stage: Path, count: int) -> int:

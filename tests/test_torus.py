@@ -271,6 +271,15 @@ def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:
             plan.make(topo, Shape(rate_scale=scale))
 
 
+def test_more_nodes_than_a_bridge_has_ports_is_one_line_before_anything_is_made(
+    railyard: Run, torus_name: str
+) -> None:
+    done = railyard("torus", "up", "titan", "--name", torus_name)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "nodes: 19200" in done.stderr and "at most 1023" in done.stderr and "railyard sim" in done.stderr
+    assert torus_name not in lifecycle.names()
+
+
 # An ordinary user. ----------------------------------------------------------------------------------------------------
 
 NOBODY = pwd.getpwnam("nobody")

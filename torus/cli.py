@@ -13,7 +13,7 @@ from rich.table import Table
 
 from placements import topology as topologies
 from railyard.errors import InputError, RunError
-from torus import budget, cli_links, docker_engine, latency, launch, lifecycle, slurm, status, userns
+from torus import budget, built, cli_links, docker_engine, latency, launch, lifecycle, slurm, status, userns
 from torus.docker_engine import Containers
 from torus.plan import Shape
 
@@ -72,7 +72,7 @@ def torus() -> None:
     "--slurm",
     "with_slurm",
     is_flag=True,
-    help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root, engine netns.",
+    help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
 )
 def up(
     topology: str,
@@ -93,7 +93,8 @@ def up(
         burst_packets=burst,
         latency_scaled=latency.can_scale(topo),
     )
-    _check_slurm(with_slurm, engine)
+    if with_slurm:
+        _check_slurm()
     containers = _containers(engine, image, volumes)
     steps = len(topo.routers) + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -221,11 +222,10 @@ def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Con
     return None
 
 
-def _check_slurm(wanted: bool, engine: str) -> None:
-    """InputError where the engine's nodes cannot run Slurm, RunError where this machine cannot."""
-    if wanted and engine != "netns":
-        raise InputError("--slurm", "--engine", engine, "netns: the image of a container has no Slurm")
-    if wanted and (reason := slurm.missing()):
+def _check_slurm() -> None:
+    """RunError where this machine cannot run Slurm."""
+    built.need()
+    if reason := slurm.missing():
         raise RunError(reason)
 
 

@@ -161,7 +161,7 @@ static void take_identity(const struct identity *who) {
     }
     if (setgroups(who->group_count, who->groups) != 0 || setresgid(who->group, who->group, who->group) != 0 ||
         setresuid(who->user, who->user, who->user) != 0) {
-        fail("become", "the image's user");
+        fail("become", "the container's user");
     }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         fail("ask for", "the parent's end");
@@ -186,9 +186,14 @@ static void take_environment(char *block, const char *torus, int preload) {
     }
 }
 
-void container_become(int process, const char *torus, const char *host, int preload) {
+void container_become(int process, const char *torus, const char *host, int root, int preload) {
     char *environment = contents(process, "environ");
     struct identity who = identity_of(process);
+    if (root) {
+        who.user = 0;
+        who.group = 0;
+        who.group_count = 0;
+    }
     char *folder = getcwd(NULL, 0);
     join(process);
     child = fork();

@@ -8,8 +8,8 @@ int container_open(const char *torus, const char *host);
 
 /* Makes the caller what `docker exec` would start: in the container's namespaces, with the user, groups,
  * environment and capability bounds of its first process, and in the same folder where that exists there.
- * Returns in a child; its parent waits, passes signals on and ends with its status. With `preload` the child
- * is to load what the image names in RAILYARD_IDLE. */
-void container_become(int process, const char *torus, const char *host, int preload);
+ * Returns in a child; its parent waits, passes signals on and ends with its status. With `root` the child is
+ * the container's root, with `preload` it is to load what the image names in RAILYARD_IDLE. */
+void container_become(int process, const char *torus, const char *host, int root, int preload);
 
 #endif

@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from railyard.errors import InputError, RunError
 from torus import netns
+from torus.built import ENTER
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 DEFAULT_IMAGE = "railyard/node"
 LABEL = "railyard.torus"
 KEEPER = ("sleep", "infinity")
-AGENT = Path(__file__).resolve().parent.parent / "build/bin/railyard-enter"
 SOCKET = Path("/var/run/docker.sock")
 AT_ONCE = 8
 SHARED_MEMORY = "1g"
@@ -55,6 +55,19 @@ class Containers:
     image: str
     image_sha256: str
     volumes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What a service that runs in every container needs there: environment variables, and this machine's files and
+    folders by the path under which a host's container sees them.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    seen: Callable[[str], Mapping[Path, Path]] = lambda host: {}
+
+
+NO_SERVICE = Service()
 
 
 def containers(image: str, volumes: Sequence[str]) -> Containers:
@@ -84,6 +97,7 @@ def create(
     hosts: Mapping[str, str],
     folder: Path,
     progress: netns.Progress,
+    service: Service = NO_SERVICE,
 ) -> dict[str, int]:
     """A running container for every node; node -> process number of its first process.
 
@@ -91,7 +105,7 @@ def create(
     reason. What was made by then stays, for `remove`.
     """
     client = _client()
-    start = functools.partial(_start, client, torus, made_of, hosts, folder)
+    start = functools.partial(_start, client, torus, made_of, hosts, folder, service)
     pids = dict(zip(nodes, _at_once(start, nodes, progress), strict=True))
     known = folder / "containers"
     known.mkdir(exist_ok=True)
@@ -194,10 +208,18 @@ def _folder(volume: str) -> str:
 
 
 def _start(
-    client: DockerClient, torus: str, made_of: Containers, hosts: Mapping[str, str], folder: Path, host: str
+    client: DockerClient,
+    torus: str,
+    made_of: Containers,
+    hosts: Mapping[str, str],
+    folder: Path,
+    service: Service,
+    host: str,
 ) -> int:
     """Make and start one container; its first process."""
     from docker.types import LogConfig, Mount
+
+    volumes = {Path(volume): Path(volume) for volume in made_of.volumes}
 
     with _asking(f"make the container of {host}"):
         container = client.containers.create(
@@ -208,7 +230,12 @@ def _start(
             labels={LABEL: torus, "railyard.host": host},
             network_mode="none",
             init=True,  # adopts and buries what a launch leaves
-            mounts=[_agent(), *(Mount(volume, volume, type="bind") for volume in made_of.volumes)],
+            environment=dict(service.environment),
+            mounts=[
+                _agent(),
+                *(Mount(str(there), str(here), type="bind") for there, here in volumes.items()),
+                *(Mount(str(there), str(here), type="bind") for there, here in service.seen(host).items()),
+            ],
             tmpfs={str(folder): "mode=1777"},  # where Open MPI's daemons keep their session, as on the head
             extra_hosts=dict(hosts),
             shm_size=SHARED_MEMORY,
@@ -226,7 +253,7 @@ def _agent() -> Mount:
     """Open MPI's daemons insist on finding the agent that started them, and never run it."""
     from docker.types import Mount
 
-    return Mount("/usr/local/bin/railyard-enter", str(AGENT), type="bind", read_only=True)
+    return Mount("/usr/local/bin/railyard-enter", str(ENTER), type="bind", read_only=True)
 
 
 def _of(client: DockerClient, torus: str) -> list[str]:

@@ -1,9 +1,9 @@
-/* railyard-enter [-s] HOST COMMAND [ARGUMENT...]
+/* railyard-enter [-r] [-s] HOST COMMAND [ARGUMENT...]
  *
  * Runs a command on a host of the virtual torus that RAILYARD_TORUS names: in its network, with its host
- * name, its /etc/hosts and its /sys, or in the container that the host is (container.c). With -s the
- * arguments are one shell line, as for ssh: so it serves Open MPI as its remote agent (plm_rsh_agent). C and
- * not Python or sh, because a 64-node launch starts it 64 times.
+ * name, its /etc/hosts and its /sys, or in the container that the host is (container.c), there as the image's
+ * user or with -r as root. With -s the arguments are one shell line, as for ssh: so it serves Open MPI as its
+ * remote agent (plm_rsh_agent). C and not Python or sh, because a 64-node launch starts it 64 times.
  *
  * It also asks the scheduler for the shortest time slice (0.1 ms; Linux 6.12 and later, elsewhere no effect).
  * Dozens of ranks that poll and yield share a core here; with the default slice of about 3 ms a rank waits up
@@ -98,20 +98,28 @@ static char *joined(char **words) {
 
 int main(int count, char **arguments) {
     const char *torus = getenv("RAILYARD_TORUS");
-    int shell = count > 1 && strcmp(arguments[1], "-s") == 0;
-    if (count < 3 + shell || torus == NULL || strchr(torus, '/') != NULL ||
-        strchr(arguments[1 + shell], '/') != NULL) {
-        fputs("usage: RAILYARD_TORUS=NAME railyard-enter [-s] HOST COMMAND [ARGUMENT...]\n", stderr);
+    int shell = 0;
+    int root = 0;
+    int wrong = 0;
+    opterr = 0;
+    for (int option; (option = getopt(count, arguments, "+rs")) != -1;) {
+        shell |= option == 's';
+        root |= option == 'r';
+        wrong |= option == '?';
+    }
+    if (wrong || count < optind + 2 || torus == NULL || strchr(torus, '/') != NULL ||
+        strchr(arguments[optind], '/') != NULL) {
+        fputs("usage: RAILYARD_TORUS=NAME railyard-enter [-r] [-s] HOST COMMAND [ARGUMENT...]\n", stderr);
         return EXIT_USAGE;
     }
-    const char *host = arguments[1 + shell];
-    char **command = arguments + 2 + shell;
+    const char *host = arguments[optind];
+    char **command = arguments + optind + 1;
     int container = container_open(torus, host);
     if (container < 0) {
         enter_network(torus, host);
         dress(torus, host);
     } else {
-        container_become(container, torus, host, shell);
+        container_become(container, torus, host, root, shell);
     }
     shorten_slice();
     if (shell) {

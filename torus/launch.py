@@ -18,15 +18,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from railyard.errors import InputError, RunError
-from torus import guard, netns, slurm
+from torus import built, guard, netns, slurm
+from torus.built import BIN, CHECKOUT, ENTER, FENCE, IDLE
 from torus.docker_engine import Containers
 from torus.lifecycle import RUN, Torus
 from torus.plan import HEAD
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-BIN = CHECKOUT / "build/bin"
-IDLE = CHECKOUT / "build/lib/railyard-idle.so"
-FENCE = CHECKOUT / "build/lib/railyard-fence.so"
 SHIM = CHECKOUT / "torus/bin"
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
@@ -80,6 +77,8 @@ def srun(torus: Torus, arguments: Sequence[str]) -> int:
     if not torus.slurm:
         raise InputError("torus srun", "", torus.name, "a torus that is up with --slurm")
     program = _system_program("srun")
+    if torus.containers:
+        _tell_what_is_seen(torus.containers)
     told = {**_openmpi_ranks(torus), **_ucx(torus)}
     unset = {name: value for name, value in told.items() if name not in os.environ}
     host = None if slurm.allocated(torus.name) else HEAD
@@ -102,7 +101,7 @@ def _watched(
 
 
 def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None) -> int:
-    where = [str(BIN / "railyard-enter"), host] if host else []
+    where = [str(ENTER), host] if host else []
     child = subprocess.Popen(
         [*where, "setpriv", "--pdeathsig", "TERM", *command],
         env={**os.environ, **_common(torus), "LD_PRELOAD": _preloaded(), **environment, INSIDE_LAUNCH: "1"},
@@ -182,9 +181,7 @@ def _ucx(torus: Torus) -> Mapping[str, str]:
 
 
 def _common(torus: Torus) -> Mapping[str, str]:
-    for built in (BIN / "railyard-enter", IDLE, FENCE):
-        if not built.is_file():
-            raise RunError(f"{built} is not built; run `make setup`")
+    built.need()
     scheduler = slurm.environment(torus.folder) if torus.slurm else {}
     path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
     return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler, **_apptainer(torus)}
@@ -194,7 +191,7 @@ def _apptainer(torus: Torus) -> Mapping[str, str]:
     """For ranks in an image: they see where their daemons keep the session, and what they are to load first. Root that
     lacks a capability could not ask for all of them.
     """
-    seen = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE)]
+    seen = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE), str(FENCE)]
     return {"APPTAINER_BIND": ",".join(filter(None, seen)), "APPTAINER_NO_PRIVS": "1"}
 
 
@@ -217,12 +214,17 @@ def _for_containers(torus: Torus, containers: Containers) -> Sequence[str]:
     if len(set(series.values())) > 1 or None in series.values():
         found = ", ".join(f"{place} {what or 'none'}" for place, what in series.items())
         raise RunError(f"Open MPI must be of the same series on both sides; {found}: use another --image")
+    _tell_what_is_seen(containers)
+    return ["--noprefix", "--leave-session-attached"]
+
+
+def _tell_what_is_seen(containers: Containers) -> None:
+    """Say so where the ranks cannot be in the folder that the launch is started from."""
     if not any(Path.cwd().is_relative_to(volume) for volume in containers.volumes):
         seen = ", ".join(containers.volumes) or "none"
         print(
             f"railyard: the containers do not see {Path.cwd()}; they see: {seen}", file=sys.stderr, flush=True
         )
-    return ["--noprefix", "--leave-session-attached"]
 
 
 def _mpi_series(mpirun: Sequence[str], changes: Mapping[str, str]) -> str | None:

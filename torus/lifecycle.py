@@ -226,21 +226,31 @@ def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
     nodes = [node.name for node in torus.topology.nodes]
     before = 0
     pids: dict[str, int] = {}
+    if torus.slurm:
+        slurm.prepare(torus.name, torus.topology, torus.folder)
     if torus.containers:
         hosts = dict(made.hosts)
-        pids = docker_engine.create(torus.name, nodes, torus.containers, hosts, torus.folder, progress)
+        service = slurm.service(torus.folder) if torus.slurm else docker_engine.NO_SERVICE
+        pids = docker_engine.create(
+            torus.name, nodes, torus.containers, hosts, torus.folder, progress, service
+        )
         before = len(nodes)
     netns.create(torus.name, made, lambda done: progress(before + done), pids)
     before += len(made.namespaces)
     if torus.slurm:
-        slurm.start(torus.name, torus.topology, torus.folder, lambda done: progress(before + done))
+        slurm.start(
+            torus.name,
+            torus.topology,
+            torus.folder,
+            lambda done: progress(before + done),
+            torus.containers,
+        )
 
 
 def _remove(name: str, *, labelled: bool = False) -> None:
     """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it."""
     torus = read(name)
     netns.remove(name)
-    slurm.forget(name)
     if labelled or (torus is not None and torus.containers):
         unfinished = torus is not None and not torus.complete
         docker_engine.remove(name, settle_s=UNFINISHED_S if unfinished else 0)

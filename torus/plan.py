@@ -34,6 +34,7 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full pa
 NIC_PORT = 128  # of a MAC address: ports from here on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
+BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR_MAX_PORTS without port 0
 HEALTHY = Faults()
 
 
@@ -116,6 +117,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
     Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
     """
     addresses.check(topology)
+    _check_nodes(topology)
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
     around = [detours(topology, dead, rail) for rail in range(topology.rails)]
@@ -131,6 +133,15 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
         cables=tuple(_cables(topology, shape)),
         hosts=tuple(_hosts(topology)),
     )
+
+
+def _check_nodes(topology: Topology) -> None:
+    if len(topology.nodes) > BRIDGE_PORTS:
+        valid = (
+            f"at most {BRIDGE_PORTS} in a virtual torus, as many as one bridge of Linux joins; take a smaller "
+            "topology, or `railyard sim` or `railyard model` for this one"
+        )
+        raise InputError(topology.name, "nodes", len(topology.nodes), valid)
 
 
 def _check_rates(topology: Topology, shape: Shape) -> None:

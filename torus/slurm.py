@@ -2,28 +2,35 @@
 
     /run/railyard/NAME/slurm/slurm.conf    SLURM_CONF of every command on the torus (torus/slurm_conf.py)
     /run/railyard/NAME/slurm/nodes/HOST/   a slurmd's log, state, and its node's part of what all would share
+    /run/railyard/NAME/slurm/fences/       what the ranks of a step count themselves in (torus/fence.c)
     /run/railyard/NAME/slurm/jobs.txt      one line for each finished job
 
 Every daemon runs in the network of its host, and so does what it starts: `lifecycle` ends all of them as it ends
-whatever runs in a torus, and needs no list. Leaves out engine docker, whose nodes would need Slurm in their image, and
-users other than root, for whom a slurmd could not change to the user of a job.
+whatever runs in a torus, and needs no list. Where nodes are containers a slurmd is the image's own program and runs in
+its container, which sees the folder under the same path.
+
+Leaves out users other than root, for whom a slurmd could not change to the user of a job, and a munged on each node:
+all nodes are of one kernel, and ask the head's through its socket.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from placements.topology import Topology
 from railyard.errors import RunError
 from torus import slurm_conf
-from torus.docker_engine import AGENT
+from torus.built import ENTER, FENCE, IDLE
+from torus.docker_engine import Containers, Service
 from torus.plan import HEAD
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -31,11 +38,12 @@ CLIENTS = ("sinfo", "srun", "sbatch")
 PACKAGES = "munge slurm-client slurmctld slurmd"
 SYSTEM_PATH = "/usr/sbin:/sbin"
 KEY_BYTES = 128
-SHARED_MEMORY = Path("/dev/shm")
 AT_ONCE = 8
 LONGEST_START_S = 60.0
 POLL_S = 0.1
 USABLE = frozenset({"idle", "allocated", "mixed", "completing"})
+#: `slurm-wlm 22.05.8` is of the release 22.05; daemons of one release understand each other.
+RELEASE = re.compile(r"slurm\S* (\d+\.\d+)")
 #: Each node's own folder under the path that mpi.conf names for all of them.
 START_SLURMD = 'mount --bind "$0" "$1" && exec slurmd'
 
@@ -63,26 +71,51 @@ def allocated(torus: str) -> bool:
     return "SLURM_JOB_ID" in os.environ and os.environ.get("SLURM_CLUSTER_NAME") == torus
 
 
-def start(torus: str, topology: Topology, run: Path, progress: Callable[[int], None]) -> None:
-    """Configure and start a cluster on a torus that is up, and wait until all nodes are idle; `progress` counts them.
+def prepare(torus: str, topology: Topology, run: Path) -> None:
+    """Write the configuration of a cluster, before its nodes are made: containers see its folder from the start."""
+    where = folder(run)
+    files = slurm_conf.files(torus, topology, where)
+    _make_folders(where, [node.name for node in topology.nodes])
+    for name, text in files.items():
+        (where / name).write_text(text, encoding="utf-8")
+    key = where / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(os.urandom(KEY_BYTES))
 
-    Raises RunError with the first daemon's reason, or the first node that does not come up. What was started by then
-    stays, for the torus's removal.
+
+def service(run: Path) -> Service:
+    """What a container needs to be a node of the cluster; the libraries are what `torus srun` preloads."""
+    where = folder(run)
+    shared = {path: path for path in (where, IDLE, FENCE)}
+    return Service(
+        environment=environment(run),
+        seen=lambda host: {**shared, where / "tmp": _own(where, host) / "tmp"},
+    )
+
+
+def start(
+    torus: str,
+    topology: Topology,
+    run: Path,
+    progress: Callable[[int], None],
+    containers: Containers | None = None,
+) -> None:
+    """Start the cluster that `prepare` configured on a torus that is up, and wait until all nodes are idle; `progress`
+    counts them.
+
+    Raises RunError with the first daemon's reason, the first node that does not come up, or what Slurm the containers
+    have where it is none of this machine's release. What was started by then stays, for the torus's removal.
     """
     where = folder(run)
     nodes = [node.name for node in topology.nodes]
-    _prepare(where, nodes, slurm_conf.files(torus, topology, where))
+    if containers:
+        _check_release(torus, run, nodes[0], containers.image)
     _start(torus, run, HEAD, _munged(where))
     _start(torus, run, HEAD, ["slurmctld", "-c"])
+    slurmd = partial(_slurmd, where, bind=containers is None)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda node: _start(torus, run, node, _slurmd(where, node)), nodes))
+        list(pool.map(lambda node: _start(torus, run, node, slurmd(node)), nodes))
     _wait(torus, run, len(nodes), progress)
-
-
-def forget(torus: str) -> None:
-    """Remove the counters of steps that died in their start (torus/fence.c)."""
-    for path in SHARED_MEMORY.glob(f"railyard-fence.{torus}.*"):
-        path.unlink(missing_ok=True)
 
 
 def states(torus: str, run: Path) -> dict[str, str]:
@@ -98,18 +131,15 @@ def is_usable(state: str) -> bool:
     return state in USABLE
 
 
-def _prepare(where: Path, nodes: Sequence[str], files: Mapping[str, str]) -> None:
-    """Folders that munged finds safe, whatever the umask is, and the files."""
+def _make_folders(where: Path, nodes: Sequence[str]) -> None:
+    """Folders that munged finds safe, whatever the umask is; every user's ranks may write in `fences`."""
     for path in (where, where / "state", where / "tmp", where / "nodes", *(_own(where, n) for n in nodes)):
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)
     for node in nodes:
         (_own(where, node) / "tmp").mkdir(exist_ok=True)
-    for name, text in files.items():
-        (where / name).write_text(text, encoding="utf-8")
-    key = where / "munge.key"
-    key.touch(mode=0o600)
-    key.write_bytes(os.urandom(KEY_BYTES))
+    (where / "fences").mkdir(exist_ok=True)
+    (where / "fences").chmod(0o1777)
 
 
 def _own(where: Path, node: str) -> Path:
@@ -122,8 +152,27 @@ def _munged(where: Path) -> list[str]:
     return ["munged", *(f"--{option}={where / name}" for option, name in files.items())]
 
 
-def _slurmd(where: Path, node: str) -> list[str]:
+def _slurmd(where: Path, node: str, *, bind: bool) -> list[str]:
+    """With `bind` the node's own folder has yet to be put in its place; a container starts with it."""
+    if not bind:
+        return ["slurmd"]
     return ["sh", "-c", START_SLURMD, str(_own(where, node) / "tmp"), str(where / "tmp")]
+
+
+def _check_release(torus: str, run: Path, node: str, image: str) -> None:
+    here = _release(_run(torus, run, HEAD, ["slurmctld", "-V"]))
+    there = _release(_run(torus, run, node, ["slurmd", "-V"]))
+    if here != there:
+        raise RunError(
+            f"Slurm must be of the same release on both sides; here {here or 'none'}, in the image {image} "
+            f"{there or 'none'}: use another --image (`make image` builds one with slurmd)"
+        )
+
+
+def _release(said: subprocess.CompletedProcess[str]) -> str:
+    """`22.05` of `slurm-wlm 22.05.8`; empty where the program is not there."""
+    found = RELEASE.match(said.stdout)
+    return found[1] if found else ""
 
 
 def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
@@ -134,12 +183,12 @@ def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
 
 
 def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A short command on a host; files for its output, because a daemon would keep a pipe open."""
+    """A short command on a host, as root; files for its output, because a daemon would keep a pipe open."""
     wanted = {"RAILYARD_TORUS": torus, "PATH": _path(), **environment(run)}
     ignored = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "LD_"))}
     with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
         done = subprocess.run(
-            [str(AGENT), host, *command],
+            [str(ENTER), "-r", host, *command],
             env={**ignored, **wanted},
             stdin=subprocess.DEVNULL,
             stdout=out,
