@@ -4,6 +4,11 @@ from pathlib import Path
 
 from spack.package import *
 
+try:  # Spack 1.x has the build systems with its recipes
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:
+    pass
+
 
 class RailyardBenchmarks(CMakePackage):
     """MPI benchmarks of interconnects, the counters library, and a witness for programs that are not railyard's."""
