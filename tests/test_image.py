@@ -301,3 +301,82 @@ def test_a_wrong_lock_is_one_line(lock: str, words: str, tmp_path: Path) -> None
     done = check_lock(tmp_path, lock)
     assert done.returncode == 2 and done.stdout == ""
     assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def of_machine(**changes: Any) -> str:
+    """The lock of a whole environment, with something of one machine in a package that lulesh needs."""
+    lock = json.loads(lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")))
+    generic = {"platform_os": "debian12", "target": "x86_64"}
+    for package in lock["concrete_specs"].values():
+        package["arch"] = generic
+    lock["concrete_specs"]["mpihash"] = {"name": "openmpi", "version": "4.1.4", "arch": generic, **changes}
+    return json.dumps(lock)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"external": {"path": "/usr"}}, ""),
+        ({"external": {"path": "/home/me/mpi"}}, "its openmpi is in /home/me/mpi"),
+        ({"parameters": {"dev_path": "/home/me/clone"}}, "its openmpi is in /home/me/clone"),
+        ({"arch": {"platform_os": "debian12", "target": {"name": "zen4"}}}, "is for zen4; valid: x86_64"),
+        ({"arch": {"platform_os": "rhel9", "target": "x86_64"}}, "is for rhel9, and this is debian12"),
+    ],
+)
+def test_a_lock_of_one_machine_or_of_another_system_is_refused(
+    changes: Any, words: str, tmp_path: Path
+) -> None:
+    done = check_lock(tmp_path, of_machine(**changes), "--portable", "--on", "debian12")
+    assert done.returncode == (2 if words else 0)
+    assert words in done.stderr and len(done.stderr.splitlines()) == bool(words)
+
+
+@pytest.mark.parametrize(
+    "lock", sorted((CHECKOUT / "containers/locks").glob("*.lock")), ids=lambda lock: lock.stem
+)
+def test_the_locks_that_are_kept_are_of_the_environment_and_of_no_machine(lock: Path) -> None:
+    command = [CHECKOUT / "containers/check-lock", "--portable", "--on", lock.stem.partition("-")[0]]
+    done = subprocess.run([*command, "spack.yaml", lock], cwd=CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- The image of the environment ----
+
+
+@pytest.fixture
+def no_spack(tmp_path: Path) -> Path:
+    """What looks like a checkout of Spack."""
+    program = tmp_path / "spack/bin/spack"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho 0.23.1\n")
+    program.chmod(0o755)
+    return tmp_path / "spack"
+
+
+def build_spack_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    command = [CHECKOUT / "containers/build-spack-image", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"SCOPE": "/no/scope"}, "/no/scope is no folder"),
+        ({"MIRROR": "/no/mirror"}, "/no/mirror is no folder"),
+        ({"LOCK": "/no/lock"}, "/no/lock: no lock file of Spack"),
+    ],
+)
+def test_what_an_image_cannot_be_made_of_is_one_line(
+    changes: dict[str, str], words: str, no_spack: Path
+) -> None:
+    done = build_spack_image("--dry-run", no_spack, **changes)
+    assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
+    done = build_spack_image("--dry-run", tmp_path)
+    assert (
+        done.returncode == 1
+        and done.stderr == f"build-spack-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
+    )

@@ -165,19 +165,23 @@ def test_without_the_image_a_check_is_skipped_in_one_line(reframe: ReFrame, tmp_
 # ---- what is refused ----
 
 
+def tiny_sif(folder: Path, file: Path, label: str) -> None:
+    """An image with nothing but a shell and one label."""
+    linked = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
+    for source in ["/bin/sh", *re.findall(r"/\S+", linked)]:
+        copy = folder / "tree" / source.lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+    (folder / "of.def").write_text(f"Bootstrap: localimage\nFrom: {folder}/tree\n%labels\n    {label}\n")
+    done = run(ROOT_OF_ALL, "apptainer", "build", file, folder / "of.def")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
 def of_mpich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An image with nothing but a shell, whose label says MPICH."""
+    """An image whose label says MPICH."""
     folder = tmp_path_factory.mktemp("mpich")
-    linked = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
-    for file in ["/bin/sh", *re.findall(r"/\S+", linked)]:
-        copy = folder / "tree" / file.lstrip("/")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, copy)
-    text = f"Bootstrap: localimage\nFrom: {folder}/tree\n%labels\n    railyard.mpi MPICH 4.0.2\n"
-    (folder / "of.def").write_text(text)
-    done = run(ROOT_OF_ALL, "apptainer", "build", folder / "of.sif", folder / "of.def")
-    assert done.returncode == 0, done.stderr
+    tiny_sif(folder, folder / "of.sif", "railyard.mpi MPICH 4.0.2")
     yield folder / "of.sif"
     shutil.rmtree(folder)
 
@@ -204,6 +208,28 @@ def test_nothing_is_built_again_and_no_network_is_needed_where_nothing_changed()
     done = run("unshare", "--net", CHECKOUT / "containers/build-sif")
     assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
     assert SIF.stat().st_mtime_ns == before
+
+
+def test_the_image_of_the_environment_knows_what_it_was_made_of(tmp_path: Path) -> None:
+    """Current as long as the committed files, Spack, the lock, the configuration and the sources are the same."""
+    (tmp_path / "spack/bin").mkdir(parents=True)
+    (tmp_path / "spack/bin/spack").write_text("#!/bin/sh\necho 0.23.1\n")
+    (tmp_path / "spack/bin/spack").chmod(0o755)
+    (tmp_path / "scope").mkdir()
+    (tmp_path / "scope/config.yaml").write_text("config:\n  checksum: false\n")
+    command = [
+        CHECKOUT / "containers/build-spack-image",
+        "--dry-run",
+        tmp_path / "spack",
+        tmp_path / "of.sif",
+    ]
+    said = [run(*command), run(*command, SCOPE=str(tmp_path / "scope"))]
+    sources = [re.findall(r"SOURCES=(\w{16}) ", done.stdout) for done in said]
+    assert len(sources[0]) == len(sources[1]) == 1 and sources[0] != sources[1], said
+    tiny_sif(tmp_path, tmp_path / "of.sif", f"railyard.sources {sources[0][0]}")
+    command.remove("--dry-run")
+    done = run("unshare", "--net", *command)
+    assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
 
 
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
