@@ -46,7 +46,7 @@ class multirail_contention(ContentionCheck):
     nics = POSTER
     pairs = [4]
     window = 1
-    sizes = [1 << 16]
+    sizes = [1 << 15]
     repeats = 3
 
 
