@@ -50,7 +50,7 @@ print(frame.groupby(["parameters", "placement", "fom", "system"])["value"].media
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """One process: seconds from its start to its end, and its largest memory with its children's."""
+    """One command: seconds from its start to its end, and the memory of the largest of its processes."""
 
     name: str
     seconds: float
