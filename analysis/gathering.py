@@ -165,19 +165,19 @@ class _Share:
 
 
 def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]:
-    """A share for each setting and side of it. Entries with one setting have one object, so its id tells it; the
-    shares keep it alive.
+    """A share for each setting and side of it. Entries with one setting have one object, so its id tells it for as
+    long as it lives.
     """
-    found: dict[int, list[_Share]] = {}
+    found: dict[int, tuple[Mapping[str, Json], list[_Share]]] = {}
     for entry in entries:
-        shares = found.get(id(entry.setting))
-        if shares is None:
-            shares = [_Share(side, entry.setting) for side in sides if side.has_setting(entry.setting)]
-            found[id(entry.setting)] = shares
-        for share in shares:
+        setting = entry.setting
+        if id(setting) not in found:
+            meant = [_Share(side, setting) for side in sides if side.has_setting(setting)]
+            found[id(setting)] = setting, meant
+        for share in found[id(setting)][1]:
             if share.side.has_date(entry.own["created"]):
                 share.add(entry)
-    for shares in found.values():
+    for _, shares in found.values():
         yield from shares
 
 

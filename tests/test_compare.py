@@ -183,6 +183,14 @@ def test_origins_are_never_mixed() -> None:
     assert found.refused[0] in text.sentences(found)
 
 
+def test_records_that_are_no_sides_leave_nothing_behind() -> None:
+    """Each record is let go before the next is read, so that settings may follow each other at one address."""
+    known = (records.of_record(A if number % 3 else B) for number in range(30))
+    found = gathering.gather([(known, sides.parse(["system=other"], list))])
+    assert found.counts["system=other"].records == 10
+    assert {key.system for key in found.rows} == {"other"}
+
+
 def test_what_only_one_side_has_is_told() -> None:
     found = compared(["system=vtorus", "system=other"], A, B, synthetic.hops())
     assert [(side, count) for side, _, count in text.alone(found)] == [("system=vtorus", 98)]
