@@ -28,6 +28,7 @@ def owner() -> dict[str, Any]:
 
 def submitted(folder: Path, state: Callable[[], str]) -> None:
     """A job was submitted; `state` will say what the scheduler calls it."""
+    stage.reserve(folder)
     _open[folder] = state
 
 

@@ -5,7 +5,7 @@
     launch-NNN.*    .begun, .ended, .json, .out, .err and .evidence of each launch
     torus.json      the virtual torus, as `railyard torus status` said it
     machine.json    the machine that the job ran on; where there is none, it is the one that reads
-    recorded        the record's path, once there is one
+    recorded        the record's path, once there is one; blank before
 
 A job may end before it has written any of them, or in the middle of one: a file that is cut off counts as not there.
 Leaves out how a launch is made (`checks.base`, `checks.launching`) and where its ranks go (`checks.placing`).
@@ -14,7 +14,9 @@ Leaves out how a launch is made (`checks.base`, `checks.launching`) and where it
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -28,6 +30,7 @@ from results import archive, assemble, provenance
 from results.record import Record, Software, Verdict
 
 FORMAT = "railyard-job/1"
+MOST_PATH_BYTES = 4096
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
 #: What mpirun writes round the words of a program that failed.
 FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
@@ -164,15 +167,31 @@ def keep(folder: Path, reason: str = "") -> Record:
     no job, RunError where the archive cannot be written.
     """
     made = record_of(folder, reason)
-    path = archive.add(made, Path(read(folder).archive))
-    archive.write_whole(folder / "recorded", f"{path}\n", replace=True)
+    _note(folder, archive.add(made, Path(read(folder).archive)))
     return made
+
+
+def reserve(folder: Path) -> None:
+    """Take the room that noting the record's path needs, before launches can fill the disk: a record that is not noted
+    would be made again.
+    """
+    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
+
+
+def _note(folder: Path, record: Path) -> None:
+    """In the room that `reserve` took, where it did; the record itself is safe already."""
+    try:
+        with os.fdopen(os.open(folder / "recorded", os.O_WRONLY | os.O_CREAT, 0o666), "w") as file:
+            file.write(f"{record}\n")
+    except OSError as error:
+        print(f"railyard: {folder} does not know of its record {record}: {error.strerror}", file=sys.stderr)
 
 
 def record_path(folder: Path) -> Path | None:
     """Of the record that was made of a stage directory."""
     path = folder / "recorded"
-    return Path(path.read_text().strip()) if path.is_file() else None
+    noted = path.read_text().strip() if path.is_file() else ""
+    return Path(noted) if noted else None
 
 
 def record_of(folder: Path, reason: str = "") -> Record:

@@ -152,7 +152,7 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind if kind != Kind.CUSTOM]
     chosen = [f"hilbert@{choice}" for choice in Choice if choice != Choice.CONTIGUOUS]
     bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
-    (tmp_path / "mine").write_text("n1-1-1\nn0-0-1\nn1-1-1\nn0-1-0\n" * 2)
+    (tmp_path / "mine").write_text("n1-1-1\nn0-0-1\nn1-0-0\nn0-1-0\n" * 2)
     placements = [*orders, *chosen, *bound]
     several = ["-S", "grid=2,2,2", "-S", "ranks_per_node=2"]
     done = reframe(*HALO, *several, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
