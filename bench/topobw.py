@@ -154,7 +154,7 @@ def clean(made: Machine, runs: int) -> dict[str, Any]:
     """Short runs without a fault: alarms, seconds of a run, phases against a test of all pairs."""
     alarms, times = [], []
     for _ in track(range(runs), description="clean runs", transient=True):
-        document, seconds = made.run(*LOAD, "--repeats", "2")
+        document, seconds = made.run(*LOAD, "--repeats", "1")
         alarms += [finding["text"] for finding in document["verdict"]["findings"]]
         times.append(seconds)
     phases = len({(link["link"][0], link["phase"]) for link in document["verdict"]["links"]}) if runs else 0
