@@ -7,7 +7,7 @@ their memory together stays below the limit; the last line is the time of all of
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,14 +46,14 @@ PLACEMENTS = ("plain", "cart-create", "custom")
 class Row:
     """One launch: a placement of a grid on a block of a topology, and the program's options.
 
-    `rank_mib` is what a rank takes of this machine's memory, as measured, rounded up.
+    `memory_gib` is what it takes of this machine's memory, as measured, rounded up.
     """
 
     name: str
     topology: str = "blue-waters"
     grid: tuple[int, ...] = ()
     program: tuple[str, ...]
-    rank_mib: float = 2.0
+    memory_gib: float = 0.5
     block: tuple[int, ...] = ()
     cube: tuple[int, ...] = ()
     order: str = "snake"
@@ -72,9 +72,10 @@ def _halo(side: int, dimensions: int, placement: str) -> Row:
     grid, block = (side,) * dimensions, (side, side // 2, side if dimensions == 3 else 1)
     cells, memory = ("65536", "4MiB") if dimensions == 2 else ("96", "576KiB")
     words = ("halo", "--grid", "x".join(map(str, grid)), "--cells", cells, "--face-memory", memory, *ONCE)
-    letter, rank_mib = ("a", 23.0) if dimensions == 2 else ("b", 6.0)
+    letter, rank_mib = ("a", 23) if dimensions == 2 else ("b", 6)
     name = f"Fig. 6{letter}, {'x'.join(map(str, grid))}, {placement}"
-    return Row(name=name, grid=grid, block=block, placement=placement, program=words, rank_mib=rank_mib)
+    gib = rank_mib * side**dimensions / 1024
+    return Row(name=name, grid=grid, block=block, placement=placement, program=words, memory_gib=gib)
 
 
 def _collectives(collective: str, splits: str) -> Row:
@@ -88,7 +89,7 @@ def _collectives(collective: str, splits: str) -> Row:
             *("rowcol", *COORDINATES, "--collectives", collective, "--splits", splits),
             *("--sizes", "16KiB", *ONCE, "--max-time-per-point", "0"),
         ),
-        rank_mib=4.0,
+        memory_gib=0.9,
     )
 
 
@@ -107,7 +108,6 @@ ROWS = (
         topology="gemini-24x1x24",
         order="axes",
         program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", *ONCE),
-        rank_mib=32.0,
     ),
     Row(
         name="Fig. 4, parallel paths",
@@ -122,23 +122,32 @@ ROWS = (
 )
 
 
-class _Memory:
-    """GiB of this machine that launches take, and give back when they end."""
+class _Queue:
+    """Rows that wait, and the GiB of this machine that those under way leave: the first that fits is next."""
 
-    def __init__(self, gib: float) -> None:
-        self._free_gib, self._changed = gib, threading.Condition()
+    def __init__(self, rows: Sequence[Row], gib: float) -> None:
+        self._rows, self._free_gib, self._changed = [*rows], gib, threading.Condition()
 
-    @contextlib.contextmanager
-    def taken(self, gib: float) -> Iterator[None]:
+    def work_off(self) -> Iterator[Row]:
+        """Rows, one after the other, until none is left; several threads may do so."""
+        while (row := self._next()) is not None:
+            try:
+                yield row
+            finally:
+                with self._changed:
+                    self._free_gib += row.memory_gib
+                    self._changed.notify_all()
+
+    def _next(self) -> Row | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._free_gib >= gib)
-            self._free_gib -= gib
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._free_gib += gib
-                self._changed.notify_all()
+            while self._rows:
+                row = next((each for each in self._rows if each.memory_gib <= self._free_gib), None)
+                if row is not None:
+                    self._rows.remove(row)
+                    self._free_gib -= row.memory_gib
+                    return row
+                self._changed.wait()
+        return None
 
 
 def measure(console: Console) -> Mapping[str, Any]:
@@ -146,25 +155,22 @@ def measure(console: Console) -> Mapping[str, Any]:
     if reason := smpi.missing():
         console.print(f"simulated: {reason}")
         return {}
-    memory, start_s = _Memory(MEMORY_GIB), time.perf_counter()
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        found = list(pool.map(lambda row: _within(memory, row), ROWS))
+    queue, start_s = _Queue(ROWS, MEMORY_GIB), time.perf_counter()
+    workers, names = os.cpu_count() or 1, [row.name for row in ROWS]
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        done = pool.map(lambda _: [_run(row) for row in queue.work_off()], range(workers))
+        found = sorted(itertools.chain(*done), key=lambda each: names.index(each["figure"]))
     wall_s = time.perf_counter() - start_s
     table = Table("figure", "ranks", "s here", "MiB here", title="simulated torus, one launch each")
     for row in found:
         table.add_row(row["figure"], str(row["ranks"]), f"{row['time_s']:.1f}", f"{row['memory_mib']:.0f}")
     console.print(table)
-    console.print(f"all of them: {wall_s:.0f} s on {os.cpu_count()} processors, {MEMORY_GIB:g} GiB at most")
+    console.print(f"all of them: {wall_s:.0f} s on {workers} processors, {MEMORY_GIB:g} GiB at most")
     return {"wall_s": wall_s, "rows": found}
 
 
-def _within(memory: _Memory, row: Row) -> Mapping[str, Any]:
+def _run(row: Row) -> Mapping[str, Any]:
     placed = row.placed()
-    with memory.taken(len(placed.nodes) * row.rank_mib / 1024):
-        return _run(row, placed)
-
-
-def _run(row: Row, placed: Placement) -> Mapping[str, Any]:
     topology = placed.allocation.topology
     with tempfile.TemporaryDirectory(prefix="railyard-bench-") as name:
         folder = Path(name)
