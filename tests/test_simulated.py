@@ -425,7 +425,7 @@ def test_sizes_that_need_two_algorithms_are_refused(reframe: Callable, tmp_path:
 
 @simulates
 def test_a_collective_too_large_is_refused_with_the_estimate(reframe: Callable, tmp_path: Path) -> None:
-    done = reframe("simtorus", "-n", "rowcol_paper", "-S", "rowcol_paper.sizes=1048576")
+    done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
     assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
     assert not (tmp_path / "archive").exists()
 
