@@ -144,8 +144,9 @@ class LinkBytes {
           bytes_(description.links().size(), 0.0) {}
 
     void count(double size_bytes, const s4u::Host *source, const s4u::Host *target) {
-        network_.walk(network_.host(source->get_netpoint()), network_.host(target->get_netpoint()),
-                      [this, size_bytes](int link, int) { bytes_[static_cast<std::size_t>(link)] += size_bytes; });
+        network_.walk(
+            network_.host(source->get_netpoint()), network_.host(target->get_netpoint()),
+            [this, size_bytes](int link, int) { bytes_[static_cast<std::size_t>(link)] += size_bytes; });
     }
 
     void write() const {
