@@ -89,6 +89,8 @@ def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
     change = statistics.change_percent(ours.summary.median, base.summary.median)
     if change is None:
         return ""
+    if round(change, 2) == 0:
+        return f"no difference ({first.title})"
     is_better = (change < 0) == (first.unit.better is Better.LOWER)
     return f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'} ({first.title})"
 

@@ -149,7 +149,9 @@ def _simulation(folder: Path) -> dict[str, Any] | None:
     """What simulated the launches, in a torus's words; the same for all of them."""
     for path in sorted(folder.glob("launch-*.evidence")):
         if said := _json(path).get("simulation"):
-            kept = {name: said[name] for name in ("calibration", "calibration_sha256", "faults")}
+            kept = {
+                name: said[name] for name in ("calibration", "calibration_sha256", "algorithms", "faults")
+            }
             engine = f"SimGrid {said['simgrid']}"
             return {"name": "simulated", "engine": engine, "rate_scale": 1.0, "latency_scaled": True, **kept}
     return None

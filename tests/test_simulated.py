@@ -206,6 +206,54 @@ def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
 
 
 @simulates
+def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path: Path) -> None:
+    """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
+    granted = allocate(topologies.load("gemini-24x1x24"), "axes")
+    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
+    words = [
+        "hops",
+        "--coordinates",
+        "coordinates",
+        "--sizes",
+        "1MiB",
+        "--tests",
+        "bandwidth",
+        "--window",
+        "16",
+    ]
+    words += ["--hops", "1,3,5,9", "--repeats", "1", "--warmups", "0"]
+    found = simulate("gemini-24x1x24", *words, options=("--hostfile", "ranks"))
+    rate = {
+        (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops)
+        for d in "XZ"
+        for hops in (1, 3, 5, 9)
+    }
+    assert rate["Z", 3] / rate["Z", 1] == pytest.approx(1, abs=0.02)
+    assert rate["Z", 5] / rate["Z", 1] == pytest.approx(0.7, abs=0.03)
+    assert rate["Z", 9] / rate["Z", 1] < 0.5
+    assert rate["X", 9] == pytest.approx(rate["Z", 9], rel=0.03)
+
+
+@simulates
+def test_packing_takes_what_one_core_moves(simulate: Simulate) -> None:
+    """2 x 2 faces of 32x32 cells alone in their lines, 2 x 2 of them in whole lines; each packed and unpacked."""
+    found = simulate("gemini-2x2x2", "halo", "--cells", "32", "--repeats", "1", "--warmups", "0")
+    cells = 32 * 32
+    moved = 2 * cells * (64 + 8) + 4 * cells * (8 + 8)  # bytes, in each direction
+    for fom in ("pack_us", "unpack_us"):
+        assert middle(found, fom) == pytest.approx(1e6 * moved / (GEMINI.core_gbyte_s * 1e9), rel=0.02)
+
+
+@simulates
+def test_long_alltoall_of_an_odd_number_of_ranks_needs_a_ring(simulate: Simulate, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn2-0-0\n")
+    words = ["rowcol", "--coordinates", "coordinates", "--splits", "X", "--collectives", "alltoall"]
+    words += ["--sizes", "64KiB", "--repeats", "1"]
+    options = ("--hostfile", "ranks", "--algorithms", "alltoall:ring")
+    assert simulate("gemini-4x4x4", *words, options=options)["verified"] is True
+
+
+@simulates
 def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -> None:
     words = [
         "hops",
@@ -262,6 +310,8 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
         (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
         (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
         (["--hostfile", "none", "gemini-2x2x2", "halo"], "--hostfile: 'none'"),
+        (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
+        (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
         (
             ["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"],
             "--faults: \"'X+ 0,0,0>1,0,0' --broken\"",
@@ -300,6 +350,16 @@ def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> Non
 def test_every_calibrated_value_has_a_source() -> None:
     assert calibration.known() == ["gemini", "plain", "virtual-torus"]
     assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
+    nodes = gemini("4x1x1").nodes
+    reach = [
+        [
+            line
+            for line in simnetwork.render(gemini("4x1x1"), nodes, Faults(), each).splitlines()
+            if "reach" in line
+        ]
+        for each in (GEMINI, PLAIN)
+    ]
+    assert reach == [["reach 3"], []]
 
 
 def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
@@ -357,8 +417,15 @@ def test_checks_end_in_records_or_say_what_is_missing(reframe: Callable, tmp_pat
 
 
 @simulates
+def test_sizes_that_need_two_algorithms_are_refused(reframe: Callable, tmp_path: Path) -> None:
+    done = reframe("simtorus", "-n", "rowcol_paper_long", "-S", "rowcol_paper_long.sizes=4096,65536")
+    assert done.returncode != 0 and "sizes up to 32767 apart from longer ones" in done.stdout
+    assert not (tmp_path / "archive").exists()
+
+
+@simulates
 def test_a_collective_too_large_is_refused_with_the_estimate(reframe: Callable, tmp_path: Path) -> None:
-    done = reframe("simtorus", "-n", "rowcol_paper", "-S", "rowcol_paper.sizes=1048576")
+    done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
     assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
     assert not (tmp_path / "archive").exists()
 

@@ -25,7 +25,7 @@ SCHEMA = FOLDER / "schema.json"
 class Calibration:
     """The values of one file, payload rates in GB/s (1e9 bytes per second).
 
-    `router_gbyte_s` None is no limit, `hop_latency_us` None what the topology says.
+    `router_gbyte_s` and `reach_hops` None are no limit, `hop_latency_us` None what the topology says.
     """
 
     name: str
@@ -34,9 +34,11 @@ class Calibration:
     mpi_latency_us: float
     eager_bytes: int
     memory_gbyte_s: float
+    core_gbyte_s: float
     collectives: str
     hop_latency_us: float | None = None
     router_gbyte_s: float | None = None
+    reach_hops: int | None = None
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:

@@ -47,6 +47,13 @@ DEFAULT = Limits()
     "[env: RAILYARD_CALIBRATION; default: gemini for a torus, plain for a fat tree]",
 )
 @click.option(
+    "--algorithms",
+    envvar="RAILYARD_ALGORITHMS",
+    default="",
+    help="SMPI's algorithm for a collective in place of the calibration's choice, as alltoall:ring; commas between.  "
+    "[env: RAILYARD_ALGORITHMS]",
+)
+@click.option(
     "--time-limit",
     "time_s",
     type=click.FloatRange(min=0, min_open=True),
@@ -77,6 +84,7 @@ def sim(
     ranks: int | None,
     faults: str,
     calibrated: str | None,
+    algorithms: str,
     time_s: float,
     memory_gib: float,
     link_bytes: Path | None,
@@ -92,6 +100,7 @@ def sim(
         ranks=_ranks(network, hostfile, ranks),
         program=program,
         calibration=calibration.load(calibrated or calibration.usual(network)),
+        algorithms=smpi.read_algorithms(algorithms),
         faults=parse_faults(network, faults),
         limits=Limits(time_s=time_s, memory_gib=memory_gib),
     )
@@ -139,6 +148,7 @@ def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
             "simgrid": smpi.version(),
             "calibration": launch.calibration.name,
             "calibration_sha256": launch.calibration.sha256,
+            "algorithms": [":".join(pair) for pair in launch.algorithms.items()],
             "faults": list(launch.faults.summary),
             "memory_mib": round(ended.memory_mib, 1),
         },

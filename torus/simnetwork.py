@@ -5,8 +5,8 @@ torus and the link-load model have; the plug-in (`torus/simgrid/`) only does as 
 
 A host of the simulation is one NIC of one node (`n0-0-0`, on rail 1 `n0-0-0.nic1`): the sending NIC decides the rail.
 Between hosts of one node lies its memory. Between nodes: the sender's host link, what the nodes of its router share,
-the links between routers, and the same on the way in. Only what the ranks can reach is listed, so that a block of a
-large machine costs no more than the block.
+the links between routers, and the same on the way in. A way of more links than the calibration's reach takes each of
+them for longer. Only what the ranks can reach is listed: a block of a large machine costs no more than the block.
 
 Leaves out: which ranks run where (a host file says it), and time.
 """
@@ -113,7 +113,8 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
         for number, node in enumerate(nodes)
         for rail in rails
     ]
-    lines = [FORMAT, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
+    reach = [f"reach {calibration.reach_hops}"] if calibration.reach_hops else []
+    lines = [FORMAT, *reach, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 
 

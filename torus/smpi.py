@@ -40,6 +40,7 @@ BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEG
 FRAME = re.compile(
     r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
 )
+COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
 
 
@@ -61,12 +62,13 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One simulated launch: rank k runs on `ranks[k]`."""
+    """One simulated launch: rank k runs on `ranks[k]`. Collectives without an algorithm here follow the calibration."""
 
     topology: Topology
     ranks: Sequence[Nic]
     program: Sequence[str]
     calibration: Calibration
+    algorithms: Mapping[str, str] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
     limits: Limits = field(default_factory=Limits)
 
@@ -116,7 +118,17 @@ def read_hostfile(path: Path, topology: Topology) -> list[Nic]:
     return found
 
 
-def options(calibration: Calibration) -> list[str]:
+def read_algorithms(text: str) -> dict[str, str]:
+    """`alltoall:ring,allgather:rdb`: SMPI's algorithm for a collective. InputError for what is no such pair."""
+    pairs = [word.strip().partition(":") for word in text.split(",") if word.strip()]
+    for name, _, algorithm in pairs:
+        if name not in COLLECTIVES or not re.fullmatch(r"\w+", algorithm):
+            valid = f"COLLECTIVE:ALGORITHM of {', '.join(COLLECTIVES)}, as SimGrid's smpi/COLLECTIVE has it"
+            raise InputError("--algorithms", "", text, valid)
+    return {name: algorithm for name, _, algorithm in pairs}
+
+
+def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
     """smpirun's, in the order in which a person would ask: network, MPI, this machine."""
     half_s = calibration.mpi_latency_us * 1e-6 / 2
     overhead = f"0:{half_s:.10g}:0"
@@ -130,6 +142,7 @@ def options(calibration: Calibration) -> list[str]:
         "smpi/async-small-thresh": str(calibration.eager_bytes),
         "smpi/send-is-detached-thresh": str(calibration.eager_bytes),
         "smpi/coll-selector": calibration.collectives,
+        **{f"smpi/{name}": algorithm for name, algorithm in algorithms.items()},
         "smpi/simulate-computation": "no",
         "smpi/test": "1e-7",  # what a call of MPI_Test takes: programs that poll must see time pass
         "smpi/grow-injected-times": "no",
@@ -142,7 +155,7 @@ def options(calibration: Calibration) -> list[str]:
 def command(launch: Launch, hostfile: str) -> list[str]:
     """The smpirun line; RAILYARD_NETWORK in its environment names the network."""
     start = ["smpirun", "-np", str(len(launch.ranks)), "-platform", str(PLATFORM), "-hostfile", hostfile]
-    return [*start, *options(launch.calibration), *launch.program]
+    return [*start, *options(launch.calibration, launch.algorithms), *launch.program]
 
 
 def run(launch: Launch) -> Ended:
@@ -162,7 +175,7 @@ def run(launch: Launch) -> Ended:
             **os.environ,
             "RAILYARD_NETWORK": str(folder / "network"),
             "RAILYARD_LINK_BYTES": str(folder / "bytes"),
-            "RAILYARD_MEMORY_GBYTE_S": f"{launch.calibration.memory_gbyte_s:g}",
+            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.core_gbyte_s:g}",
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:

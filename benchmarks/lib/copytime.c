@@ -7,15 +7,15 @@
 
 enum { LINE_CELLS = 8 }; /* of 64 bytes */
 
-static double memory_byte_s(void) {
-    const char *text = getenv("RAILYARD_MEMORY_GBYTE_S");
+static double core_byte_s(void) {
+    const char *text = getenv("RAILYARD_CORE_GBYTE_S");
     return text ? 1e9 * strtod(text, NULL) : 0;
 }
 
 void copytime_pass(const struct face_shape *shape) {
     size_t lines = shape->blocks * ((shape->length + LINE_CELLS - 1) / LINE_CELLS);
     double bytes = (double)((lines * LINE_CELLS + shape->blocks * shape->length) * sizeof(double));
-    double rate_byte_s = memory_byte_s();
+    double rate_byte_s = core_byte_s();
     if (!(rate_byte_s > 0))
         return;
     double seconds = bytes / rate_byte_s;

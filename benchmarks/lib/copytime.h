@@ -2,9 +2,9 @@
  * The time that copying takes where a simulator lets none pass while a program computes.
  *
  * Models: bytes that cross the memory bus (a cell that stands alone in its cache line costs the line) over
- * the bus's rate, RAILYARD_MEMORY_GBYTE_S of the environment, which `railyard sim` sets from its calibration.
- * Leaves out caches, address translation, and ranks that share the bus. In every other build these functions
- * do nothing.
+ * what one core moves, RAILYARD_CORE_GBYTE_S of the environment, which `railyard sim` sets from its
+ * calibration. Leaves out caches, address translation, and ranks that share the bus. In every other build
+ * these functions do nothing.
  */
 #ifndef RAILYARD_COPYTIME_H
 #define RAILYARD_COPYTIME_H

@@ -126,6 +126,8 @@ void Description::read_line(const std::string &line) {
         hosts_.push_back(read_host(words, nodes_.size(), links_.size(), points_, addresses_));
     else if (kind == "sizes")
         read_sizes(words);
+    else if (kind == "reach")
+        reach_ = static_cast<std::size_t>(words.index(std::numeric_limits<int>::max()));
     else if (kind != "railyard-network/1")
         throw std::runtime_error("unknown word " + kind);
 }
@@ -153,7 +155,8 @@ std::size_t Description::place(int point, int address) const {
 
 Way Description::way(int point, int address) const {
     const Span &span = spans_[place(point, address)];
-    return {hops_.data() + span.first, span.count};
+    const std::size_t stretches = reach_ > 0 && span.count > 0 ? (span.count - 1) / reach_ + 1 : 1;
+    return {hops_.data() + span.first, span.count, static_cast<int>(stretches)};
 }
 
 } // namespace railyard

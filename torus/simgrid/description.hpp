@@ -1,5 +1,5 @@
 /*
- * The network that a simulation runs on, as torus/simplatform.py writes it: a flat list of links, nodes,
+ * The network that a simulation runs on, as torus/simnetwork.py writes it: a flat list of links, nodes,
  * hosts and routes, in which everything is a number (docs/formats.md, "Simulated network").
  *
  * Models: a host is one NIC of one node; a route leads from a point (a router that a host hangs on) to an
@@ -45,10 +45,12 @@ struct HostLine {
     std::string name;
 };
 
-/* The links between the routers of a pair; empty for a router and itself. */
+/* The links between the routers of a pair; empty for a router and itself. `times` is how many times its own
+ * time a message takes each of them for. */
 struct Way {
     const int *first = nullptr;
     std::size_t count = 0;
+    int times = 1;
 };
 
 class Description {
@@ -78,6 +80,7 @@ class Description {
     void read_route(class Words &words);
     std::size_t place(int point, int address) const;
 
+    std::size_t reach_ = 0; /* links that a message passes in its own time; 0: any number */
     int points_ = 0;
     int addresses_ = 0;
     std::vector<LinkLine> links_;

@@ -5,8 +5,9 @@
  * payload bytes of every link at the end, one line a link.
  *
  * Models: links that are shared fairly, each direction on its own; a memory for each node, through which its
- * own ranks exchange; the answer's own route back, which SimGrid loads with 5 % of the data. Leaves out:
- * packets, virtual channels, credits and queues: SimGrid's flows have none.
+ * own ranks exchange; the answer's own route back, which SimGrid loads with 5 % of the data; long ways, whose
+ * links a message takes for several times its own time. Leaves out: packets, virtual channels, credits and
+ * queues: SimGrid's flows have none.
  */
 #include "description.hpp"
 
@@ -87,33 +88,36 @@ class Network : public routing::NetZoneImpl {
 
     void get_local_route(const routing::NetPoint *source, const routing::NetPoint *target,
                          routing::Route *into, double *latency) override {
-        walk(host(source), host(target), [this, into, latency](int link) {
-            into->link_list_.push_back(links_[static_cast<std::size_t>(link)]);
+        walk(host(source), host(target), [this, into, latency](int link, int times) {
+            /* A link that is named twice gives a message half: the solver counts each mention. Answers, for
+             * whose way SimGrid asks without latency, are short and take their own time. */
+            into->link_list_.insert(into->link_list_.end(), latency ? static_cast<std::size_t>(times) : 1,
+                                    links_[static_cast<std::size_t>(link)]);
             if (latency)
                 *latency += description_.links()[static_cast<std::size_t>(link)].latency_s;
         });
     }
 
-    /* Calls `visit` for every link from one host to another, in order. */
+    /* Calls `visit(link, times)` for every link from one host to another, in order. */
     template <class Visit>
     void walk(const railyard::HostLine &source, const railyard::HostLine &target, Visit visit) const {
         const railyard::NodeLine &node = description_.nodes()[static_cast<std::size_t>(target.node)];
         if (source.node == target.node) {
-            visit(node.memory);
+            visit(node.memory, 1);
             return;
         }
         const railyard::Door &door = node.doors[static_cast<std::size_t>(source.rail)];
         const railyard::Way way = description_.way(source.point, target.address);
         bool is_shared =
             way.count > 0; /* nodes of one router do not go through what they share to leave it */
-        visit(source.out);
+        visit(source.out, 1);
         if (is_shared && source.shared_out != railyard::NONE)
-            visit(source.shared_out);
+            visit(source.shared_out, 1);
         for (std::size_t i = 0; i < way.count; i++)
-            visit(way.first[i]);
+            visit(way.first[i], way.times);
         if (is_shared && door.shared != railyard::NONE)
-            visit(door.shared);
-        visit(door.own);
+            visit(door.shared, 1);
+        visit(door.own, 1);
     }
 
     const railyard::HostLine &host(const routing::NetPoint *point) const {
@@ -140,8 +144,9 @@ class LinkBytes {
           bytes_(description.links().size(), 0.0) {}
 
     void count(double size_bytes, const s4u::Host *source, const s4u::Host *target) {
-        network_.walk(network_.host(source->get_netpoint()), network_.host(target->get_netpoint()),
-                      [this, size_bytes](int link) { bytes_[static_cast<std::size_t>(link)] += size_bytes; });
+        network_.walk(
+            network_.host(source->get_netpoint()), network_.host(target->get_netpoint()),
+            [this, size_bytes](int link, int) { bytes_[static_cast<std::size_t>(link)] += size_bytes; });
     }
 
     void write() const {
