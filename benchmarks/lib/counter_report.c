@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is gathered of a leader beside its links and differences. */
+/* What is gathered of a leader before its links and differences. */
 struct heading {
     char label[SITE_NAME_BYTES];
     char host[SITE_NAME_BYTES];
@@ -29,48 +29,73 @@ struct collection {
 
 /* ---- gather ---- */
 
-/* Gathers counts[i] items of each leader. */
-static void gather_parts(MPI_Comm leaders, const void *mine, int my_links, const struct collection *all,
-                         size_t item_bytes, void *parts) {
-    int rank = 0;
-    MPI_CHECK(MPI_Comm_rank(leaders, &rank));
-    size_t room = rank == 0 ? (size_t)all->leaders : 1;
-    int *counts = check_alloc(room, sizeof *counts);
-    int *offsets = check_alloc(room, sizeof *offsets);
-    for (int i = 0; rank == 0 && i < all->leaders; i++) {
-        counts[i] = all->headings[i].links;
-        offsets[i] = i ? offsets[i - 1] + counts[i - 1] : 0;
+/* A leader's part, with room for as many links as any leader has: one message each, of one length, which MPI
+ * passes along a tree. */
+struct parts {
+    size_t row_bytes;
+    size_t links_at;
+    size_t rows_at;
+    size_t bytes;
+};
+
+static struct parts measure_parts(MPI_Comm leaders, const struct counter_share *share) {
+    int most = 0;
+    MPI_CHECK(MPI_Allreduce(&share->links->count, &most, 1, MPI_INT, MPI_MAX, leaders));
+    struct parts parts = {.row_bytes = (size_t)share->group->counter_count * sizeof(double)};
+    parts.links_at = sizeof(struct heading);
+    parts.rows_at = parts.links_at + (size_t)most * sizeof(struct counter_link);
+    parts.bytes = parts.rows_at + (size_t)most * parts.row_bytes;
+    return parts;
+}
+
+static char *pack(const struct parts *parts, const struct counter_share *share) {
+    char *packed = check_alloc(parts->bytes, 1);
+    size_t count = (size_t)share->links->count;
+    struct heading heading = {.links = share->links->count};
+    (void)snprintf(heading.label, sizeof heading.label, "%s", share->site->label);
+    (void)snprintf(heading.host, sizeof heading.host, "%.63s", share->host);
+    memcpy(packed, &heading, sizeof heading);
+    if (count == 0)
+        return packed;
+    memcpy(packed + parts->links_at, share->links->links, count * sizeof(struct counter_link));
+    memcpy(packed + parts->rows_at, share->differences, count * parts->row_bytes);
+    return packed;
+}
+
+static void unpack(const struct parts *parts, const char *packed, struct collection *all) {
+    all->headings = check_alloc((size_t)all->leaders, sizeof *all->headings);
+    for (int i = 0; i < all->leaders; i++) {
+        memcpy(&all->headings[i], packed + (size_t)i * parts->bytes, sizeof(struct heading));
+        all->links += all->headings[i].links;
     }
-    MPI_Datatype item;
-    MPI_CHECK(MPI_Type_contiguous((int)item_bytes, MPI_BYTE, &item));
-    MPI_CHECK(MPI_Type_commit(&item));
-    MPI_CHECK(MPI_Gatherv(mine, my_links, item, parts, counts, offsets, item, 0, leaders));
-    MPI_CHECK(MPI_Type_free(&item));
-    free(offsets);
-    free(counts);
+    all->link = check_alloc((size_t)all->links, sizeof *all->link);
+    all->differences = check_alloc((size_t)all->links, parts->row_bytes);
+    size_t done = 0;
+    for (int i = 0; i < all->leaders; i++) {
+        const char *part = packed + (size_t)i * parts->bytes;
+        size_t count = (size_t)all->headings[i].links;
+        memcpy(all->link + done, part + parts->links_at, count * sizeof *all->link);
+        memcpy((char *)all->differences + done * parts->row_bytes, part + parts->rows_at,
+               count * parts->row_bytes);
+        done += count;
+    }
 }
 
 static struct collection collect(MPI_Comm leaders, const struct counter_share *share) {
     struct collection all = {.group = share->group, .seconds = share->seconds};
-    struct heading heading = {.links = share->links->count};
-    size_t row_bytes = (size_t)share->group->counter_count * sizeof(double);
+    struct parts parts = measure_parts(leaders, share);
+    char *mine = pack(&parts, share);
+    char *packed = NULL;
     int rank = 0;
-    (void)snprintf(heading.label, sizeof heading.label, "%s", share->site->label);
-    (void)snprintf(heading.host, sizeof heading.host, "%.63s", share->host);
     MPI_CHECK(MPI_Comm_rank(leaders, &rank));
     MPI_CHECK(MPI_Comm_size(leaders, &all.leaders));
     if (rank == 0)
-        all.headings = check_alloc((size_t)all.leaders, sizeof heading);
-    MPI_CHECK(MPI_Gather(&heading, (int)sizeof heading, MPI_BYTE, all.headings, (int)sizeof heading, MPI_BYTE,
-                         0, leaders));
-    for (int i = 0; rank == 0 && i < all.leaders; i++)
-        all.links += all.headings[i].links;
-    if (rank == 0) {
-        all.link = check_alloc((size_t)all.links, sizeof *all.link);
-        all.differences = check_alloc((size_t)all.links, row_bytes);
-    }
-    gather_parts(leaders, share->links->links, share->links->count, &all, sizeof *all.link, all.link);
-    gather_parts(leaders, share->differences, share->links->count, &all, row_bytes, all.differences);
+        packed = check_alloc((size_t)all.leaders, parts.bytes);
+    MPI_CHECK(MPI_Gather(mine, (int)parts.bytes, MPI_BYTE, packed, (int)parts.bytes, MPI_BYTE, 0, leaders));
+    if (rank == 0)
+        unpack(&parts, packed, &all);
+    free(packed);
+    free(mine);
     return all;
 }
 
