@@ -135,12 +135,19 @@ class ApplicationCheck(PlacedCheck):
     def _program(self, index: int, whose: Software) -> list[str]:
         """A rank's program with a witness before it; an image has both on its own PATH."""
         inside = self.carried is not None and whose is Software.IMAGE
-        words = [self.program if inside else str(self.paths[self.program]), *self.options]
-        profiler = "libmpiP.so" if inside else str(self.paths.get("libmpiP.so", ""))
+        words = [self.program if inside else self._from_the_job(self.program), *self.options]
+        profiler = "libmpiP.so" if inside or not self.profile else self._from_the_job("libmpiP.so")
         witness = ["railyard-witness", f"launch-{index:03d}.witness"]
         if self.profile:
             witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
         return [*(self.carried.command if inside else ()), *witness, *words]
+
+    def _from_the_job(self, name: str) -> str:
+        """A file's path; from the job's folder where both are in the checkout: a record then names no folder of a user's."""
+        path, folder = self.paths[name], Path(self.stagedir)
+        if path.is_relative_to(CHECKOUT) and folder.is_relative_to(CHECKOUT):
+            return os.path.relpath(path, folder)
+        return str(path)
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """With what the program writes under a name of its own moved to the launch's."""
