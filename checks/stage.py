@@ -265,6 +265,8 @@ def _reason(
     said = first_complaint(folder / f"{launch.stem}.err")
     if ended:
         return said
+    if (folder / f"{launch.stem}.{'ended' if begun else 'begun'}").exists():
+        return "its files are cut off, as on a full disk"
     if begun:
         return f"the job ended while it ran: {ended_by or said or 'nothing says why'}"
     cannot = placed.cannot.get(launch.placement, "") if placed else ""

@@ -303,7 +303,7 @@ def test_every_container_is_a_node_of_slurm(railyard: Run, cluster: str, folder:
     report = status(railyard, cluster)
     assert report["slurm"] == {"idle": 8} and report["sound"]
     where = "echo $(hostname) $(readlink /proc/self/ns/mnt /proc/self/ns/pid) $(command -v halo) $(id -u)"
-    done = on_cluster(folder, "srun", cluster, "-n", "8", "sh", "-c", where)
+    done = on_cluster(folder, "srun", cluster, "-N", "8", "sh", "-c", where)
     ranks = [line.split() for line in done.stdout.splitlines()]
     assert sorted(rank[0] for rank in ranks) == sorted(NODES), done.stderr
     assert {len(set(column)) for column in list(zip(*ranks, strict=True))[:3]} == {8}

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
-from checks import image
 from placements.spec import Binding, Kind
 from results import archive
 from results.record import Record
@@ -28,7 +27,6 @@ REASON = slurm.missing()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 NODES = 8
-SIF = CHECKOUT / "build/image/railyard.sif"
 QUICK = ["-S", "cells=4", "-S", "repeats=1"]
 HALO = ["-r", "-n", "halo_smoke", *QUICK]
 
@@ -192,19 +190,6 @@ def test_mpich_is_started_by_pmi2(reframe: ReFrame, tmp_path: Path) -> None:
     assert (record.status, record.system.environment) == ("ok", "mpich")
     assert all(launch.placement_verdict == "obeyed" and launch.verified for launch in record.launches)
     assert {len(launch.ranks) for launch in record.launches} == {2}
-
-
-@BOTH
-def test_ranks_run_from_an_image(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
-    if reason := image.missing(SIF):
-        pytest.skip(reason)
-    both = ["-S", "software=native,image", "-S", f"image={SIF}", "-S", "placements=random"]
-    done = reframe(*HALO, *both, system=f"vtorus:{partition}")
-    assert done.returncode == 0, done.stdout
-    (record,) = records(tmp_path)
-    assert {launch.software for launch in record.launches} == {"native", "image"}
-    assert all(launch.placement_verdict == "obeyed" and launch.verified for launch in record.launches)
-    assert record.provenance["image"]["file"] == SIF.name
 
 
 def from_doctor(head: Callable[..., str], path: Path, extras: str = "") -> Path:
