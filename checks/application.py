@@ -143,7 +143,7 @@ class ApplicationCheck(PlacedCheck):
         return [*(self.carried.command if inside else ()), *witness, *words]
 
     def _from_the_job(self, name: str) -> str:
-        """A path; from the job's folder where both are in the checkout, so that a record names no folder of a user's."""
+        """A path, from the job's folder where both are in the checkout: a record then names no folder of a user's."""
         path, folder = self.paths[name], Path(self.stagedir)
         if path.is_relative_to(CHECKOUT) and folder.is_relative_to(CHECKOUT):
             return os.path.relpath(path, folder)
