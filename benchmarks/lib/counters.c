@@ -132,8 +132,7 @@ static void group_path(const char *name, char *path) {
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", groups_folder(), name);
 }
 
-/* Collective. True on all ranks when all have the group; false on all, where rank 0 at least has a problem.
- */
+/* Collective. True on all ranks when all have the group; else false on all, and rank 0 has a problem. */
 static bool read_group(struct railyard_counters *counters, struct problem *problem) {
     char path[COUNTER_PATH_BYTES];
     group_path(counters->group_name, path);
@@ -206,8 +205,7 @@ int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options
                            railyard_counters **counters) {
     *counters = check_alloc(1, sizeof **counters);
     (*counters)->leaders = MPI_COMM_NULL;
-    (*counters)->comm =
-        comm; /* not duplicated, which takes longer than all the rest: only collectives here */
+    (*counters)->comm = comm; /* not duplicated: the library makes collective calls alone */
     evidence_host((*counters)->host);
     take_options(options, *counters);
     if (set_up(*counters))
