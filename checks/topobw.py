@@ -30,7 +30,7 @@ class TopoBwCheck(PlacedCheck):
     #: Messages of one transfer.
     #:
     #: :type: :class:`int`
-    #: :default: ``4``: with 2, the rates of 64 nodes at once spread twice as far
+    #: :default: ``4``: with fewer, the rates of 64 nodes at once spread further
     messages = variable(int, value=4)
 
     #: Rounds through all phases; the fastest counts.
