@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -202,7 +201,7 @@ def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[
         if not launch.is_result:
             continue
         for (fom, labels), taken in entries.launch_samples(launch).items():
-            value = statistics.median(statistics.median(samples) for samples in taken)
+            value = entries.value_of(taken)
             repeats = tuple(itertools.chain.from_iterable(taken))
             made = Observation(record=record.id, index=launch.index, value=value, repeats=repeats)
             found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(made)

@@ -136,12 +136,13 @@ def _values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
 
 
 def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
-    """A launch's value of each series: the median of its repeats; several pairs of hosts or ranks give one value, the
-    median over the pairs.
-    """
-    return {
-        key: statistics.median(map(statistics.median, taken)) for key, taken in launch_samples(launch).items()
-    }
+    """A launch's value of each series."""
+    return {key: value_of(taken) for key, taken in launch_samples(launch).items()}
+
+
+def value_of(taken: Sequence[Sequence[float]]) -> float:
+    """The median of a launch's repeats; several pairs of hosts or ranks give one value, the median over the pairs."""
+    return statistics.median(map(statistics.median, taken))
 
 
 def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
