@@ -44,9 +44,10 @@ def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[
 def _extent(case: Case) -> int:
     """Ranks along each dimension of a square or cubic grid; 0 for any other."""
     grid = case.first.case.parameters.get("grid")
-    if not isinstance(grid, list) or len(grid) < 2 or len(set(grid)) > 1:
+    if not isinstance(grid, list) or len(grid) < 2 or any(type(side) is not int for side in grid):
         return 0
-    return int(grid[0])
+    first: int = grid[0]
+    return first if grid == [first] * len(grid) else 0
 
 
 def _key(case: Case) -> str:
@@ -57,6 +58,7 @@ def _key(case: Case) -> str:
     record = case.first
     parameters = record.case.parameters
     unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
+    cells, run = parameters.get("cells"), record.provenance["reframe"]
     shared = cases.shared(record)
     asked = {name: part for name, part in record.document["case"].items() if name in _ASKED}
     is_clean = record.provenance["railyard"]["git_dirty"] is False
@@ -67,9 +69,9 @@ def _key(case: Case) -> str:
         "parameters": {
             **unsized,
             "dimensions": len(parameters["grid"]),
-            "cells": parameters.get("cells", [])[:1],
+            "cells": cells[:1] if isinstance(cells, list) else cells,
         },
-        "run": "" if is_clean else record.provenance["reframe"]["session"],
+        "run": "" if is_clean else run["session"] if run else record.id,
     }
     return strictjson.canonical(parts)
 

@@ -66,6 +66,15 @@ def test_a_checkout_with_changes_joins_only_what_its_own_run_found() -> None:
     assert len(drawn(halo(2, railyard=DIRTY), halo(4, railyard=DIRTY))) == 1
 
 
+def test_parameters_of_strangers_and_records_without_a_run_are_no_trouble() -> None:
+    odd = [halo(2, railyard=DIRTY, reframe=None), halo(4, railyard=DIRTY, reframe=None)]
+    for grid, cells in (([[1], [1]], 5), (["a", "a"], [1]), ([True, True], [1])):
+        asked = synthetic.case(parameters={"grid": grid, "cells": cells}, launches_per_combination=1)
+        series = [{"fom": "iteration_us", "labels": {}, "samples": [5.0]}]
+        odd.append(synthetic.job(asked, lambda *_, made=series: made))
+    assert drawn(*odd) == []
+
+
 def test_the_page_and_the_folder_of_figures_show_it() -> None:
     records = [halo(2), halo(4)]
     assert '<h2 id="extents">By extent</h2>' in page.html(records)
