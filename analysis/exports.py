@@ -20,7 +20,7 @@ from analysis import (
     drawing,
     extents,
     page,
-    registry,
+    report,
     scoreboard,
     summary,
     tables,
@@ -273,10 +273,11 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 def svg_files(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
     """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
     grouped = cases.group(records)
+    judged = [report.judge(case) for case in grouped]
     for each in characterisation.drawings(grouped):
         yield f"applications-{each.name}.svg", drawing.svg_file(each)
-    for each in extents.drawings([(case, comparison.comparisons(case)) for case in grouped]):
+    for each in extents.drawings([(found.case, found.comparisons) for found in judged]):
         yield f"{each.name}.svg", drawing.svg_file(each)
-    for number, case in enumerate(grouped, 1):
-        for each in registry.drawings(case):
+    for number, found in enumerate(judged, 1):
+        for each in found.drawings:
             yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis import cases, comparison, curves, svg, tables
-from analysis.cases import Case
 from analysis.comparison import Comparison, Group
 from analysis.curves import Line, Panel
 from analysis.drawing import WIDTH_IN, Drawing
@@ -30,12 +29,6 @@ SHOWN_FOMS = 2
 _ROW_IN = 0.42
 _NAME_CHARACTERS = 24
 _MOST_SIZES = 7
-
-
-def drawings(case: Case, claimed: frozenset[str] = frozenset()) -> list[Drawing]:
-    """The general figures of a case: its first comparisons, its curves; without the FOMs in `claimed`."""
-    found = [each for each in comparison.comparisons(case) if each.fom not in claimed]
-    return drawings_of(found, [each for each in curves.panels(case) if each.fom not in claimed])
 
 
 def drawings_of(found: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:

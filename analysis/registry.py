@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
-from analysis import figures, figures_nics, figures_overhead
+from analysis import figures_nics, figures_overhead
 from analysis.cases import Case
 from analysis.drawing import Drawing
 
@@ -37,12 +37,6 @@ def own_drawings(case: Case) -> list[Drawing]:
     module, _, function = place.partition(":")
     made: Sequence[Drawing] = getattr(importlib.import_module(module), function)(case)
     return [*made, *common]
-
-
-def drawings(case: Case) -> list[Drawing]:
-    """Every figure of a case, in the page's order."""
-    own = own_drawings(case)
-    return [*own, *figures.drawings(case, claimed(own))]
 
 
 def claimed(own: Sequence[Drawing]) -> frozenset[str]:

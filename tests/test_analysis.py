@@ -331,7 +331,7 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [registry.drawings(case) for case in cases.group([HALO, NICS])]
+    drawn = [report.judge(case).drawings for case in cases.group([HALO, NICS])]
     alone = pictures.images(drawn)
     monkeypatch.setattr(pictures, "_MANY", 1)
     assert pictures.images(drawn) == alone
@@ -357,8 +357,8 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
     (case,) = cases.group([HALO])
-    assert [each.name for each in registry.drawings(case)] == ["own", "f0", "f1"]
     judged = report.judge(case)
+    assert [each.name for each in judged.drawings] == ["own", "f0", "f1"]
     shown = report.view(judged, 1, pictures.images([judged.drawings])[0])
     assert shown.statements[0].text == "Own words."
     assert not any("Iteration" in each.title for each in shown.figures)
