@@ -3,6 +3,7 @@
 
 #include "lib/check.h"
 #include "lib/deadline.h"
+#include "lib/idle.h"
 #include "lib/routeprobe.h"
 #include "lib/stream.h"
 
@@ -11,6 +12,9 @@
 #include <string.h>
 
 enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000 };
+
+static const double first_pause_s = 0.5;
+static const double longest_pause_s = 4;
 
 /* ---- the numbers of a rank ---- */
 
@@ -125,8 +129,11 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
         run->stuck = true;
         return;
     }
+    run->stuck = !stream_meet(stream, role->to, role->from);
     double ahead_s = meet_sharers(role);
-    struct stream_times times = stream_run(stream, role->to, role->from, &run->stuck);
+    struct stream_times times = {MPI_Wtime(), INFINITY};
+    if (!run->stuck)
+        times = stream_run(stream, role->to, role->from, &run->stuck);
     if (role->to >= 0) {
         times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;
         times_of(run, run->own, phase, round)[1] = times.end_s + ahead_s;
@@ -296,6 +303,12 @@ static void make_room(struct topobw *run) {
     }
 }
 
+/* Before every retest but the first, longer each time: a disturbance passes, a fault stays. */
+static void pause_before(int retest) {
+    if (retest > 0)
+        idle_sleep(fmin(ldexp(first_pause_s, retest - 1), longest_pause_s));
+}
+
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     make_room(run);
@@ -307,6 +320,7 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
     }
     unsigned suspects = gather_and_judge(run);
     for (int round = run->config.repeats; round < run->rounds && suspects && !run->stuck; round++) {
+        pause_before(round - run->config.repeats);
         measure_round(run, &stream, suspects, round, problem);
         suspects = gather_and_judge(run);
     }

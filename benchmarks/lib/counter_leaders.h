@@ -7,9 +7,11 @@
 #define RAILYARD_COUNTER_LEADERS_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 /* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`
- * itself where all ranks lead. Rank 0 takes memory in proportion to the ranks meanwhile. */
-MPI_Comm counter_leaders(MPI_Comm comm, const char *key);
+ * itself where all ranks lead. False on all ranks, without leaders, when any gives an empty key. Rank 0 takes
+ * memory in proportion to the ranks meanwhile. */
+bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders);
 
 #endif

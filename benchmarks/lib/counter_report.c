@@ -38,13 +38,12 @@ struct parts {
     size_t bytes;
 };
 
-static struct parts measure_parts(MPI_Comm leaders, const struct counter_share *share) {
-    int most = 0;
-    MPI_CHECK(MPI_Allreduce(&share->links->count, &most, 1, MPI_INT, MPI_MAX, leaders));
+static struct parts measure_parts(const struct counter_share *share) {
+    size_t most = (size_t)share->most_links;
     struct parts parts = {.row_bytes = (size_t)share->group->counter_count * sizeof(double)};
     parts.links_at = sizeof(struct heading);
-    parts.rows_at = parts.links_at + (size_t)most * sizeof(struct counter_link);
-    parts.bytes = parts.rows_at + (size_t)most * parts.row_bytes;
+    parts.rows_at = parts.links_at + most * sizeof(struct counter_link);
+    parts.bytes = parts.rows_at + most * parts.row_bytes;
     return parts;
 }
 
@@ -83,7 +82,7 @@ static void unpack(const struct parts *parts, const char *packed, struct collect
 
 static struct collection collect(MPI_Comm leaders, const struct counter_share *share) {
     struct collection all = {.group = share->group, .seconds = share->seconds};
-    struct parts parts = measure_parts(leaders, share);
+    struct parts parts = measure_parts(share);
     char *mine = pack(&parts, share);
     char *packed = NULL;
     int rank = 0;

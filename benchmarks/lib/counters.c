@@ -30,6 +30,7 @@ struct railyard_counters {
     char group_name[GROUP_NAME_BYTES];
     struct counter_site site;
     struct counter_links links;
+    int most_links; /* of any leader */
     char host[EVIDENCE_HOST_BYTES];
     char *root;
     char *coordinates;
@@ -192,11 +193,13 @@ static bool set_up(struct railyard_counters *counters) {
     struct problem problem = {0};
     if (read_group(counters, &problem))
         find_site(counters, &problem);
-    if (!good_on_all(counters, &problem))
-        return false;
-    counters->leaders = counter_leaders(counters->comm, counters->site.key);
-    find_links(counters, &problem);
-    return good_on_all(counters, &problem);
+    const char *key = problem_is_set(&problem) ? "" : counters->site.key;
+    if (counter_leaders(counters->comm, key, &counters->leaders))
+        find_links(counters, &problem);
+    int fewest = -counters->links.count;
+    bool bad = problem_agree_least(counters->comm, &problem, program, &fewest);
+    counters->most_links = -fewest;
+    return !bad;
 }
 
 /* ---- the calls ---- */
@@ -247,6 +250,7 @@ static void report(const struct railyard_counters *counters, struct problem *pro
                                   .site = &counters->site,
                                   .host = counters->host,
                                   .links = &counters->links,
+                                  .most_links = counters->most_links,
                                   .differences = differences,
                                   .seconds = counters->time_s[1] - counters->time_s[0]};
     counter_report(counters->leaders, &share, counters->group_name, counters->output, counters->json,
@@ -261,7 +265,7 @@ int railyard_counters_print(railyard_counters *counters) {
                     counters->readings);
     else if (counters->leaders != MPI_COMM_NULL)
         report(counters, &problem);
-    return good_on_all(counters, &problem) ? 0 : 1;
+    return problem_tell(counters->comm, &problem, program) ? 1 : 0;
 }
 
 int railyard_counters_leads(const railyard_counters *counters) {

@@ -1,4 +1,4 @@
-/* A barrier whose waiting ranks sleep; see idle.h. */
+/* Sleeping ranks; see idle.h. */
 #include "lib/idle.h"
 
 #include "lib/check.h"
@@ -11,6 +11,12 @@ static const long last_sleep_ns = 20000000;
 static void sleep_ns(long nanoseconds) {
     struct timespec pause = {.tv_sec = 0, .tv_nsec = nanoseconds};
     (void)nanosleep(&pause, NULL); /* cut short by a signal: the caller looks again */
+}
+
+void idle_sleep(double seconds) {
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+    pause.tv_nsec = (long)(1e9 * (seconds - (double)pause.tv_sec));
+    (void)nanosleep(&pause, NULL);
 }
 
 void idle_barrier(void) {

@@ -10,4 +10,7 @@
 /* Collective. Returns when every rank has called it; those that wait sleep. */
 void idle_barrier(void);
 
+/* Sleeps that long. */
+void idle_sleep(double seconds);
+
 #endif

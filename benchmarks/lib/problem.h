@@ -30,4 +30,10 @@ bool problem_agree(const struct problem *problem, const char *program);
 /* The same for the ranks of a communicator, whose rank 0 prints. */
 bool problem_agree_on(MPI_Comm comm, const struct problem *problem, const char *program);
 
+/* The same, and the least of the ranks' numbers by the same message. */
+bool problem_agree_least(MPI_Comm comm, const struct problem *problem, const char *program, int *number);
+
+/* The same where only rank 0 may have a problem. */
+bool problem_tell(MPI_Comm comm, const struct problem *problem, const char *program);
+
 #endif

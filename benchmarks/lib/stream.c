@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_DATA = 21, TAG_ANSWER = 22 };
+enum { TAG_DATA = 21, TAG_ANSWER = 22, TAG_READY = 23 };
 
 static uint64_t key_of(const struct stream_config *config, int rank) {
     return payload_key(config->seed, 0, (uint64_t)rank, 0);
@@ -40,6 +40,15 @@ void stream_prepare(struct stream *stream, int from) {
     for (int i = 0; i < config->messages; i++)
         MPI_CHECK(MPI_Irecv(stream->incoming, (int)config->message_bytes, MPI_CHAR, from, TAG_DATA,
                             MPI_COMM_WORLD, &stream->receives[i]));
+}
+
+bool stream_meet(const struct stream *stream, int to, int from) {
+    MPI_Request ready[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (to >= 0)
+        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_READY, MPI_COMM_WORLD, &ready[0]));
+    if (from >= 0)
+        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_READY, MPI_COMM_WORLD, &ready[1]));
+    return deadline_wait(ready, 2, MPI_Wtime() + stream->config->limit_s);
 }
 
 static void start_sending(struct stream *stream, int to) {

@@ -2,9 +2,10 @@
  * Messages from one rank to another and from a third to this one, at the same time if need be: the transfer
  * of a link test.
  *
- * The receiver has posted all its receives before the time starts. The sender's time runs from its first send
- * to the receiver's answer, which follows the last message. The received bytes are checked afterwards. A
- * transfer that takes longer than the time limit is given up; its buffers must not be used again.
+ * The receiver has posted all its receives and says so before the time starts: a rank that leaves the
+ * barrier late must not make its link look slow. The sender's time runs from its first send to the receiver's
+ * answer, which follows the last message. The received bytes are checked afterwards. What takes longer than
+ * the time limit is given up; its buffers must not be used again.
  *
  * Leaves out: more than one partner per direction.
  */
@@ -38,6 +39,10 @@ void stream_close(struct stream *stream);
 
 /* Posts the receives of messages from that rank; -1: none. */
 void stream_prepare(struct stream *stream, int from);
+
+/* Waits until `to` is ready to receive, and tells `from` that this rank is; -1 for none. False when there was
+ * no word from `to` in time. */
+bool stream_meet(const struct stream *stream, int to, int from);
 
 /* When sending began and ended, by MPI_Wtime; both 0 without sending, an infinite end when it was given up.
  */
