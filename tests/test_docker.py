@@ -14,6 +14,7 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -364,16 +365,10 @@ def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
 def test_another_slurm_in_the_image_is_one_clear_line(
     railyard: Run, torus_name: str, client: docker.DockerClient
 ) -> None:
-    other = client.containers.create(IMAGE, network_mode="none")
-    other.put_archive("/usr/local/bin", _archive("slurmd", "#!/bin/sh\necho slurm-wlm 99.11.1\n"))
-    other.commit("railyard/test-slurm99")
-    other.remove()
-    try:
-        done = up(railyard, torus_name, "--image", "railyard/test-slurm99", "--slurm")
-    finally:
-        client.images.remove("railyard/test-slurm99", force=True)
+    with _image_with(client, "slurmd", "echo slurm-wlm 99.11.1") as image:
+        done = up(railyard, torus_name, "--image", image, "--slurm")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert re.search(r"here \d+\.\d+, in the image railyard/test-slurm99 99\.11", done.stderr), done.stderr
+    assert re.search(r"here \d+\.\d+, in the image railyard/test-slurmd 99\.11", done.stderr), done.stderr
     assert left_of(client, torus_name) == []
 
 
@@ -402,19 +397,28 @@ def test_a_container_that_ended_is_named_and_never_mistaken(
 def test_another_open_mpi_in_the_image_is_one_clear_line(
     railyard: Run, torus_name: str, client: docker.DockerClient
 ) -> None:
-    """A copy of the image, in which another mpirun comes first on the PATH."""
+    with _image_with(client, "mpirun", "echo mpirun '(Open MPI)' 5.0.7") as image:
+        try:
+            assert up(railyard, torus_name, "--image", image).returncode == 0
+            done = railyard("torus", "mpirun", torus_name, "-np", "2", "hostname")
+        finally:
+            railyard("torus", "down", torus_name)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert re.search(r"here 4\.\d.*railyard/test-mpirun 5\.0", done.stderr), done.stderr
+
+
+@contextmanager
+def _image_with(client: docker.DockerClient, program: str, line: str) -> Iterator[str]:
+    """A copy of the image in which another program of that name, one line of shell, comes first on the PATH."""
+    name = f"railyard/test-{program}"
     other = client.containers.create(IMAGE, network_mode="none")
-    other.put_archive("/usr/local/bin", _archive("mpirun", "#!/bin/sh\necho mpirun '(Open MPI)' 5.0.7\n"))
-    other.commit("railyard/test-mpi5")
+    other.put_archive("/usr/local/bin", _archive(program, f"#!/bin/sh\n{line}\n"))
+    other.commit(name)
     other.remove()
     try:
-        assert up(railyard, torus_name, "--image", "railyard/test-mpi5").returncode == 0
-        done = railyard("torus", "mpirun", torus_name, "-np", "2", "hostname")
+        yield name
     finally:
-        railyard("torus", "down", torus_name)
-        client.images.remove("railyard/test-mpi5")
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert re.search(r"here 4\.\d.*railyard/test-mpi5 5\.0", done.stderr), done.stderr
+        client.images.remove(name, force=True)
 
 
 def _archive(name: str, script: str) -> bytes:

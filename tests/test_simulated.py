@@ -24,6 +24,7 @@ from torus import calibration, estimate, simnetwork, smpi
 from torus.smpi import Limits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
+BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1")
 simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
 GEMINI, PLAIN = calibration.load("gemini"), calibration.load("plain")
 
@@ -183,17 +184,7 @@ def test_links_carry_what_ezell_and_pena_measured(simulate: Simulate) -> None:
 @simulates
 def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
     """Peña et al., Figure 4; and the two nodes of a router send what Ezell measured along Z."""
-    words = [
-        "paths",
-        "--coordinates",
-        "coordinates",
-        "--sizes",
-        "1MiB",
-        "--tests",
-        "bandwidth",
-        "--repeats",
-        "1",
-    ]
+    words = ["paths", *BANDWIDTH, "--sizes", "1MiB"]
     found = simulate("gemini-4x4x4-two-nodes", *words, "--window", "16", "--paths", "1,2", "--hops", "1")
     gain = {
         d: middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=2)
@@ -210,18 +201,8 @@ def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path:
     """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
     granted = allocate(topologies.load("gemini-24x1x24"), "axes")
     (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
-    words = [
-        "hops",
-        "--coordinates",
-        "coordinates",
-        "--sizes",
-        "1MiB",
-        "--tests",
-        "bandwidth",
-        "--window",
-        "16",
-    ]
-    words += ["--hops", "1,3,5,9", "--repeats", "1", "--warmups", "0"]
+    words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16"]
+    words += ["--hops", "1,3,5,9", "--warmups", "0"]
     found = simulate("gemini-24x1x24", *words, options=("--hostfile", "ranks"))
     rate = {
         (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops)
@@ -255,17 +236,7 @@ def test_long_alltoall_of_an_odd_number_of_ranks_needs_a_ring(simulate: Simulate
 
 @simulates
 def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -> None:
-    words = [
-        "hops",
-        "--coordinates",
-        "coordinates",
-        "--sizes",
-        "4MiB",
-        "--tests",
-        "bandwidth",
-        "--repeats",
-        "1",
-    ]
+    words = ["hops", *BANDWIDTH, "--sizes", "4MiB"]
     words += ["--dimensions", "X", "--hops", "1", "--warmups", "0"]
     sound = middle(simulate("gemini-4x4x4", *words), "bandwidth_gbyte_s")
     fault = "'X+ 0,0,0>1,0,0' --lanes-lost 1"
