@@ -68,6 +68,9 @@ class contention_pairs(ContentionCheck):
     torus = "dual-rail-small"
     ranks_per_node = 4
     pairs = [1, 2, 4]
+    sizes = [8, 1 << 15]
+    window = 1
+    repeats = 3
     launches = 2
 
 

@@ -51,10 +51,10 @@ KillWait=5
 {nodes}PartitionName={partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 # Not `tree`: there the ranks of a step on other than the first nodes of its job lack each other's addresses, ask for
-# them and wait for ever: Slurm 22.05 asks the wrong node, as it takes a node's number in the step for one in the job
-# (pmixp_dmdx.c, pmixp_server.c). With the ring 11 of 60 launches of 8 ranks crashed in Open MPI's MPI_Init; for that
-# there is torus/fence.c. All nodes see the folder for temporary files; `slurm.start` gives each its own under the same
-# path.
+# them and wait for ever (4 of 4 launches). By its source Slurm 22.05 then asks the wrong node, as it takes a node's
+# number in the step for one in the job (pmixp_dmdx.c, pmixp_server.c); not proven. With the ring 11 of 60 launches of 8
+# ranks crashed in Open MPI's MPI_Init; for that there is torus/fence.c. All nodes see the folder for temporary files;
+# `slurm.start` gives each its own under the same path.
 MPI_CONF = """\
 PMIxCollFence=ring
 PMIxCliTmpDirBase={folder}/tmp
