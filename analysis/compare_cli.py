@@ -10,6 +10,7 @@ import functools
 import itertools
 import json
 import multiprocessing
+import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -66,7 +67,8 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
     chosen = baseline or texts[0]
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as other:
+    quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))  # Ctrl-C ends it without a traceback
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), *quiet) as other:
         coming = other.submit(_gathered, texts, root, foms)
         from analysis import versus  # here: to import SciPy takes as long as to gather from 100,000 records
 

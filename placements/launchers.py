@@ -128,8 +128,8 @@ def _slurm(placed: Placement, stem: str) -> Rendered:
     command = (*SRUN, "--ntasks", str(len(placed.indices)))
     bound = _cpu_bind(placed)
     if placed.kind == Kind.SCHEDULER:
-        per_node = ("--ntasks-per-node", str(placed.ranks_per_node))
-        return Rendered(command=(*command, *per_node, "--distribution=block", *bound))
+        nodes = ("--nodes", str(len(set(placed.nodes))), "--ntasks-per-node", str(placed.ranks_per_node))
+        return Rendered(command=(*command, *nodes, "--distribution=block", *bound))
     file = f"{stem}.hosts"
     return Rendered(
         command=(*command, "--distribution=arbitrary", *bound),

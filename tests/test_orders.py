@@ -210,7 +210,7 @@ GOLDEN = {
         {"p.hosts": HOSTS},
     ),
     ("slurm", "scheduler"): (
-        "srun --kill-on-bad-exit=1 --ntasks 4 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
+        "srun --kill-on-bad-exit=1 --ntasks 4 --nodes 2 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
         {},
         {},
     ),

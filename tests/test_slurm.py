@@ -18,6 +18,10 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
+from placements import topology as topologies
+from placements.allocation import allocate
+from placements.launchers import render
+from placements.placement import place
 from placements.spec import Binding, Kind
 from results import archive
 from results.record import Record
@@ -152,6 +156,15 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     assert all(launcher in launch.command.split() for launch in record.launches)
     by_core = next(launch for launch in record.launches if launch.placement == "random:3/core")
     assert {rank.allowed_cpus for rank in by_core.ranks} == {(0,)}
+
+
+def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(head: Callable[..., str]) -> None:
+    granted = allocate(topologies.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
+    placed = place("scheduler", granted, (4,), ranks_per_node=2)
+    step = render("slurm", placed).command
+    said = head("salloc", "--quiet", "--nodes", "4", *step, "--label", "hostname")
+    ranks = dict(re.findall(r"^(\d): (\S+)$", said, re.M))
+    assert ranks["0"] == ranks["1"] != ranks["2"] == ranks["3"]
 
 
 #: What goes wrong in a launcher where the placement is random: ranks are dealt in blocks, or by the nodes' names.
