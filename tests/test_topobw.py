@@ -37,6 +37,8 @@ Pretend = Callable[[str], PretendedTorus]
 
 QUICK = ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
 LOAD = ["--size", "64KiB", "--messages", "2"]
+#: For large faults: the pauses before further retests only take time.
+NAMING = ["--tolerance", "5", "--retests", "3"]
 
 
 def links_of(read: dict[str, Any]) -> list[dict[str, Any]]:
@@ -267,7 +269,7 @@ def test_a_slow_link_is_named_with_what_is_missing(
     bench: Bench, link: str, options: list[str], missing: float
 ) -> None:
     bench.fault(link, *options)
-    outcome, read = bench.topobw("--tolerance", "5")
+    outcome, read = bench.topobw(*NAMING)
     assert outcome.status == 5, outcome
     assert findings(read) == [("link", "slow", [link])]
     assert read["verdict"]["findings"][0]["missing_percent"] == pytest.approx(missing, abs=4)
@@ -277,7 +279,7 @@ def test_a_slow_link_is_named_with_what_is_missing(
 @needs_root
 def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) -> None:
     bench.fault("X+ 1,0,0>2,0,0", "--down")
-    outcome, read = bench.topobw("--tolerance", "5")
+    outcome, read = bench.topobw(*NAMING)
     assert outcome.status == 5, outcome
     assert ("cable", "detour", ["X+ 1,0,0>2,0,0", "X- 2,0,0>1,0,0"]) in [
         (component, state, sorted(links)) for component, state, links in findings(read)
@@ -287,7 +289,7 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
 @needs_root
 def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
     bench.fault("n2-1-0", "--injection", "50")
-    outcome, read = bench.topobw("--tolerance", "5")
+    outcome, read = bench.topobw(*NAMING)
     assert outcome.status == 5, outcome
     ((component, state, links),) = findings(read)
     assert (component, state) == ("node", "slow")
