@@ -100,11 +100,20 @@ def _panel(members: Sequence[Member]) -> Panel:
 
 
 def _statement(members: Sequence[Member]) -> str:
-    """What the largest size changed to its baseline."""
-    extent, _, largest = members[-1]
-    changes = [
-        f"{group.name} {percent(group.change_percent)}"
-        for group in largest.groups
-        if group.change_percent is not None and group.name != largest.baseline
+    """What changed to the baseline at the size where it is most; of equals, the largest."""
+    extent, _, widest = max(members, key=lambda member: (_most_percent(member[2]), member[0]))
+    changes = [f"{name} {percent(change)}" for name, change in _changes(widest)]
+    where = f"At extent {extent}, where changes are largest, to {widest.baseline}"
+    return f"{where}: {', '.join(changes)}." if changes else ""
+
+
+def _most_percent(compared: Comparison) -> float:
+    return max((round(abs(change), 1) for _, change in _changes(compared)), default=0.0)
+
+
+def _changes(compared: Comparison) -> list[tuple[str, float]]:
+    return [
+        (group.name, group.change_percent)
+        for group in compared.groups
+        if group.change_percent is not None and group.name != compared.baseline
     ]
-    return f"At extent {extent}, to {largest.baseline}: {', '.join(changes)}." if changes else ""

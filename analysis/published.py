@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from analysis import cases, statistics
 from analysis.cases import Case, Combination, Observation
 from analysis.comparison import Comparison, Group
-from analysis.numbers import percent
+from analysis.numbers import MINUS, percent
 from results import studies, units
 from results.benchmark import Labels
 from results.studies import Contrast, Published, Shown
@@ -42,7 +42,7 @@ def rows(case: Case, found: Sequence[Comparison]) -> list[PublishedRow]:
             study=study.citation,
             figure=each.figure,
             quantity=each.quantity,
-            value=f"{each.value:g} {each.unit}",
+            value=f"{each.value:g}".replace("-", MINUS) + f" {each.unit}",
             here=here(each, case, found),
         )
         for study in studies.of(asked.studies)

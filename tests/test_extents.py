@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from analysis import cases, comparison, exports, extents, page
 from analysis.drawing import Drawing
 from results.record import Record
@@ -50,7 +52,19 @@ def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> N
         ("custom", "6", "480.0"),
         ("custom", "12", "960.0"),
     ]
-    assert found.statement == "At extent 12, to cart-create: custom \N{MINUS SIGN}20.0 %."
+    assert (
+        found.statement
+        == "At extent 12, where changes are largest, to cart-create: custom \N{MINUS SIGN}20.0 %."
+    )
+
+
+def test_the_statement_is_of_the_size_that_changed_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = halo(2)
+    monkeypatch.setitem(ITERATION_US, "custom", 70.0)
+    middle = halo(6)
+    monkeypatch.setitem(ITERATION_US, "custom", 99.0)
+    (found,) = drawn(small, middle, halo(12))
+    assert found.statement.startswith("At extent 6, where changes are largest,")
 
 
 def test_origins_and_builds_have_curves_of_their_own() -> None:
