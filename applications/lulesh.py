@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from applications.reading import NUMBER, Output, Reading, single
+from applications.reading import NUMBER, Output, Reading, finite, single
 from railyard.errors import InputError
 
 SYMMETRY_LIMIT = 1e-8
@@ -39,6 +39,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     ranks = said.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
     iterations = said.whole("Iteration count", r"   Iteration count     =  (\d+)")
     energy = said.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
+    finite(energy, source, "Final Origin Energy")
     elapsed = said.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
     fom = said.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
     fault = _asymmetry(said) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)

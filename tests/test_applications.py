@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -146,11 +147,37 @@ def test_a_run_that_failed_its_own_verification_is_said_so(name: str) -> None:
     assert not found.verified and not found.series
 
 
-def test_nan_is_no_figure() -> None:
-    text = text_of("lulesh-8")
-    fom = text.partition("FOM                  =")[2].split()[0]
-    with pytest.raises(InputError, match="FOM: 'nan' is not valid here; valid: a finite number"):
-        lulesh.parse(text.replace(fom, "nan"), "", "launch-000.out")
+@pytest.mark.parametrize("said", ["nan", "-nan", "NaN", "inf"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lulesh-8", "FOM                  ="),
+        ("lulesh-8", "Final Origin Energy ="),
+        ("lulesh-8", "TotalAbsDiff ="),
+        ("amg-8", "Figure of Merit (FOM_1):"),
+        ("amg-8", "Final Relative Residual Norm ="),
+        ("minife-8", "Total CG Mflops:"),
+        ("minife-8", "Final Resid Norm:"),
+        ("minighost-8", "GFLOPS_Total:"),
+        ("osu_latency-2", "1024"),
+        ("osu_allreduce-8", "1024"),
+    ],
+)
+def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(
+    name: str, words: str, said: str
+) -> None:
+    """In the figure of merit, in a residual or an energy that verification judges, at one size of a curve."""
+    number = re.compile(rf"^( *{re.escape(words)} *)[-+.\deE]+", re.M)
+    texts = [number.sub(rf"\g<1>{said}", text_of(name, ending)) for ending in ("out", "left")]
+    assert texts != [text_of(name, ending) for ending in ("out", "left")]
+    with pytest.raises(InputError, match=rf"{name}.*: '{said}' is not valid here; valid: a finite number"):
+        RECORDED[name](*texts, f"{name}.out")
+
+
+def test_a_barrier_that_took_no_number_is_no_result() -> None:
+    text = text_of("osu_barrier-8").replace("890.16", "nan")
+    with pytest.raises(InputError, match="table: \"no a line of figures after 'nan'"):
+        RECORDED["osu_barrier-8"](text, "", "launch-000.out")
 
 
 def test_wrong_data_at_one_size_refuses_the_whole_curve() -> None:

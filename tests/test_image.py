@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -380,3 +381,41 @@ def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
         done.returncode == 1
         and done.stderr == f"build-spack-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
     )
+
+
+def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> None:
+    """.dockerignore is that of the node's image, and would hide the environment."""
+    done = build_spack_image("--dry-run", no_spack, "some/tag", BASE="one:1", BUILD_BASE="two:2")
+    assert done.returncode == 0, done.stderr
+    command = done.stdout.split()
+    assert {"some/tag", "BASE=one:1", "BUILD_BASE=two:2"} <= set(command)
+    context = Path(command[-1])
+    assert (context / "spack.yaml").is_file() and not (context / ".dockerignore").exists()
+
+
+# ---- MPICH for Spack ----
+
+
+def mpich_scope(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    command = [CHECKOUT / "containers/mpich-scope", folder]
+    return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+
+
+def test_spack_finds_mpich_under_the_names_that_it_looks_for(tmp_path: Path) -> None:
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("no MPICH is installed (Debian's packages mpich and libmpich-dev)")
+    done = mpich_scope(tmp_path / "scope")
+    assert done.returncode == 0, done.stderr
+    prefix = tmp_path / "scope/prefix"
+    assert f"prefix: {prefix}}}" in (tmp_path / "scope/packages.yaml").read_text()
+    for compiler in ("mpicc", "mpic++", "mpif77", "mpif90"):
+        said = subprocess.run([prefix / "bin" / compiler, "-show"], capture_output=True, text=True, check=True)
+        assert "-lmpich" in said.stdout
+
+
+def test_without_mpich_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").symlink_to("/bin/sh")
+    done = mpich_scope(tmp_path / "scope", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 1 and "this machine has no MPICH" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "scope").exists()

@@ -165,13 +165,14 @@ def test_without_the_image_a_check_is_skipped_in_one_line(reframe: ReFrame, tmp_
 # ---- what is refused ----
 
 
-def tiny_sif(folder: Path, file: Path, label: str) -> None:
-    """An image with nothing but a shell and one label."""
-    linked = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
-    for source in ["/bin/sh", *re.findall(r"/\S+", linked)]:
-        copy = folder / "tree" / source.lstrip("/")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, copy)
+def tiny_sif(folder: Path, file: Path, label: str, *programs: Path) -> None:
+    """An image with nothing but a shell, programs in its /bin, and one label."""
+    places = {Path("/bin/sh"): Path("bin/sh"), **{program: Path("bin") / program.name for program in programs}}
+    linked = subprocess.run(["ldd", *places], capture_output=True, text=True, check=True).stdout
+    places |= {Path(found): Path(found.lstrip("/")) for found in re.findall(r"(?:=> |^\s+)(/\S+)", linked, re.M)}
+    for source, place in places.items():
+        (folder / "tree" / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / "tree" / place)
     (folder / "of.def").write_text(f"Bootstrap: localimage\nFrom: {folder}/tree\n%labels\n    {label}\n")
     done = run(ROOT_OF_ALL, "apptainer", "build", file, folder / "of.def")
     assert done.returncode == 0, done.stderr
@@ -190,6 +191,19 @@ def test_an_image_of_another_mpi_is_refused_by_its_label_unless_the_machines_is_
     with pytest.raises(InputError, match=r"label railyard.mpi: 'MPICH 4.0.2' .* an image with Open MPI"):
         image.carried(of_mpich, "", ["mpi", "openmpi"])
     assert image.carried(of_mpich, "", ["mpich"]).provenance["labels"]["railyard.mpi"] == "MPICH 4.0.2"
+
+
+def test_an_image_of_another_mpi_that_no_label_names_is_called_what_it_is(small: str, tmp_path: Path) -> None:
+    """Its ranks do not find each other under the machine's mpirun, so each would be a world of its own."""
+    halo = CHECKOUT / "build/benchmarks-mpich/bin/halo"
+    if not halo.exists():
+        pytest.skip("no MPICH is installed (Debian's package mpich)")
+    tiny_sif(tmp_path, tmp_path / "of.sif", "some thing", halo)
+    command = ["apptainer", "--quiet", "exec", tmp_path / "of.sif", *HALO, "--json", tmp_path / "halo.json"]
+    done = mpirun(small, "-np", "8", *command)
+    assert done.returncode == 4, done.stderr
+    assert "halo: 8 singletons instead of 8 ranks: MPICH Version: " in done.stderr
+    assert not (tmp_path / "halo.json").exists()
 
 
 def test_a_folder_without_mpi_is_refused(tmp_path: Path) -> None:
