@@ -163,9 +163,7 @@ def test_a_run_that_failed_its_own_verification_is_said_so(name: str) -> None:
         ("osu_allreduce-8", "1024"),
     ],
 )
-def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(
-    name: str, words: str, said: str
-) -> None:
+def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(name: str, words: str, said: str) -> None:
     """In the figure of merit, in a residual or an energy that verification judges, at one size of a curve."""
     number = re.compile(rf"^( *{re.escape(words)} *)[-+.\deE]+", re.M)
     texts = [number.sub(rf"\g<1>{said}", text_of(name, ending)) for ending in ("out", "left")]

@@ -409,7 +409,9 @@ def test_spack_finds_mpich_under_the_names_that_it_looks_for(tmp_path: Path) -> 
     prefix = tmp_path / "scope/prefix"
     assert f"prefix: {prefix}}}" in (tmp_path / "scope/packages.yaml").read_text()
     for compiler in ("mpicc", "mpic++", "mpif77", "mpif90"):
-        said = subprocess.run([prefix / "bin" / compiler, "-show"], capture_output=True, text=True, check=True)
+        said = subprocess.run(
+            [prefix / "bin" / compiler, "-show"], capture_output=True, text=True, check=True
+        )
         assert "-lmpich" in said.stdout
 
 
@@ -419,3 +421,25 @@ def test_without_mpich_nothing_is_written(tmp_path: Path) -> None:
     done = mpich_scope(tmp_path / "scope", PATH=str(tmp_path / "bin"))
     assert done.returncode == 1 and "this machine has no MPICH" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "scope").exists()
+
+
+# ---- Bases that are carried ----
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to users as root; run as root")
+def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(tmp_path: Path) -> None:
+    """Apptainer builds with the machine's /tmp mounted, which may be on the very file system of the image."""
+    base, machine = tmp_path / "base", tmp_path / "machine"
+    for folder in (base / "etc", base / "tmp", machine / "work"):
+        folder.mkdir(parents=True)
+    (base / "etc/shadow").touch()
+    (base / "etc/link").symlink_to(machine / "work/file")
+    (machine / "work/file").touch()
+    others = [base / "etc/shadow", base / "etc/link", machine / "work", machine / "work/file"]
+    for path in others:
+        os.chown(path, 65534, 42, follow_symlinks=False)
+    script = 'mount --bind "$0" "$1/tmp" && exec "$2" "$1"'
+    command = ["unshare", "--mount", "sh", "-c", script, machine, base, CHECKOUT / "containers/give-to-root"]
+    subprocess.run(command, check=True)
+    owners = [(path.lstat().st_uid, path.lstat().st_gid) for path in others]
+    assert owners == [(0, 0), (0, 0), (65534, 42), (65534, 42)]

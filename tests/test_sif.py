@@ -167,9 +167,10 @@ def test_without_the_image_a_check_is_skipped_in_one_line(reframe: ReFrame, tmp_
 
 def tiny_sif(folder: Path, file: Path, label: str, *programs: Path) -> None:
     """An image with nothing but a shell, programs in its /bin, and one label."""
-    places = {Path("/bin/sh"): Path("bin/sh"), **{program: Path("bin") / program.name for program in programs}}
+    places = {program: f"bin/{program.name}" for program in (Path("/bin/sh"), *programs)}
     linked = subprocess.run(["ldd", *places], capture_output=True, text=True, check=True).stdout
-    places |= {Path(found): Path(found.lstrip("/")) for found in re.findall(r"(?:=> |^\s+)(/\S+)", linked, re.M)}
+    libraries = re.findall(r"(?:=> |^\s+)(/\S+)", linked, re.M)
+    places |= {Path(library): library.lstrip("/") for library in libraries}
     for source, place in places.items():
         (folder / "tree" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, folder / "tree" / place)
