@@ -193,6 +193,7 @@ static bool set_up(struct railyard_counters *counters) {
     struct problem problem = {0};
     if (read_group(counters, &problem))
         find_site(counters, &problem);
+    /* An empty key says that this rank has a problem: there are no leaders then, and all agree below. */
     const char *key = problem_is_set(&problem) ? "" : counters->site.key;
     if (counter_leaders(counters->comm, key, &counters->leaders))
         find_links(counters, &problem);
