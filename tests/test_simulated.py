@@ -311,6 +311,13 @@ def test_without_simgrid_one_line_says_so(railyard: Run, tmp_path: Path) -> None
     assert done.returncode == 1 and "make simulated" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_without_simgrid_the_files_and_the_line_for_it_are_written(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "halo").symlink_to("/bin/true")
+    done = railyard("sim", "--keep", str(tmp_path / "kept"), "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "smpirun -np 8" in done.stdout and (tmp_path / "kept/network").is_file()
+
+
 def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> None:
     text = (calibration.FOLDER / "gemini.yml").read_text().replace("value: 0.6355", "value: 1.6355")
     (tmp_path / "mine.yml").write_text(text)

@@ -90,7 +90,9 @@ def missing() -> str:
 
 
 def version() -> str:
-    """`3.32`; `unknown` when smpirun does not tell."""
+    """`3.32`; `unknown` when smpirun does not tell, or is not there."""
+    if shutil.which("smpirun") is None:
+        return "unknown"
     done = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+[\d.]*", done.stdout)
     return found[0] if found else "unknown"
