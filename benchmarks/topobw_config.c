@@ -51,9 +51,8 @@ static const struct option_row rows[] = {
     {"repeats", "COUNT", "3", NULL, "1 to 1000000", "rounds through all phases; the fastest counts",
      parse_count, FIELD(repeats)},
     {"retests", "COUNT", "5", NULL, "0 to 1000000",
-     "most further rounds through the phases of links that look bad, after pauses of 0, 0.5, 1, 2, 4, 4, ... "
-     "s",
-     parse_count0, FIELD(retests)},
+     "most further rounds through the phases of links that look bad, 0 to 4 s apart", parse_count0,
+     FIELD(retests)},
     {"tolerance", "PERCENT", "3", NULL, "above 0, below 100",
      "how far below its peers a sound link may be; twice that below expectation", parse_percent,
      FIELD(tolerance_percent)},

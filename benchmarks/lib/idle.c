@@ -5,13 +5,8 @@
 
 #include <time.h>
 
-static const long first_sleep_ns = 1000000;
-static const long last_sleep_ns = 20000000;
-
-static void sleep_ns(long nanoseconds) {
-    struct timespec pause = {.tv_sec = 0, .tv_nsec = nanoseconds};
-    (void)nanosleep(&pause, NULL); /* cut short by a signal: the caller looks again */
-}
+static const double first_sleep_s = 0.001;
+static const double last_sleep_s = 0.02;
 
 void idle_sleep(double seconds) {
     struct timespec pause = {.tv_sec = (time_t)seconds};
@@ -22,13 +17,13 @@ void idle_sleep(double seconds) {
 void idle_barrier(void) {
     MPI_Request request;
     int done = 0;
-    long pause_ns = first_sleep_ns;
+    double pause_s = first_sleep_s;
     MPI_CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
     for (;;) {
         MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
         if (done)
             return;
-        sleep_ns(pause_ns);
-        pause_ns = 2 * pause_ns < last_sleep_ns ? 2 * pause_ns : last_sleep_ns;
+        idle_sleep(pause_s);
+        pause_s = 2 * pause_s < last_sleep_s ? 2 * pause_s : last_sleep_s;
     }
 }

@@ -10,7 +10,7 @@
 /* Collective. Returns when every rank has called it; those that wait sleep. */
 void idle_barrier(void);
 
-/* Sleeps that long. */
+/* Sleeps that long; a signal cuts it short. */
 void idle_sleep(double seconds);
 
 #endif

@@ -42,13 +42,14 @@ void stream_prepare(struct stream *stream, int from) {
                             MPI_COMM_WORLD, &stream->receives[i]));
 }
 
-bool stream_meet(const struct stream *stream, int to, int from) {
+bool stream_meet(struct stream *stream, int to, int from) {
     MPI_Request ready[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     if (to >= 0)
         MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_READY, MPI_COMM_WORLD, &ready[0]));
     if (from >= 0)
         MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_READY, MPI_COMM_WORLD, &ready[1]));
-    return deadline_wait(ready, 2, MPI_Wtime() + stream->config->limit_s);
+    stream->until_s = MPI_Wtime() + stream->config->limit_s;
+    return deadline_wait(ready, 2, stream->until_s);
 }
 
 static void start_sending(struct stream *stream, int to) {
@@ -92,15 +93,14 @@ static bool end_answer(struct progress *progress, double until_s) {
 struct stream_times stream_run(struct stream *stream, int to, int from, bool *stuck) {
     struct progress progress = {.sent = to < 0, .received = from < 0, .answer = MPI_REQUEST_NULL};
     double start_s = MPI_Wtime();
-    double until_s = start_s + stream->config->limit_s;
     progress.sent_s = start_s;
     if (to >= 0)
         start_sending(stream, to);
-    while (!(progress.sent && progress.received) && MPI_Wtime() < until_s) {
+    while (!(progress.sent && progress.received) && MPI_Wtime() < stream->until_s) {
         advance_sending(stream, &progress);
         advance_receiving(stream, from, &progress);
     }
-    if (!progress.sent || !progress.received || !end_answer(&progress, until_s))
+    if (!progress.sent || !progress.received || !end_answer(&progress, stream->until_s))
         *stuck = true;
     if (to < 0)
         return (struct stream_times){0};

@@ -32,6 +32,7 @@ struct stream {
     char *incoming;
     MPI_Request *sends;    /* messages, then the answer to them */
     MPI_Request *receives; /* messages */
+    double until_s;        /* when the transfer is given up, by MPI_Wtime */
 };
 
 struct stream stream_open(const struct stream_config *config);
@@ -41,8 +42,8 @@ void stream_close(struct stream *stream);
 void stream_prepare(struct stream *stream, int from);
 
 /* Waits until `to` is ready to receive, and tells `from` that this rank is; -1 for none. False when there was
- * no word from `to` in time. */
-bool stream_meet(const struct stream *stream, int to, int from);
+ * no word from `to` in time. The time limit of the transfer begins here. */
+bool stream_meet(struct stream *stream, int to, int from);
 
 /* When sending began and ended, by MPI_Wtime; both 0 without sending, an infinite end when it was given up.
  */
