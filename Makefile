@@ -103,12 +103,12 @@ build/lib/railyard-refine.so: placements/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/benchmarks-%/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+build/benchmarks-%/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
 	cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*.[ch] benchmarks/lib/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
 	cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@

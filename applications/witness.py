@@ -1,4 +1,4 @@
-"""The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/lib/witness.c).
+"""The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/witness/witness.c).
 
 Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether
 the placement was obeyed; `results.assemble` compares.

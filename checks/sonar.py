@@ -43,7 +43,7 @@ class SonarCheck(PlacedCheck):
     #: :default: ``3``
     repeats = variable(int, value=3)
 
-    #: Counter group: a name of benchmarks/counters, or a file.
+    #: Counter group: a name of benchmarks/counters/groups, or a file.
     #:
     #: :type: :class:`str`
     #: :default: ``'linux-net'``

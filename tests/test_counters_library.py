@@ -252,7 +252,7 @@ def test_broken_groups_are_one_line(counted: Counted, tmp_path: Path, text: str,
 
 
 def test_an_unknown_group_says_where_it_was_looked_for(counted: Counted) -> None:
-    assert_one_line(counted("myrinet"), "counters/myrinet.txt", "cannot be read")
+    assert_one_line(counted("myrinet"), "counters/groups/myrinet.txt", "cannot be read")
 
 
 def test_a_machine_without_such_devices(counted: Counted, tmp_path: Path) -> None:

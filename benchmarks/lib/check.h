@@ -3,8 +3,8 @@
  *
  * Leaves out: recovery. What a user can get wrong goes through problem.h and ends in order.
  */
-#ifndef RAILYARD_CHECK_H
-#define RAILYARD_CHECK_H
+#ifndef RAILYARD_LIB_CHECK_H
+#define RAILYARD_LIB_CHECK_H
 
 #include <mpi.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  *
  * Leaves out: links, rates and rails; a benchmark needs to know only where it stands.
  */
-#ifndef RAILYARD_COORDINATES_H
-#define RAILYARD_COORDINATES_H
+#ifndef RAILYARD_LIB_COORDINATES_H
+#define RAILYARD_LIB_COORDINATES_H
 
 #include "lib/problem.h"
 

@@ -4,8 +4,8 @@
  * Taken once, after the measurement. Leaves out: migrations during the run (an unbound rank may move), GPUs
  * and NICs.
  */
-#ifndef RAILYARD_EVIDENCE_H
-#define RAILYARD_EVIDENCE_H
+#ifndef RAILYARD_LIB_EVIDENCE_H
+#define RAILYARD_LIB_EVIDENCE_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  *
  * Leaves out: a prompt end. A sleeping rank looks every 1 to 20 ms.
  */
-#ifndef RAILYARD_IDLE_H
-#define RAILYARD_IDLE_H
+#ifndef RAILYARD_LIB_IDLE_H
+#define RAILYARD_LIB_IDLE_H
 
 /* Collective. Returns when every rank has called it; those that wait sleep. */
 void idle_barrier(void);

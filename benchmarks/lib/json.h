@@ -4,8 +4,8 @@
  * Text that is not UTF-8 becomes U+FFFD; numbers that JSON cannot say (infinities, NaN) become null. Leaves
  * out: reading JSON, and nesting deeper than JSON_DEPTH_MAX.
  */
-#ifndef RAILYARD_JSON_H
-#define RAILYARD_JSON_H
+#ifndef RAILYARD_LIB_JSON_H
+#define RAILYARD_LIB_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

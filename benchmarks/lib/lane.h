@@ -9,8 +9,8 @@
  * Data are verified before every point. Pairs that measure at the same time start each sample together, by a
  * barrier (team.h); a pair alone needs none. Leaves out: one-sided and persistent communication.
  */
-#ifndef RAILYARD_LANE_H
-#define RAILYARD_LANE_H
+#ifndef RAILYARD_LIB_LANE_H
+#define RAILYARD_LIB_LANE_H
 
 #include "lib/parse.h"
 #include "lib/problem.h"

@@ -3,10 +3,10 @@
  * along Y, as Peña et al. count them (EuroMPI 2013, section 4.1). A node's slot on its router is its order in
  * the coordinates file.
  *
- * Leaves out: ranks; of each node only its lowest rank is known (and box.h counts them).
+ * Leaves out: ranks; of each node only its lowest rank is known (and rowcol/box.h counts them).
  */
-#ifndef RAILYARD_LATTICE_H
-#define RAILYARD_LATTICE_H
+#ifndef RAILYARD_LIB_LATTICE_H
+#define RAILYARD_LIB_LATTICE_H
 
 #include "lib/coordinates.h"
 

@@ -5,8 +5,8 @@
  *
  * Leaves out: short options and positional arguments.
  */
-#ifndef RAILYARD_OPTIONS_H
-#define RAILYARD_OPTIONS_H
+#ifndef RAILYARD_LIB_OPTIONS_H
+#define RAILYARD_LIB_OPTIONS_H
 
 #include "lib/problem.h"
 

@@ -4,8 +4,8 @@
  *
  * Leaves out: statistics in the document. Medians are for the table; programs get every sample.
  */
-#ifndef RAILYARD_OUTPUT_H
-#define RAILYARD_OUTPUT_H
+#ifndef RAILYARD_LIB_OUTPUT_H
+#define RAILYARD_LIB_OUTPUT_H
 
 #include "lib/evidence.h"
 #include "lib/json.h"

@@ -3,8 +3,8 @@
  *
  * Leaves out: what only one benchmark has.
  */
-#ifndef RAILYARD_PARAMETERS_H
-#define RAILYARD_PARAMETERS_H
+#ifndef RAILYARD_LIB_PARAMETERS_H
+#define RAILYARD_LIB_PARAMETERS_H
 
 #include "lib/coordinates.h"
 #include "lib/json.h"

@@ -4,8 +4,8 @@
  *
  * Leaves out: signs, fractions of bytes, decimal multiples (kB), and any use of the locale.
  */
-#ifndef RAILYARD_PARSE_H
-#define RAILYARD_PARSE_H
+#ifndef RAILYARD_LIB_PARSE_H
+#define RAILYARD_LIB_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

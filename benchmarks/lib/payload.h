@@ -5,8 +5,8 @@
  *
  * Leaves out: cryptographic quality, and payloads that model an application's data.
  */
-#ifndef RAILYARD_PAYLOAD_H
-#define RAILYARD_PAYLOAD_H
+#ifndef RAILYARD_LIB_PAYLOAD_H
+#define RAILYARD_LIB_PAYLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

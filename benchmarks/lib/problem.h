@@ -4,8 +4,8 @@
  *
  * Leaves out: more than one problem. The first one set is kept.
  */
-#ifndef RAILYARD_PROBLEM_H
-#define RAILYARD_PROBLEM_H
+#ifndef RAILYARD_LIB_PROBLEM_H
+#define RAILYARD_LIB_PROBLEM_H
 
 #include <mpi.h>
 #include <stdbool.h>

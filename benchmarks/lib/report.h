@@ -3,8 +3,8 @@
  *
  * Leaves out: what a benchmark says in its heading.
  */
-#ifndef RAILYARD_REPORT_H
-#define RAILYARD_REPORT_H
+#ifndef RAILYARD_LIB_REPORT_H
+#define RAILYARD_LIB_REPORT_H
 
 #include "lib/output.h"
 

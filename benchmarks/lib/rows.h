@@ -4,8 +4,8 @@
  *
  * Leaves out: defaults that differ between benchmarks; those are arguments, too.
  */
-#ifndef RAILYARD_ROWS_H
-#define RAILYARD_ROWS_H
+#ifndef RAILYARD_LIB_ROWS_H
+#define RAILYARD_LIB_ROWS_H
 
 #include "lib/options.h"
 #include "lib/parse.h"

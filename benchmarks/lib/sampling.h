@@ -3,8 +3,8 @@
  *
  * Leaves out: how a sample is taken, and who takes the time.
  */
-#ifndef RAILYARD_SAMPLING_H
-#define RAILYARD_SAMPLING_H
+#ifndef RAILYARD_LIB_SAMPLING_H
+#define RAILYARD_LIB_SAMPLING_H
 
 #include <stdint.h>
 

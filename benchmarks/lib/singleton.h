@@ -8,8 +8,8 @@
  * Knows Open MPI's mpirun, PMI (Hydra, Slurm's mpi=pmi2) and Slurm's steps. Leaves out launchers that tell a
  * process nothing about its fellows.
  */
-#ifndef RAILYARD_SINGLETON_H
-#define RAILYARD_SINGLETON_H
+#ifndef RAILYARD_LIB_SINGLETON_H
+#define RAILYARD_LIB_SINGLETON_H
 
 /* How many processes the launcher says it started, where MPI says that there is one rank; 0 where they agree.
  */

@@ -4,8 +4,8 @@
  * All series of a list share their labels' names, which become columns, but for those that are detail. Leaves
  * out: raw samples and detail (the JSON has them).
  */
-#ifndef RAILYARD_TABLE_H
-#define RAILYARD_TABLE_H
+#ifndef RAILYARD_LIB_TABLE_H
+#define RAILYARD_LIB_TABLE_H
 
 #include "lib/output.h"
 

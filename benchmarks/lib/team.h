@@ -7,8 +7,8 @@
  *
  * Leaves out: a rank in two pairs of a team.
  */
-#ifndef RAILYARD_TEAM_H
-#define RAILYARD_TEAM_H
+#ifndef RAILYARD_LIB_TEAM_H
+#define RAILYARD_LIB_TEAM_H
 
 #include "lib/lane.h"
 

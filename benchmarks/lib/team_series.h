@@ -7,8 +7,8 @@
  *
  * Leaves out: which pairs there are, and the labels that say so; the benchmark knows.
  */
-#ifndef RAILYARD_TEAM_SERIES_H
-#define RAILYARD_TEAM_SERIES_H
+#ifndef RAILYARD_LIB_TEAM_SERIES_H
+#define RAILYARD_LIB_TEAM_SERIES_H
 
 #include "lib/output.h"
 #include "lib/team.h"

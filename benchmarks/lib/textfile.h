@@ -3,8 +3,8 @@
  *
  * Leaves out: files beyond 16 MiB, and zero bytes inside (the text ends there).
  */
-#ifndef RAILYARD_TEXTFILE_H
-#define RAILYARD_TEXTFILE_H
+#ifndef RAILYARD_LIB_TEXTFILE_H
+#define RAILYARD_LIB_TEXTFILE_H
 
 #include "lib/problem.h"
 

@@ -1,0 +1,20 @@
+/*
+ * Arithmetic in data files: numbers, names, + - * / and parentheses, with the usual precedence.
+ *
+ * Leaves out: signs before numbers, functions, and nesting deeper than FORMULA_DEPTH_MAX.
+ */
+#ifndef RAILYARD_COUNTERS_FORMULA_H
+#define RAILYARD_COUNTERS_FORMULA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FORMULA_DEPTH_MAX = 32 };
+
+/* The value of a name, whose end is not marked; false when there is no such name. */
+typedef bool formula_lookup(const char *name, size_t length, double *value, const void *context);
+
+/* The formula's value; false when it is not a formula or names what is not known. A division by 0 is NaN. */
+bool formula_evaluate(const char *text, formula_lookup *lookup, const void *context, double *value);
+
+#endif

@@ -1,0 +1,202 @@
+/* Parses counter groups; see group.h. */
+#include "counters/group.h"
+
+#include "counters/formula.h"
+#include "lib/parse.h"
+#include "lib/textfile.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One keyword's reader: true when the rest of its line was good. */
+typedef bool line_reader(char *rest, struct counter_group *group);
+
+static bool at_end(char **rest) {
+    return textfile_word(rest) == NULL;
+}
+
+/* What is left of the line, without the blanks before it; NULL when nothing is. */
+static const char *rest_of_line(char *rest) {
+    rest += strspn(rest, " \t");
+    return *rest ? rest : NULL;
+}
+
+static bool read_summary(char *rest, struct counter_group *group) {
+    group->summary = rest_of_line(rest);
+    return group->summary != NULL;
+}
+
+static bool read_source(char *rest, struct counter_group *group) {
+    const char *word = textfile_word(&rest);
+    bool gpcd = word && strcmp(word, "gpcd") == 0;
+    group->source = gpcd ? SOURCE_GPCD : SOURCE_FILES;
+    return word && (gpcd || strcmp(word, "files") == 0) && at_end(&rest);
+}
+
+static bool read_leader(char *rest, struct counter_group *group) {
+    const char *word = textfile_word(&rest);
+    group->by_router = word && strcmp(word, "router") == 0;
+    return word && (group->by_router || strcmp(word, "node") == 0) && at_end(&rest);
+}
+
+static bool read_devices(char *rest, struct counter_group *group) {
+    group->devices = textfile_word(&rest);
+    return group->devices && at_end(&rest);
+}
+
+static bool read_patterns(char *rest, const char **patterns, int *count) {
+    const char *word;
+    while ((word = textfile_word(&rest)) != NULL) {
+        if (*count == GROUP_PATTERNS_MAX)
+            return false;
+        patterns[(*count)++] = word;
+    }
+    return *count > 0;
+}
+
+static bool read_only(char *rest, struct counter_group *group) {
+    return read_patterns(rest, group->only, &group->only_count);
+}
+
+static bool read_except(char *rest, struct counter_group *group) {
+    return read_patterns(rest, group->except, &group->except_count);
+}
+
+static bool read_tiles(char *rest, struct counter_group *group) {
+    const char *word = textfile_word(&rest);
+    return word && parse_count(word, &group->tiles) && at_end(&rest);
+}
+
+static bool read_class(char *rest, struct counter_group *group) {
+    struct group_class *class = &group->classes[group->class_count];
+    if (group->class_count == GROUP_CLASSES_MAX)
+        return false;
+    class->name = textfile_word(&rest);
+    const char *rate = textfile_word(&rest);
+    group->class_count++;
+    return rate && parse_positive(rate, &class->rate_gbyte_s) && at_end(&rest);
+}
+
+static bool read_counter(char *rest, struct counter_group *group) {
+    struct group_counter *counter = &group->counters[group->counter_count];
+    if (group->counter_count == GROUP_COUNTERS_MAX)
+        return false;
+    counter->name = textfile_word(&rest);
+    counter->unit = textfile_word(&rest);
+    counter->path = textfile_word(&rest);
+    group->counter_count++;
+    return counter->path && at_end(&rest);
+}
+
+static bool lookup_known(const char *name, size_t length, double *value, const void *context) {
+    const struct counter_group *group = context;
+    *value = 1;
+    for (int i = 0; i < group->counter_count; i++)
+        if (strlen(group->counters[i].name) == length && strncmp(group->counters[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static bool read_metric(char *rest, struct counter_group *group) {
+    struct group_metric *metric = &group->metrics[group->metric_count];
+    double value = 0;
+    if (group->metric_count == GROUP_METRICS_MAX)
+        return false;
+    metric->name = textfile_word(&rest);
+    metric->unit = textfile_word(&rest);
+    metric->formula = rest_of_line(rest);
+    group->metric_count++;
+    return metric->unit && metric->formula && formula_evaluate(metric->formula, lookup_known, group, &value);
+}
+
+static const struct {
+    const char *keyword;
+    line_reader *read;
+    const char *valid;
+} keywords[] = {
+    {"SUMMARY", read_summary, "SUMMARY text"},
+    {"SOURCE", read_source, "SOURCE files or SOURCE gpcd"},
+    {"LEADER", read_leader, "LEADER node or LEADER router"},
+    {"DEVICES", read_devices, "DEVICES path"},
+    {"ONLY", read_only, "ONLY and up to 8 patterns"},
+    {"EXCEPT", read_except, "EXCEPT and up to 8 patterns"},
+    {"TILES", read_tiles, "TILES count"},
+    {"CLASS", read_class, "CLASS name rate, up to 8 of them, rate in GB/s"},
+    {"COUNTER", read_counter, "COUNTER name unit path, up to 32 of them"},
+    {"METRIC", read_metric, "METRIC name unit formula of counters named above, up to 32 of them"},
+};
+
+static void read_line(const char *path, int number, char *line, struct counter_group *group,
+                      struct problem *problem) {
+    char *rest = line;
+    const char *keyword = textfile_word(&rest);
+    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
+        if (strcmp(keywords[i].keyword, keyword) == 0) {
+            if (!keywords[i].read(rest, group))
+                problem_set(problem, "counter group %s: line %d: valid: %s", path, number, keywords[i].valid);
+            return;
+        }
+    problem_set(problem, "counter group %s: line %d: %s is no keyword of a counter group", path, number,
+                keyword);
+}
+
+void counter_group_parse(const char *path, char *text, struct counter_group *group, struct problem *problem) {
+    char *rest = text;
+    char *line;
+    int number = 0;
+    *group = (struct counter_group){.text = text};
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &number)) != NULL)
+        read_line(path, number, line, group, problem);
+    if (!group->devices || group->counter_count == 0)
+        problem_set(problem, "counter group %s: no line DEVICES, or no line COUNTER", path);
+}
+
+static bool any_matches(const char *const *patterns, int count, const char *device) {
+    for (int i = 0; i < count; i++)
+        if (fnmatch(patterns[i], device, 0) == 0)
+            return true;
+    return false;
+}
+
+bool counter_group_wants(const struct counter_group *group, const char *device) {
+    return !any_matches(group->except, group->except_count, device) &&
+           (group->only_count == 0 || any_matches(group->only, group->only_count, device));
+}
+
+int counter_group_metric(const struct counter_group *group, const char *name) {
+    for (int i = 0; i < group->metric_count; i++)
+        if (strcmp(group->metrics[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+struct values {
+    const struct counter_group *group;
+    const double *counters;
+};
+
+static bool lookup_value(const char *name, size_t length, double *value, const void *context) {
+    const struct values *values = context;
+    const struct counter_group *group = values->group;
+    for (int i = 0; i < group->counter_count; i++)
+        if (strlen(group->counters[i].name) == length &&
+            strncmp(group->counters[i].name, name, length) == 0) {
+            *value = values->counters[i];
+            return true;
+        }
+    return false;
+}
+
+double counter_group_value(const struct counter_group *group, int metric, const double *counters) {
+    struct values values = {group, counters};
+    double value = 0;
+    bool good = formula_evaluate(group->metrics[metric].formula, lookup_value, &values, &value);
+    return good ? value : (double)NAN;
+}
+
+void counter_group_free(struct counter_group *group) {
+    free(group->text);
+    group->text = NULL;
+}

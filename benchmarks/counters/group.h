@@ -1,0 +1,79 @@
+/*
+ * A counter group: which counters there are, where they are found, and the metrics that follow from them. A
+ * data file of lines KEYWORD ...; `#` starts a comment:
+ *
+ *     SUMMARY  what the group is
+ *     SOURCE   files (one file a counter) | gpcd (Gemini tiles)
+ *     LEADER   node | router
+ *     DEVICES  a path below the root; * matches the parts that name a device
+ *     ONLY     shell patterns of devices; EXCEPT likewise
+ *     TILES    how many tiles of a Gemini lead to other Geminis
+ *     CLASS    NAME RATE: GB/s of a tile whose link type begins with NAME
+ *     COUNTER  NAME UNIT PATH: below the device
+ *     METRIC   NAME UNIT FORMULA: of counters, numbers, + - * / and parentheses
+ *
+ * Leaves out: reading counters (source.h).
+ */
+#ifndef RAILYARD_COUNTERS_GROUP_H
+#define RAILYARD_COUNTERS_GROUP_H
+
+#include "lib/problem.h"
+
+#include <stdbool.h>
+
+enum { GROUP_COUNTERS_MAX = 32, GROUP_METRICS_MAX = 32, GROUP_PATTERNS_MAX = 8, GROUP_CLASSES_MAX = 8 };
+
+enum counter_source { SOURCE_FILES, SOURCE_GPCD };
+
+/* Texts point into the group's own. */
+struct group_counter {
+    const char *name;
+    const char *unit;
+    const char *path;
+};
+
+struct group_metric {
+    const char *name;
+    const char *unit;
+    const char *formula;
+};
+
+struct group_class {
+    const char *name;
+    double rate_gbyte_s;
+};
+
+struct counter_group {
+    char *text;
+    const char *summary;
+    enum counter_source source;
+    bool by_router;
+    const char *devices;
+    int tiles;
+    int only_count;
+    const char *only[GROUP_PATTERNS_MAX];
+    int except_count;
+    const char *except[GROUP_PATTERNS_MAX];
+    int class_count;
+    struct group_class classes[GROUP_CLASSES_MAX];
+    int counter_count;
+    struct group_counter counters[GROUP_COUNTERS_MAX];
+    int metric_count;
+    struct group_metric metrics[GROUP_METRICS_MAX];
+};
+
+/* Parses a group's text, which belongs to the group from then on; `path` is for messages. */
+void counter_group_parse(const char *path, char *text, struct counter_group *group, struct problem *problem);
+
+/* Whether the group counts that device. */
+bool counter_group_wants(const struct counter_group *group, const char *device);
+
+/* The metric of that name, -1 when there is none. */
+int counter_group_metric(const struct counter_group *group, const char *name);
+
+/* A metric's value for values of all counters; NaN where a value is, or for a division by 0. */
+double counter_group_value(const struct counter_group *group, int metric, const double *counters);
+
+void counter_group_free(struct counter_group *group);
+
+#endif

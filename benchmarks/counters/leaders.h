@@ -1,0 +1,17 @@
+/*
+ * One leader for each node or router among the ranks of a communicator: the lowest rank of each key.
+ *
+ * Rank 0 is always a leader and is rank 0 among them. Leaves out: what a key is (source.h).
+ */
+#ifndef RAILYARD_COUNTERS_LEADERS_H
+#define RAILYARD_COUNTERS_LEADERS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`
+ * itself where all ranks lead. False on all ranks, without leaders, when any gives an empty key. Rank 0 takes
+ * memory in proportion to the ranks meanwhile. */
+bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders);
+
+#endif

@@ -1,0 +1,266 @@
+/* Gathers and prints what was counted; see report.h. */
+#include "counters/report.h"
+
+#include "lib/check.h"
+#include "lib/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is gathered of a leader before its links and differences. */
+struct heading {
+    char label[SITE_NAME_BYTES];
+    char host[SITE_NAME_BYTES];
+    int links;
+};
+
+/* All of it, on rank 0. */
+struct collection {
+    const struct counter_group *group;
+    int leaders;
+    int links;
+    struct heading *headings;
+    struct counter_link *link;
+    double *differences;
+    double seconds;
+};
+
+/* ---- gather ---- */
+
+/* A leader's part, with room for as many links as any leader has: one message each, of one length, which MPI
+ * passes along a tree. */
+struct parts {
+    size_t row_bytes;
+    size_t links_at;
+    size_t rows_at;
+    size_t bytes;
+};
+
+static struct parts measure_parts(const struct counter_share *share) {
+    size_t most = (size_t)share->most_links;
+    struct parts parts = {.row_bytes = (size_t)share->group->counter_count * sizeof(double)};
+    parts.links_at = sizeof(struct heading);
+    parts.rows_at = parts.links_at + most * sizeof(struct counter_link);
+    parts.bytes = parts.rows_at + most * parts.row_bytes;
+    return parts;
+}
+
+static char *pack(const struct parts *parts, const struct counter_share *share) {
+    char *packed = check_alloc(parts->bytes, 1);
+    size_t count = (size_t)share->links->count;
+    struct heading heading = {.links = share->links->count};
+    (void)snprintf(heading.label, sizeof heading.label, "%s", share->site->label);
+    (void)snprintf(heading.host, sizeof heading.host, "%.63s", share->host);
+    memcpy(packed, &heading, sizeof heading);
+    if (count == 0)
+        return packed;
+    memcpy(packed + parts->links_at, share->links->links, count * sizeof(struct counter_link));
+    memcpy(packed + parts->rows_at, share->differences, count * parts->row_bytes);
+    return packed;
+}
+
+static void unpack(const struct parts *parts, const char *packed, struct collection *all) {
+    all->headings = check_alloc((size_t)all->leaders, sizeof *all->headings);
+    for (int i = 0; i < all->leaders; i++) {
+        memcpy(&all->headings[i], packed + (size_t)i * parts->bytes, sizeof(struct heading));
+        all->links += all->headings[i].links;
+    }
+    all->link = check_alloc((size_t)all->links, sizeof *all->link);
+    all->differences = check_alloc((size_t)all->links, parts->row_bytes);
+    size_t done = 0;
+    for (int i = 0; i < all->leaders; i++) {
+        const char *part = packed + (size_t)i * parts->bytes;
+        size_t count = (size_t)all->headings[i].links;
+        memcpy(all->link + done, part + parts->links_at, count * sizeof *all->link);
+        memcpy((char *)all->differences + done * parts->row_bytes, part + parts->rows_at,
+               count * parts->row_bytes);
+        done += count;
+    }
+}
+
+static struct collection collect(MPI_Comm leaders, const struct counter_share *share) {
+    struct collection all = {.group = share->group, .seconds = share->seconds};
+    struct parts parts = measure_parts(share);
+    char *mine = pack(&parts, share);
+    char *packed = NULL;
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(leaders, &rank));
+    MPI_CHECK(MPI_Comm_size(leaders, &all.leaders));
+    if (rank == 0)
+        packed = check_alloc((size_t)all.leaders, parts.bytes);
+    MPI_CHECK(MPI_Gather(mine, (int)parts.bytes, MPI_BYTE, packed, (int)parts.bytes, MPI_BYTE, 0, leaders));
+    if (rank == 0)
+        unpack(&parts, packed, &all);
+    free(packed);
+    free(mine);
+    return all;
+}
+
+static void free_collection(struct collection *all) {
+    free(all->headings);
+    free(all->link);
+    free(all->differences);
+}
+
+static const double *row_of(const struct collection *all, int link) {
+    return all->differences + (size_t)link * (size_t)all->group->counter_count;
+}
+
+/* ---- text ---- */
+
+static void print_columns(FILE *file, const struct counter_group *group) {
+    (void)fprintf(file, "# LEADER\n# LINK  REMOTE           GB/s");
+    for (int i = 0; i < group->counter_count; i++)
+        (void)fprintf(file, " %16s", group->counters[i].name);
+    (void)fprintf(file, "\n");
+}
+
+static void print_link(FILE *file, const struct collection *all, int link) {
+    const struct counter_link *printed = &all->link[link];
+    const double *row = row_of(all, link);
+    (void)fprintf(file, "%-7s %-14s", printed->name, *printed->remote ? printed->remote : "-");
+    if (printed->rate_gbyte_s > 0)
+        (void)fprintf(file, " %6.2f", printed->rate_gbyte_s);
+    else
+        (void)fprintf(file, " %6s", "-");
+    for (int i = 0; i < all->group->counter_count; i++)
+        isnan(row[i]) ? (void)fprintf(file, " %16s", "-") : (void)fprintf(file, " %16.0f", row[i]);
+    (void)fprintf(file, "\n");
+}
+
+/* Over all links of all leaders; NaN where one is. */
+static double total(const struct collection *all, int metric) {
+    double sum = 0;
+    for (int link = 0; link < all->links; link++)
+        sum += counter_group_value(all->group, metric, row_of(all, link));
+    return sum;
+}
+
+static void print_text(FILE *file, const struct collection *all) {
+    const struct counter_group *group = all->group;
+    int link = 0;
+    print_columns(file, group);
+    for (int leader = 0; leader < all->leaders; leader++) {
+        (void)fprintf(file, "%s\n", all->headings[leader].label);
+        for (int i = 0; i < all->headings[leader].links; i++)
+            print_link(file, all, link++);
+    }
+    (void)fprintf(file, "# %d leaders, %d links, %.6f s\n", all->leaders, all->links, all->seconds);
+    for (int metric = 0; metric < group->metric_count; metric++)
+        (void)fprintf(file, "# total %s: %.0f %s\n", group->metrics[metric].name, total(all, metric),
+                      group->metrics[metric].unit);
+    (void)fflush(file);
+}
+
+/* ---- JSON ---- */
+
+static void write_units(struct json *json, const struct counter_group *group) {
+    json_key(json, "units");
+    json_object(json);
+    for (int i = 0; i < group->counter_count; i++)
+        json_key_text(json, group->counters[i].name, group->counters[i].unit);
+    for (int i = 0; i < group->metric_count; i++)
+        json_key_text(json, group->metrics[i].name, group->metrics[i].unit);
+    json_object_end(json);
+}
+
+static void write_values(struct json *json, const struct collection *all, int link) {
+    const struct counter_group *group = all->group;
+    const double *row = row_of(all, link);
+    json_key(json, "counters");
+    json_object(json);
+    for (int i = 0; i < group->counter_count; i++) {
+        json_key(json, group->counters[i].name);
+        if (isnan(row[i]))
+            json_double(json, row[i]);
+        else
+            json_integer(json, (int64_t)row[i]);
+    }
+    json_object_end(json);
+    json_key(json, "metrics");
+    json_object(json);
+    for (int i = 0; i < group->metric_count; i++) {
+        json_key(json, group->metrics[i].name);
+        json_double(json, counter_group_value(group, i, row));
+    }
+    json_object_end(json);
+}
+
+static void write_link(struct json *json, const struct collection *all, int link) {
+    const struct counter_link *written = &all->link[link];
+    json_object(json);
+    json_key_text(json, "link", written->name);
+    json_key_text(json, "remote", *written->remote ? written->remote : NULL);
+    json_key(json, "rate_gbyte_s");
+    json_double(json, written->rate_gbyte_s > 0 ? written->rate_gbyte_s : (double)NAN);
+    write_values(json, all, link);
+    json_object_end(json);
+}
+
+static void write_json(FILE *file, const struct collection *all, const char *group_name) {
+    struct json json = json_start(file);
+    int link = 0;
+    json_object(&json);
+    json_key_text(&json, "format", "railyard-counters-library/1");
+    json_key_text(&json, "group", group_name);
+    json_key_text(&json, "summary", all->group->summary);
+    json_key(&json, "seconds");
+    json_double(&json, all->seconds);
+    write_units(&json, all->group);
+    json_key(&json, "leaders");
+    json_array(&json);
+    for (int leader = 0; leader < all->leaders; leader++) {
+        json_object(&json);
+        json_key_text(&json, "leader", all->headings[leader].label);
+        json_key_text(&json, "host", all->headings[leader].host);
+        json_key(&json, "links");
+        json_array(&json);
+        for (int i = 0; i < all->headings[leader].links; i++)
+            write_link(&json, all, link++);
+        json_array_end(&json);
+        json_object_end(&json);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+}
+
+/* ---- both ---- */
+
+static FILE *open_for_writing(const char *path, struct problem *problem) {
+    FILE *file = fopen(path, "w");
+    if (!file)
+        problem_set(problem, "counters: %s: cannot be written: %s", path, strerror(errno));
+    return file;
+}
+
+static void close_written(FILE *file, const char *path, struct problem *problem) {
+    bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        problem_set(problem, "counters: %s: cannot be written", path);
+}
+
+static void write_both(const struct collection *all, const char *group_name, const char *output,
+                       const char *json, struct problem *problem) {
+    FILE *text = output ? open_for_writing(output, problem) : stdout;
+    if (text)
+        print_text(text, all);
+    if (text && output)
+        close_written(text, output, problem);
+    FILE *document = json ? open_for_writing(json, problem) : NULL;
+    if (document) {
+        write_json(document, all, group_name);
+        close_written(document, json, problem);
+    }
+}
+
+void counter_report(MPI_Comm leaders, const struct counter_share *share, const char *group_name,
+                    const char *output, const char *json, struct problem *problem) {
+    int rank = 0;
+    struct collection all = collect(leaders, share);
+    MPI_CHECK(MPI_Comm_rank(leaders, &rank));
+    if (rank == 0)
+        write_both(&all, group_name, output, json, problem);
+    free_collection(&all);
+}

@@ -1,0 +1,28 @@
+/*
+ * What the leaders counted, brought to rank 0 and printed: text in the form of Pedretti et al. (CUG'13),
+ * Figure 4, and JSON.
+ *
+ * Leaves out: samples over time; a report is one difference.
+ */
+#ifndef RAILYARD_COUNTERS_REPORT_H
+#define RAILYARD_COUNTERS_REPORT_H
+
+#include "counters/source.h"
+
+/* One leader's part. */
+struct counter_share {
+    const struct counter_group *group;
+    const struct counter_site *site;
+    const char *host;
+    const struct counter_links *links;
+    int most_links;            /* of any leader */
+    const double *differences; /* by link, then counter; NaN: the counter went backwards */
+    double seconds;            /* between the two readings */
+};
+
+/* Collective over the leaders. Rank 0 writes the text to that file (NULL: stdout), and JSON where a path is
+ * given; it alone may have a problem. */
+void counter_report(MPI_Comm leaders, const struct counter_share *share, const char *group_name,
+                    const char *output, const char *json, struct problem *problem);
+
+#endif

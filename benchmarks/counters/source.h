@@ -1,0 +1,79 @@
+/*
+ * Where counters come from: the links of a leader (network devices, ports of a router, Gemini links) and one
+ * reading of all their counters.
+ *
+ * Two sources: `files` has a file for each counter below each device's folder (Linux network devices,
+ * InfiniBand, Omni-Path, Slingshot, the ports of a virtual torus's routers); `gpcd` has the tiles of a
+ * Gemini, which interconnect.txt puts together to links. A value is the number that a file begins with;
+ * "VALUE@TIME" is one.
+ *
+ * Leaves out: who leads (counters.c), and what the values mean (group.h).
+ */
+#ifndef RAILYARD_COUNTERS_SOURCE_H
+#define RAILYARD_COUNTERS_SOURCE_H
+
+#include "counters/group.h"
+#include "lib/problem.h"
+
+#include <mpi.h>
+
+enum {
+    SITE_NAME_BYTES = 64,
+    LINK_TEXT_BYTES = 48,
+    GEMINI_ROWS = 6,
+    GEMINI_COLUMNS = 8,
+    COUNTER_PATH_BYTES = 4096
+};
+
+enum { GEMINI_TILES = GEMINI_ROWS * GEMINI_COLUMNS };
+
+/* Where a rank stands. */
+struct counter_site {
+    char key[SITE_NAME_BYTES];   /* ranks of one key have one leader */
+    char label[SITE_NAME_BYTES]; /* for people: the host, or "(0,1,1)" */
+    bool on_torus;               /* the next two are known */
+    int coordinate[3];
+    int extents[3];
+};
+
+/* A link with counters: a device, or a direction of a router. Plain data, sent to rank 0 as it is. */
+struct counter_link {
+    char name[LINK_TEXT_BYTES];   /* "nic0", "X+", "HH" */
+    char remote[LINK_TEXT_BYTES]; /* the coordinate at the other end, "(1,1,1)"; empty: not known */
+    double rate_gbyte_s;          /* 0: not known */
+};
+
+struct counter_links {
+    int count;
+    struct counter_link *links;
+    char **folders;                 /* files: of each device */
+    char *file;                     /* gpcd: the readings */
+    int link_of_tile[GEMINI_TILES]; /* gpcd */
+};
+
+/* The devices of the group at this site. */
+void counter_files_find(const struct counter_group *group, const char *root, const struct counter_site *site,
+                        struct counter_links *links, struct problem *problem);
+
+/* Where this node's Gemini is called, from ROOT/proc/cray_xt/cname: c0-0c0s3n2 hangs on c0-0c0s3g1. */
+void counter_gemini_site(const char *root, struct counter_site *site, struct problem *problem);
+
+/*
+ * Collective over the leaders. Rank 0 of them reads interconnect.txt and passes it on in pieces; each keeps
+ * the tiles of its own Gemini, and learns its coordinate.
+ */
+void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, const char *root,
+                         const char *interconnect, struct counter_site *site, struct counter_links *links,
+                         struct problem *problem);
+
+/* One reading: values[link * counters of the group + counter]. */
+void counter_source_read(const struct counter_group *group, const struct counter_links *links, double *values,
+                         struct problem *problem);
+
+/* gpcd's part of it. */
+void counter_gemini_read(const struct counter_group *group, const struct counter_links *links, double *values,
+                         struct problem *problem);
+
+void counter_links_free(struct counter_links *links);
+
+#endif

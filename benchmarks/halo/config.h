@@ -1,0 +1,41 @@
+/*
+ * What a user may ask of halo: its options, and what they come to on this number of ranks.
+ *
+ * Leaves out: the rank map's contents (grid.h).
+ */
+#ifndef RAILYARD_HALO_CONFIG_H
+#define RAILYARD_HALO_CONFIG_H
+
+#include "halo/grid.h"
+#include "lib/options.h"
+#include "lib/parse.h"
+#include "lib/sampling.h"
+
+enum { HALO_VARIANTS = 4 };
+
+/* Dimensions and cells of a paper. */
+struct halo_preset {
+    const char *name;
+    int dimensions;
+    size_t cells;
+};
+
+struct halo_config {
+    struct extents grid;
+    int dimensions;
+    enum grid_order order;
+    const char *rank_map;
+    struct extents cells;
+    const struct halo_preset *preset;
+    size_t face_memory;
+    bool variants[HALO_VARIANTS];
+    struct sampling sampling;
+};
+
+/*
+ * Collective. Reads the options and settles grid and cells: every extent is filled in, the grid holds the
+ * ranks of the run. Rank 0 prints the help or the first error; all ranks return the same.
+ */
+enum options_outcome halo_config_read(int argc, char **argv, struct halo_config *config);
+
+#endif

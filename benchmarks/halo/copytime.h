@@ -1,0 +1,18 @@
+/*
+ * The time that copying takes where a simulator lets none pass while a program computes.
+ *
+ * Models: bytes that cross the memory bus (a cell that stands alone in its cache line costs the line) over
+ * what one core moves, RAILYARD_CORE_GBYTE_S of the environment, which `railyard sim` sets from its
+ * calibration. Leaves out caches, address translation, and ranks that share the bus. In every other build
+ * these functions do nothing.
+ */
+#ifndef RAILYARD_HALO_COPYTIME_H
+#define RAILYARD_HALO_COPYTIME_H
+
+#include "halo/face.h"
+
+/* Lets the time pass that packing or unpacking the face takes: its lines read or written, its cells the other
+ * way. */
+void copytime_pass(const struct face_shape *shape);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * A periodic process grid of up to three dimensions, and which rank stands where.
+ *
+ * A position's index is row-major: the last dimension is fastest, as in MPI_Cart_create. Orders: "row-major"
+ * puts rank r at index r (the Cart_create of Peña et al., EuroMPI 2013); "column-major" puts consecutive
+ * ranks along the first dimension (their Plain); a rank map says it position by position (their Custom).
+ *
+ * Leaves out: MPI's own topology calls, whose reorder is the identity in the usual libraries.
+ */
+#ifndef RAILYARD_HALO_GRID_H
+#define RAILYARD_HALO_GRID_H
+
+#include "lib/parse.h"
+#include "lib/problem.h"
+
+enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_RANK_MAP };
+
+struct grid {
+    struct extents extents;
+    int *rank_at; /* by row-major index of the position */
+    int position; /* the index of the calling rank */
+};
+
+const char *grid_order_name(enum grid_order order);
+bool parse_grid_order(const char *text, void *field); /* enum grid_order */
+
+/* The number of positions. */
+size_t grid_size(const struct extents *extents);
+
+/* As MPI_Dims_create spreads the ranks over that many dimensions. */
+struct extents grid_default(int ranks, int dimensions);
+
+/* Fills the grid in row-major or column-major order; the extents must hold exactly the ranks of the run. */
+void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid);
+
+/* Collective. Fills the grid from a file with one rank a line, by row-major index; must be a permutation. */
+void grid_read(const struct extents *extents, const char *path, struct grid *grid, struct problem *problem);
+
+/* The rank one step (-1 or +1) along a dimension, round the torus. */
+int grid_neighbour(const struct grid *grid, int dimension, int step);
+
+void grid_free(struct grid *grid);
+
+#endif

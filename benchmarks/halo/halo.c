@@ -1,0 +1,301 @@
+/*
+ * halo: nearest-neighbour exchange of one field of doubles on a periodic process grid, 2D (4 faces) or 3D (6
+ * faces).
+ *
+ * Models section 4.3 of Peña et al., "Analysis of Topology-Dependent MPI Performance on Gemini Networks"
+ * (EuroMPI 2013): non-blocking messages, faces packed from and unpacked to strided memory in between, both
+ * inside the time. Other ways to exchange the same faces are variants (variants.h), run in turn, so that
+ * drift meets all alike. Any number of ranks may share a node.
+ *
+ * Leaves out: computation, edge and corner neighbours (the paper's 216 MB are 6 faces), and the memory
+ * between the faces (face.h).
+ */
+#include "halo/config.h"
+#include "halo/faces.h"
+#include "halo/variants.h"
+#include "lib/check.h"
+#include "lib/evidence.h"
+#include "lib/output.h"
+#include "lib/parameters.h"
+#include "lib/payload.h"
+#include "lib/problem.h"
+#include "lib/report.h"
+#include "lib/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char program[] = "halo";
+
+/* Payload rounds: the data differ before and after the timed repeats. */
+enum { ROUND_BEFORE, ROUND_AFTER };
+
+struct halo {
+    struct halo_config config;
+    struct grid grid;
+    struct faces faces;
+    struct exchange exchanges[HALO_VARIANTS];
+};
+
+static const struct halo_variant *variant_at(int index) {
+    return &halo_variants()[index];
+}
+
+static int chosen_count(const struct halo *halo) {
+    int count = 0;
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        count += halo->config.variants[v];
+    return count;
+}
+
+static void open_variants(struct halo *halo) {
+    faces_make(&halo->config, &halo->grid, &halo->faces);
+    for (int v = 0; v < HALO_VARIANTS; v++) {
+        halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
+        if (halo->config.variants[v])
+            variant_at(v)->open(&halo->exchanges[v]);
+    }
+}
+
+static void close_variants(struct halo *halo) {
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v])
+            variant_at(v)->close(&halo->exchanges[v]);
+    faces_free(&halo->faces);
+}
+
+/* ---- are the data right? ---- */
+
+/* In test builds: flips a bit of the last ghost cell of the first face, as a corrupting link would have. */
+static void corrupt_if_asked(struct halo *halo) {
+    struct face *face = &halo->faces.face[0];
+    size_t last = face_offset(&face->shape, (size_t)face->cells - 1);
+    payload_test_fault(&face->ghost[last], sizeof(double), check_rank());
+}
+
+/* Collective. One untimed exchange of new data, every ghost cell checked; false on all ranks when any is
+ * wrong. */
+static bool verify_variant(struct halo *halo, int v, int round) {
+    struct problem problem = {0};
+    uint64_t seed = halo->config.sampling.seed;
+    int part = round * HALO_VARIANTS + v;
+    faces_prepare(&halo->faces, seed, part);
+    (void)halo_iterate(variant_at(v), &halo->exchanges[v]);
+    corrupt_if_asked(halo);
+    faces_check(&halo->faces, seed, part, !variant_at(v)->exchanges, &problem);
+    return !problem_agree(&problem, program);
+}
+
+static bool verify(struct halo *halo, int round) {
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v] && !verify_variant(halo, v, round))
+            return false;
+    return true;
+}
+
+/* ---- measure ---- */
+
+enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, FOM_WAIT, FOM_BANDWIDTH, FOMS };
+
+static const char *const foms[FOMS] = {"iteration_us", "pack_us", "unpack_us",
+                                       "exchange_us",  "wait_us", "bandwidth_gbyte_s"};
+
+/* The samples of one variant; all but the bandwidth are taken on every rank. */
+struct samples {
+    double *of_fom[FOMS];
+};
+
+/* MPI's own packing is part of the exchange, and a copy sends no messages. */
+static bool has_fom(const struct halo_variant *variant, int fom) {
+    bool of_packing = fom == FOM_PACK || fom == FOM_UNPACK;
+    return fom == FOM_ITERATION || (of_packing ? variant->packs : variant->exchanges);
+}
+
+/* One repeat of this rank, in microseconds. */
+static void keep_times(const struct halo_times *times, const struct samples *samples, int repeat) {
+    samples->of_fom[FOM_ITERATION][repeat] = 1e6 * times->iteration;
+    samples->of_fom[FOM_PACK][repeat] = 1e6 * times->pack;
+    samples->of_fom[FOM_UNPACK][repeat] = 1e6 * times->unpack;
+    samples->of_fom[FOM_EXCHANGE][repeat] = 1e6 * (times->iteration - times->pack - times->unpack);
+    samples->of_fom[FOM_WAIT][repeat] = 1e6 * times->wait;
+}
+
+static void measure_repeat(struct halo *halo, struct samples *samples, int repeat) {
+    for (int v = 0; v < HALO_VARIANTS; v++) {
+        if (!halo->config.variants[v])
+            continue;
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        struct halo_times times = halo_iterate(variant_at(v), &halo->exchanges[v]);
+        if (repeat >= 0)
+            keep_times(&times, &samples[v], repeat);
+    }
+}
+
+/* The maximum over ranks of each repeat, on rank 0. */
+static void reduce_times(double *samples, int repeats) {
+    double *largest = check_alloc((size_t)repeats, sizeof *largest);
+    MPI_CHECK(MPI_Reduce(samples, largest, repeats, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    memcpy(samples, largest, (size_t)repeats * sizeof *samples);
+    free(largest);
+}
+
+static void fill_bandwidths(const struct samples *samples, int repeats, size_t bytes) {
+    for (int i = 0; i < repeats; i++)
+        samples->of_fom[FOM_BANDWIDTH][i] = (double)bytes / (samples->of_fom[FOM_ITERATION][i] * 1e3);
+}
+
+/* A label says which variant, where there are several. */
+static struct series variant_series(const struct halo *halo, int v, int fom, double *samples) {
+    return (struct series){
+        .fom = foms[fom],
+        .label_count = chosen_count(halo) > 1,
+        .labels = {{"variant", variant_at(v)->name, 0}},
+        .count = halo->config.sampling.repeats,
+        .samples = samples,
+    };
+}
+
+/* Collective. The series of one variant; the samples of rank 0 are the ones that count. */
+static void add_series(const struct halo *halo, int v, struct samples *samples, struct series_list *list) {
+    int repeats = halo->config.sampling.repeats;
+    for (int fom = 0; fom < FOM_BANDWIDTH; fom++)
+        reduce_times(samples->of_fom[fom], repeats);
+    fill_bandwidths(samples, repeats, faces_exchanged_bytes(&halo->faces));
+    for (int fom = 0; fom < FOMS; fom++)
+        if (has_fom(variant_at(v), fom))
+            series_add(list, variant_series(halo, v, fom, samples->of_fom[fom]));
+        else
+            free(samples->of_fom[fom]);
+}
+
+/* Collective. Everything that is measured. */
+static void measure(struct halo *halo, struct series_list *list) {
+    struct samples samples[HALO_VARIANTS] = {0};
+    int repeats = halo->config.sampling.repeats;
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        for (int fom = 0; halo->config.variants[v] && fom < FOMS; fom++)
+            samples[v].of_fom[fom] = check_alloc((size_t)repeats, sizeof(double));
+    for (int repeat = -halo->config.sampling.warmups; repeat < repeats; repeat++)
+        measure_repeat(halo, samples, repeat);
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (halo->config.variants[v])
+            add_series(halo, v, &samples[v], list);
+}
+
+/* ---- print and write ---- */
+
+static bool is_folded(const struct halo *halo, int dimension) {
+    const struct face_shape *shape = &halo->faces.face[2 * dimension].shape;
+    return shape->rows < shape->blocks;
+}
+
+static void write_faces(struct json *json, const struct halo *halo) {
+    json_key(json, "face_bytes");
+    json_array(json);
+    for (int d = 0; d < halo->config.dimensions; d++)
+        json_integer(json, (int64_t)faces_bytes(&halo->faces, d));
+    json_array_end(json);
+    json_key(json, "face_folded");
+    json_array(json);
+    for (int d = 0; d < halo->config.dimensions; d++)
+        json_bool(json, is_folded(halo, d));
+    json_array_end(json);
+}
+
+static void write_variants(struct json *json, const bool *chosen) {
+    json_key(json, "variants");
+    json_array(json);
+    for (int v = 0; v < HALO_VARIANTS; v++)
+        if (chosen[v])
+            json_text(json, variant_at(v)->name);
+    json_array_end(json);
+}
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct halo *halo = context;
+    const struct halo_config *config = &halo->config;
+    parameters_extents(json, "grid", &config->grid);
+    json_key_integer(json, "dimensions", config->dimensions);
+    json_key_text(json, "order", grid_order_name(config->order));
+    parameters_integers(json, "rank_map", halo->grid.rank_at, (int)grid_size(&halo->grid.extents));
+    parameters_extents(json, "cells", &config->cells);
+    json_key_text(json, "preset", config->preset ? config->preset->name : NULL);
+    write_faces(json, halo);
+    json_key_integer(json, "face_memory_bytes", (int64_t)config->face_memory);
+    json_key_integer(json, "exchanged_bytes", (int64_t)faces_exchanged_bytes(&halo->faces));
+    write_variants(json, config->variants);
+    parameters_sampling(json, &config->sampling);
+}
+
+static void print_faces(const struct halo *halo) {
+    char size[SIZE_TEXT_BYTES];
+    for (int d = 0; d < halo->config.dimensions; d++) {
+        table_size(faces_bytes(&halo->faces, d), size);
+        (void)printf("%s%c %s%s", d ? ", " : "", 'X' + d, size,
+                     is_folded(halo, d) ? " (strides folded)" : "");
+    }
+    table_size(faces_exchanged_bytes(&halo->faces), size);
+    (void)printf("; sent + received per rank and iteration %s\n", size);
+}
+
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct halo *halo = context;
+    char text[EXTENTS_TEXT_BYTES];
+    table_heading(program, evidence);
+    extents_text(&halo->config.grid, text);
+    (void)printf(", grid %s, %s\n", text, grid_order_name(halo->config.order));
+    extents_text(&halo->config.cells, text);
+    (void)printf("cells %s of 8 B per rank; faces ", text);
+    print_faces(halo);
+    (void)printf("every ghost cell verified; times are the maximum over ranks\n\n");
+}
+
+/* Collective. Gathers who ran where, prints and writes. */
+static int report_halo(const struct halo *halo, const struct series_list *list) {
+    struct evidence_list evidence;
+    evidence_gather(&evidence);
+    struct document document = {program, write_parameters, halo, &evidence, list};
+    int status = report(&document, print_heading, halo->config.sampling.json);
+    evidence_free(&evidence);
+    return status;
+}
+
+static int run_halo(struct halo *halo) {
+    struct series_list list = {0};
+    int status = EXIT_DATA_WRONG;
+    open_variants(halo);
+    if (verify(halo, ROUND_BEFORE)) {
+        measure(halo, &list);
+        if (verify(halo, ROUND_AFTER))
+            status = report_halo(halo, &list);
+    }
+    series_free(&list);
+    close_variants(halo);
+    return status;
+}
+
+/* Collective. Places the ranks on the grid. */
+static void place(struct halo *halo, struct problem *problem) {
+    if (halo->config.rank_map) {
+        halo->config.order = GRID_RANK_MAP;
+        grid_read(&halo->config.grid, halo->config.rank_map, &halo->grid, problem);
+    } else {
+        grid_fill(&halo->config.grid, halo->config.order, &halo->grid);
+    }
+}
+
+static int run(int argc, char **argv) {
+    struct halo halo = {0};
+    struct problem problem = {0};
+    enum options_outcome outcome = halo_config_read(argc, argv, &halo.config);
+    if (outcome != OPTIONS_RUN)
+        return options_status(outcome);
+    place(&halo, &problem);
+    int status = problem_agree(&problem, program) ? EXIT_USAGE : run_halo(&halo);
+    grid_free(&halo.grid);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv, run);
+}

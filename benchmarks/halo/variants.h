@@ -1,0 +1,56 @@
+/*
+ * The ways to exchange the faces, as a table.
+ *
+ * manual      non-blocking messages; faces packed into and unpacked from buffers by the program
+ * datatypes   the same messages; derived datatypes describe the strided faces, MPI packs
+ * neighbours  one non-blocking neighbourhood collective (MPI_Ineighbor_alltoallw) with those datatypes
+ * copy        no messages: a plain strided copy of each face out to its buffer and in again, to compare with
+ *
+ * Messages carry the direction of their face as tag, for in a dimension of 2 both neighbours are one rank,
+ * and in one of 1 they are the rank itself. The collective has no tags and matches blocks between two ranks
+ * in order: so each rank lists its sources as the opposites of its destinations.
+ *
+ * Leaves out: one-sided and persistent communication.
+ */
+#ifndef RAILYARD_HALO_VARIANTS_H
+#define RAILYARD_HALO_VARIANTS_H
+
+#include "halo/faces.h"
+
+#include <mpi.h>
+
+/* Times of one iteration on one rank, in seconds. Wait is the time blocked in MPI until messages are through.
+ */
+struct halo_times {
+    double iteration;
+    double pack;
+    double unpack;
+    double wait;
+};
+
+/* The faces, and what a variant keeps between iterations. */
+struct exchange {
+    struct faces *faces;
+    MPI_Datatype types[FACES_MAX];
+    MPI_Comm neighbours;
+};
+
+struct halo_variant {
+    const char *name;
+    bool packs;     /* pack and unpack times are its own */
+    bool exchanges; /* it sends messages */
+    void (*open)(struct exchange *exchange);
+    void (*run)(struct exchange *exchange, struct halo_times *times); /* all but the iteration's time */
+    void (*close)(struct exchange *exchange);
+};
+
+/* In the order above. */
+const struct halo_variant *halo_variants(void);
+
+/* Parser for option tables: names of variants into bool[HALO_VARIANTS]. */
+bool parse_halo_variants(const char *text, void *field);
+
+/* Collective. One iteration. */
+struct halo_times halo_iterate(const struct halo_variant *variant, struct exchange *exchange);
+
+#endif

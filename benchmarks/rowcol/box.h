@@ -1,0 +1,30 @@
+/*
+ * The block of nodes that the ranks fill: contiguous along each dimension of the lattice, round the torus,
+ * and without a gap, with as many ranks on each node.
+ *
+ * Leaves out: allocations of any other shape; they are refused, with the first gap named.
+ */
+#ifndef RAILYARD_ROWCOL_BOX_H
+#define RAILYARD_ROWCOL_BOX_H
+
+#include "lib/lattice.h"
+#include "lib/problem.h"
+
+struct box {
+    int origin[TORUS_DIMENSIONS]; /* position in the lattice */
+    int length[TORUS_DIMENSIONS]; /* nodes along each dimension */
+    int ranks_per_node;
+};
+
+/* Finds the box of all ranks; a problem that names the coordinates file when there is none. */
+void box_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
+              const char *path, struct box *box, struct problem *problem);
+
+/* A rank's position in the box. */
+void box_position(const struct box *box, const struct lattice *lattice, const struct coordinates *coordinates,
+                  int rank, int *position);
+
+/* The lowest rank at a position in the box. */
+int box_rank(const struct box *box, const struct lattice *lattice, const int *position);
+
+#endif

@@ -1,0 +1,70 @@
+/* Options of rowcol, their defaults and their conflicts; see config.h. */
+#include "rowcol/config.h"
+
+#include "lib/check.h"
+#include "lib/output.h"
+#include "lib/rows.h"
+
+#define FIELD(name) offsetof(struct rowcol_config, name)
+
+static const struct option_row rows[] = {
+    ROW_COORDINATES("none: splits all", FIELD(coordinates)),
+    {"splits", "LIST", NULL, "X,Y,Z,XY,XZ,YZ; all without coordinates", "X, Y, Z, XY, XZ, YZ, all",
+     "rows and planes that run the collective at the same time", parse_split_ways, FIELD(ways)},
+    {"collectives", "LIST", "alltoall,allgather,allreduce,bcast,barrier", NULL,
+     "alltoall, allgather, allreduce, bcast, barrier", "what to measure", parse_collectives,
+     FIELD(collectives)},
+    ROW_SIZES("8-64KiB", "bytes per pair (alltoall), per rank (allgather), or of the vector", FIELD(sizes)),
+    {"batch", "COUNT", "1", NULL, "1 to 1000000", "collectives one after the other in a sample", parse_count,
+     FIELD(batch)},
+    ROW_REPEATS("20", "samples per point", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "untimed samples before", FIELD(sampling.warmups)),
+    ROW_POINT_TIME(FIELD(sampling.point_time_s)),
+    ROW_SEED(FIELD(sampling.seed)),
+    ROW_JSON(FIELD(sampling.json)),
+};
+
+static void settle(void *configuration, unsigned given, struct problem *problem);
+
+static const struct option_table table = {
+    .program = "rowcol",
+    .purpose = "collectives in all rows or planes of a block of nodes at once",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};
+
+static void settle_ways(struct rowcol_config *config, bool given, struct problem *problem) {
+    for (int way = 0; way < SPLIT_WAYS; way++) {
+        bool possible = config->coordinates || way == SPLIT_ALL;
+        if (!given)
+            config->ways[way] = config->coordinates ? way != SPLIT_ALL : way == SPLIT_ALL;
+        else if (config->ways[way] && !possible)
+            problem_set(problem, "--splits %s: needs --coordinates FILE; valid without: all",
+                        split_ways()[way].name);
+    }
+}
+
+static void check_sizes(const struct rowcol_config *config, struct problem *problem) {
+    for (int c = 0; c < COLLECTIVES; c++)
+        for (int i = 0; config->collectives[c] && collectives()[c].has_data && i < config->sizes.count; i++) {
+            size_t bytes = config->sizes.value[i];
+            size_t multiple = collectives()[c].multiple_bytes;
+            if (bytes == 0 || bytes % multiple != 0)
+                problem_set(problem, "--sizes %zu: %s; valid: multiples of %zu B from %zu B", bytes,
+                            collectives()[c].name, multiple, multiple);
+        }
+}
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    struct rowcol_config *config = configuration;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: collectives are measured; valid: 2 ranks or more");
+    settle_ways(config, options_given(&table, given, "splits"), problem);
+    check_sizes(config, problem);
+    output_probe(config->sampling.json, problem);
+}
+
+enum options_outcome rowcol_config_read(int argc, char **argv, struct rowcol_config *config) {
+    return options_settle(&table, argc, argv, config);
+}

@@ -1,0 +1,28 @@
+/*
+ * What a user may ask of rowcol: its options.
+ *
+ * Leaves out: the coordinates file's contents (lib/coordinates.h), and sizes that are too large for the
+ * splits, which are known later.
+ */
+#ifndef RAILYARD_ROWCOL_CONFIG_H
+#define RAILYARD_ROWCOL_CONFIG_H
+
+#include "lib/options.h"
+#include "lib/parse.h"
+#include "lib/sampling.h"
+#include "rowcol/collective.h"
+#include "rowcol/splits.h"
+
+struct rowcol_config {
+    const char *coordinates;
+    bool ways[SPLIT_WAYS];
+    bool collectives[COLLECTIVES];
+    struct number_list sizes;
+    int batch;
+    struct sampling sampling;
+};
+
+/* Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same. */
+enum options_outcome rowcol_config_read(int argc, char **argv, struct rowcol_config *config);
+
+#endif

@@ -1,0 +1,276 @@
+/*
+ * rowcol: one collective in all rows, or in all planes, of a block of nodes at the same time.
+ *
+ * Models section 4.2 of Peña et al., "Analysis of Topology-Dependent MPI Performance on Gemini Networks"
+ * (EuroMPI 2013): Alltoall and Allgather on communicators that are rows (X, Y, Z) or planes (XY, XZ, YZ) of a
+ * cube, both nodes of a router counted along Y; and Allreduce, Broadcast and Barrier. Every sample starts
+ * with a barrier of all ranks, then every split runs its collective. The time of a split is that of its
+ * slowest rank; the slowest split is the figure of merit, and each split is kept.
+ *
+ * Leaves out: splits that run alone, and the time that the barrier takes to let the last rank go.
+ */
+#include "lib/check.h"
+#include "lib/collect.h"
+#include "lib/evidence.h"
+#include "lib/output.h"
+#include "lib/parameters.h"
+#include "lib/report.h"
+#include "lib/table.h"
+#include "rowcol/config.h"
+#include "rowcol/measure.h"
+#include "rowcol/splits.h"
+
+#include <stdlib.h>
+
+static const char program[] = "rowcol";
+
+enum { BUFFER_MAX = 1 << 30 };
+
+static void list_points(struct run *run) {
+    const struct rowcol_config *config = &run->config;
+    for (int c = 0; c < COLLECTIVES; c++) {
+        const struct collective *collective = &collectives()[c];
+        int sizes = collective->has_data ? config->sizes.count : 1;
+        for (int i = 0; config->collectives[c] && i < sizes; i++)
+            run->points[run->point_count++] =
+                (struct point){collective, collective->has_data ? config->sizes.value[i] : 0};
+    }
+}
+
+/* ---- where the ranks stand ---- */
+
+/* Collective. Finds the box of nodes. */
+static void find_standing(struct run *run, struct problem *problem) {
+    char host[EVIDENCE_HOST_BYTES];
+    struct standing *standing = &run->standing;
+    standing->path = run->config.coordinates;
+    if (!standing->path)
+        return;
+    evidence_host(host);
+    coordinates_read(standing->path, host, &standing->coordinates, problem);
+}
+
+static void find_box(struct run *run, struct problem *problem) {
+    struct standing *standing = &run->standing;
+    if (!standing->path)
+        return;
+    lattice_make(&standing->coordinates, check_ranks(), &standing->lattice);
+    box_find(&standing->lattice, &standing->coordinates, check_ranks(), standing->path, &standing->box,
+             problem);
+}
+
+static void free_standing(struct standing *standing) {
+    coordinates_free(&standing->coordinates);
+    lattice_free(&standing->lattice);
+}
+
+static bool is_measured(const struct run *run, int way) {
+    return split_ranks(&run->standing, way) > 1;
+}
+
+static void check_memory(const struct run *run, struct problem *problem) {
+    for (int way = 0; way < SPLIT_WAYS; way++)
+        for (int i = 0; run->config.ways[way] && i < run->point_count; i++) {
+            const struct point *point = &run->points[i];
+            int ranks = split_ranks(&run->standing, way);
+            size_t bytes = collective_bytes(point->collective, point->bytes, ranks);
+            if (bytes > BUFFER_MAX)
+                problem_set(problem,
+                            "--sizes %zu: %s of %d ranks (split %s) needs a buffer of %zu B; valid: at most "
+                            "%zu B",
+                            point->bytes, point->collective->name, ranks, split_ways()[way].name, bytes,
+                            (size_t)BUFFER_MAX / (bytes / point->bytes));
+        }
+}
+
+static void check_ways(const struct run *run, struct problem *problem) {
+    for (int way = 0; way < SPLIT_WAYS; way++)
+        if (run->config.ways[way] && is_measured(run, way))
+            return;
+    problem_set(
+        problem,
+        "--splits: every split that was asked for has 1 rank; valid: dimensions with 2 nodes or more");
+}
+
+/* ---- series ---- */
+
+static void label_point(const struct run *run, int way, const struct point *point, struct series *series) {
+    series->label_count = 4;
+    series->labels[0] = (struct label){"collective", point->collective->name, 0};
+    series->labels[1] = (struct label){"split", split_ways()[way].name, 0};
+    series->labels[2] = (struct label){"ranks", NULL, split_ranks(&run->standing, way)};
+    series->labels[3] = (struct label){"size_bytes", NULL, (int64_t)point->bytes};
+}
+
+static double *part_of(const double *samples, int count) {
+    double *part = check_alloc((size_t)count, sizeof *part);
+    for (int i = 0; i < count; i++)
+        part[i] = samples[i];
+    return part;
+}
+
+/* The largest of all splits, sample by sample. */
+static double *largest_of(double *const *splits_us, int splits, int offset, int count) {
+    double *largest = part_of(splits_us[0] + offset, count);
+    for (int split = 1; split < splits; split++)
+        for (int i = 0; i < count; i++)
+            if (splits_us[split][offset + i] > largest[i])
+                largest[i] = splits_us[split][offset + i];
+    return largest;
+}
+
+static void add_split(const struct run *run, int way, int split, const struct evidence_list *evidence,
+                      struct series series, struct series_list *list) {
+    int first = split_first(&run->standing, way, split);
+    int last = split_last(&run->standing, way, split);
+    series.fom = "split_us";
+    series.detail = true;
+    series.labels[series.label_count++] = (struct label){"from", evidence->of_rank[first].host, 0};
+    series.labels[series.label_count++] = (struct label){"to", evidence->of_rank[last].host, 0};
+    series_add(list, series);
+}
+
+/* On rank 0. The slowest split of each point, then each split. */
+static void add_way(const struct run *run, int way, const struct recording *recording,
+                    double *const *splits_us, const struct evidence_list *evidence,
+                    struct series_list *list) {
+    int splits = split_count(&run->standing, way);
+    int offset = 0;
+    for (int i = 0; i < run->point_count; i++) {
+        struct series series = {.fom = "slowest_us", .count = recording->count[i]};
+        label_point(run, way, &run->points[i], &series);
+        series.samples = largest_of(splits_us, splits, offset, series.count);
+        series_add(list, series);
+        for (int split = 0; split < splits; split++) {
+            series.samples = part_of(splits_us[split] + offset, series.count);
+            add_split(run, way, split, evidence, series, list);
+        }
+        offset += recording->count[i];
+    }
+}
+
+/* Collective. Every split's samples to rank 0, which makes series of them. */
+static void collect_way(const struct run *run, int way, const struct recording *mine,
+                        const struct evidence_list *evidence, struct series_list *list) {
+    int splits = split_count(&run->standing, way);
+    double **splits_us = check_alloc((size_t)splits, sizeof *splits_us);
+    for (int split = 0; split < splits; split++) {
+        int total = mine->total;
+        splits_us[split] = collect_doubles(split_first(&run->standing, way, split), mine->samples_us, &total);
+    }
+    if (check_rank() == 0)
+        add_way(run, way, mine, splits_us, evidence, list);
+    for (int split = 0; split < splits; split++)
+        free(splits_us[split]);
+    free(splits_us);
+}
+
+static bool run_way(const struct run *run, int way, const struct evidence_list *evidence,
+                    struct series_list *list) {
+    struct recording mine;
+    bool good = rowcol_measure(run, way, program, &mine);
+    if (good)
+        collect_way(run, way, &mine, evidence, list);
+    free(mine.samples_us);
+    return good;
+}
+
+static void add_missing(int way, struct series_list *list) {
+    series_add(list, (struct series){.fom = "slowest_us",
+                                     .label_count = 1,
+                                     .labels = {{"split", split_ways()[way].name, 0}},
+                                     .reason = "1 rank in each split"});
+}
+
+static bool run_ways(const struct run *run, const struct evidence_list *evidence, struct series_list *list) {
+    for (int way = 0; way < SPLIT_WAYS; way++) {
+        if (!run->config.ways[way])
+            continue;
+        if (!is_measured(run, way))
+            add_missing(way, list);
+        else if (!run_way(run, way, evidence, list))
+            return false;
+    }
+    return true;
+}
+
+/* ---- print and write ---- */
+
+static void write_names(struct json *json, const struct rowcol_config *config) {
+    json_key(json, "splits");
+    json_array(json);
+    for (int way = 0; way < SPLIT_WAYS; way++)
+        if (config->ways[way])
+            json_text(json, split_ways()[way].name);
+    json_array_end(json);
+    json_key(json, "collectives");
+    json_array(json);
+    for (int c = 0; c < COLLECTIVES; c++)
+        if (config->collectives[c])
+            json_text(json, collectives()[c].name);
+    json_array_end(json);
+}
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct run *run = context;
+    const struct standing *standing = &run->standing;
+    parameters_torus(json, standing->path, &standing->coordinates);
+    parameters_integers(json, "box_nodes", standing->box.length, standing->path ? TORUS_DIMENSIONS : 0);
+    json_key_integer(json, "nodes_per_router", standing->lattice.nodes_per_router);
+    json_key_integer(json, "ranks_per_node", standing->box.ranks_per_node);
+    write_names(json, &run->config);
+    parameters_numbers(json, "sizes_bytes", &run->config.sizes);
+    json_key_integer(json, "batch", run->config.batch);
+    parameters_sampling(json, &run->config.sampling);
+}
+
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct run *run = context;
+    const struct box *box = &run->standing.box;
+    table_heading(program, evidence);
+    if (run->standing.path)
+        (void)printf(", %dx%dx%d nodes, %d a router (along Y), %d rank%s a node", box->length[0],
+                     box->length[1], box->length[2], run->standing.lattice.nodes_per_router,
+                     box->ranks_per_node, box->ranks_per_node > 1 ? "s" : "");
+    (void)printf("\nthe slowest of all splits at once; every size verified; each split is in the JSON\n\n");
+}
+
+static int measure(const struct run *run) {
+    struct series_list list = {0};
+    struct evidence_list evidence;
+    int status = EXIT_DATA_WRONG;
+    evidence_gather(&evidence);
+    struct document document = {program, write_parameters, run, &evidence, &list};
+    if (run_ways(run, &evidence, &list))
+        status = report(&document, print_heading, run->config.sampling.json);
+    series_free(&list);
+    evidence_free(&evidence);
+    return status;
+}
+
+static int run_settled(struct run *run) {
+    struct problem problem = {0};
+    list_points(run);
+    find_standing(run, &problem);
+    if (problem_agree(&problem, program))
+        return EXIT_USAGE;
+    find_box(run, &problem);
+    if (!problem_is_set(&problem)) {
+        check_memory(run, &problem);
+        check_ways(run, &problem);
+    }
+    return problem_agree(&problem, program) ? EXIT_USAGE : measure(run);
+}
+
+static int run_program(int argc, char **argv) {
+    struct run *run = check_alloc(1, sizeof *run);
+    enum options_outcome outcome = rowcol_config_read(argc, argv, &run->config);
+    int status = outcome == OPTIONS_RUN ? run_settled(run) : options_status(outcome);
+    free_standing(&run->standing);
+    free(run);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv, run_program);
+}

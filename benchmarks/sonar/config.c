@@ -1,0 +1,111 @@
+/* Options of sonar, their defaults and their conflicts; see config.h. */
+#include "sonar/config.h"
+
+#include "lib/check.h"
+#include "lib/output.h"
+#include "lib/problem.h"
+#include "lib/rows.h"
+
+#include <string.h>
+
+enum { NAME_BYTES = 32 };
+
+static const char *const mode_names[MODES] = {"send", "put", "get"};
+static const char *const payload_names[PAYLOADS] = {"random", "zero"};
+
+const char *sonar_mode_name(int mode) {
+    return mode_names[mode];
+}
+
+const char *sonar_payload_name(int payload) {
+    return payload_names[payload];
+}
+
+/* A list of names, each of which sets its place. */
+static bool parse_names(const char *text, const char *const *names, int count, bool *chosen) {
+    char part[NAME_BYTES];
+    while (parse_next(&text, ',', part, sizeof part)) {
+        int found = 0;
+        while (found < count && strcmp(names[found], part) != 0)
+            found++;
+        if (found == count)
+            return false;
+        chosen[found] = true;
+    }
+    return true;
+}
+
+static bool parse_modes(const char *text, void *field) {
+    bool chosen[MODES] = {false};
+    if (!parse_names(text, mode_names, MODES, chosen))
+        return false;
+    memcpy(field, chosen, sizeof chosen);
+    return true;
+}
+
+static bool parse_payloads(const char *text, void *field) {
+    bool chosen[PAYLOADS] = {false};
+    if (!parse_names(text, payload_names, PAYLOADS, chosen))
+        return false;
+    memcpy(field, chosen, sizeof chosen);
+    return true;
+}
+
+static bool parse_ping_sizes(const char *text, void *field) {
+    struct number_list sizes;
+    if (!parse_sizes(text, &sizes))
+        return false;
+    for (int i = 0; i < sizes.count; i++)
+        if (sizes.value[i] == 0)
+            return false;
+    memcpy(field, &sizes, sizeof sizes);
+    return true;
+}
+
+#define FIELD(name) offsetof(struct sonar_config, name)
+
+static const struct option_row rows[] = {
+    {"pings", "LIST", "send", NULL, "send, put, get", "kinds of ping", parse_modes, FIELD(modes)},
+    {"payloads", "LIST", "random,zero", NULL, "random, zero", "what a ping carries", parse_payloads,
+     FIELD(payloads)},
+    {"sizes", "LIST", "1-1MiB", NULL, "sizes and ranges (powers of two) from 1 B, with B, KiB or MiB",
+     "bytes of a ping", parse_ping_sizes, FIELD(sizes)},
+    {"count", "COUNT", "10", NULL, "1 to 1000000", "pings between two readings", parse_count, FIELD(pings)},
+    {"repeats", "COUNT", "5", NULL, "1 to 1000000", "soundings of each size", parse_count, FIELD(repeats)},
+    {"settle", "SECONDS", "0.05", NULL, "0 to 1000000", "pause before the second reading, for late answers",
+     parse_seconds, FIELD(settle_s)},
+    {"group", "NAME", "linux-net", NULL, "a counter group of nodes, or a file with a slash in its name",
+     "what is counted", parse_text, FIELD(group)},
+    {"root", "FOLDER", NULL, "RAILYARD_COUNTERS_ROOT, or /", "a folder", "where the group's paths begin",
+     parse_text, FIELD(root)},
+    ROW_SEED(FIELD(seed)),
+    ROW_JSON(FIELD(json)),
+};
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct sonar_config *config = configuration;
+    (void)given;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: a ping goes from one node to another; valid: 2 ranks or more");
+    output_probe(config->json, problem);
+}
+
+static const struct option_table table = {
+    .program = "sonar",
+    .purpose = "what the network's counters see of a message of known size",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};
+
+size_t sonar_largest_size(const struct sonar_config *config) {
+    size_t largest = 0;
+    for (int i = 0; i < config->sizes.count; i++)
+        if (config->sizes.value[i] > largest)
+            largest = config->sizes.value[i];
+    return largest;
+}
+
+enum options_outcome sonar_config_read(int argc, char **argv, struct sonar_config *config) {
+    return options_settle(&table, argc, argv, config);
+}

@@ -1,0 +1,40 @@
+/*
+ * What a user may ask of sonar: its options.
+ *
+ * Leaves out: the counters library's own, which stay environment variables (counters/railyard-counters.h).
+ */
+#ifndef RAILYARD_SONAR_CONFIG_H
+#define RAILYARD_SONAR_CONFIG_H
+
+#include "lib/options.h"
+#include "lib/parse.h"
+
+enum mode { MODE_SEND, MODE_PUT, MODE_GET, MODES };
+
+enum payload { PAYLOAD_RANDOM, PAYLOAD_ZERO, PAYLOADS };
+
+struct sonar_config {
+    bool modes[MODES];
+    bool payloads[PAYLOADS];
+    struct number_list sizes;
+    int pings;
+    int repeats;
+    double settle_s;
+    const char *group;
+    const char *root;
+    uint64_t seed;
+    const char *json;
+};
+
+/*
+ * Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same.
+ */
+enum options_outcome sonar_config_read(int argc, char **argv, struct sonar_config *config);
+
+const char *sonar_mode_name(int mode);
+const char *sonar_payload_name(int payload);
+
+/* The largest ping. */
+size_t sonar_largest_size(const struct sonar_config *config);
+
+#endif

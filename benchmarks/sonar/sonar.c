@@ -1,0 +1,372 @@
+/*
+ * sonar: what the network's counters see of messages of known size, and how much of what they count is
+ * payload.
+ *
+ * Models section V of Pedretti et al., "Using the Cray Gemini Performance Counters" (CUG'13): a known "ping"
+ * between two nodes, counters read before and after (librailyard-counters). The first and the last rank
+ * exchange; all others sleep. A ping is one message (send), one MPI_Put (put) or one MPI_Get (get) of random
+ * or zero bytes. What the counters see without a ping, between the same readings, is subtracted.
+ *
+ * Leaves out: counters of the routers in between (the library prints those for a group of routers), and
+ * telling traffic of other programs from the ping's.
+ */
+#include "sonar/config.h"
+
+#include "counters/railyard-counters.h"
+#include "lib/check.h"
+#include "lib/evidence.h"
+#include "lib/idle.h"
+#include "lib/output.h"
+#include "lib/payload.h"
+#include "lib/problem.h"
+#include "lib/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char program[] = "sonar";
+
+enum { TAG_PING = 41, TAG_SYNC = 42, METRICS = 4 };
+
+/* Metrics that every counter group of nodes has. */
+static const char *const metric_names[METRICS] = {"sent_bytes", "received_bytes", "sent_packets",
+                                                  "received_packets"};
+
+/* What the two ends counted: source, then destination. */
+struct echo {
+    double seen[2][METRICS];
+};
+
+struct sonar {
+    struct sonar_config config;
+    railyard_counters *counters;
+    MPI_Win window; /* MPI_WIN_NULL: no one-sided pings, or an MPI that has none on this network */
+    char *local;
+    char *remote;
+    int source;
+    int destination;
+};
+
+static bool takes_part(const struct sonar *sonar) {
+    return check_rank() == sonar->source || check_rank() == sonar->destination;
+}
+
+/* ---- pings ---- */
+
+static void fill(const struct sonar *sonar, char *buffer, size_t bytes, int payload) {
+    if (payload == PAYLOAD_ZERO)
+        memset(buffer, 0, bytes);
+    else
+        payload_fill(buffer, bytes, payload_key(sonar->config.seed, 0, (uint64_t)sonar->source, 0));
+}
+
+static void ping_send(struct sonar *sonar, int bytes) {
+    if (check_rank() == sonar->source)
+        MPI_CHECK(MPI_Send(sonar->local, bytes, MPI_CHAR, sonar->destination, TAG_PING, MPI_COMM_WORLD));
+    if (check_rank() == sonar->destination)
+        MPI_CHECK(MPI_Recv(sonar->remote, bytes, MPI_CHAR, sonar->source, TAG_PING, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE));
+}
+
+/* The origin of a put has the data; the origin of a get wants them. Both are at the source's end here. */
+static void ping_put(struct sonar *sonar, int bytes) {
+    if (check_rank() != sonar->source)
+        return;
+    MPI_CHECK(MPI_Put(sonar->local, bytes, MPI_CHAR, sonar->destination, 0, bytes, MPI_CHAR, sonar->window));
+    MPI_CHECK(MPI_Win_flush(sonar->destination, sonar->window));
+}
+
+static void ping_get(struct sonar *sonar, int bytes) {
+    if (check_rank() != sonar->destination)
+        return;
+    MPI_CHECK(MPI_Get(sonar->remote, bytes, MPI_CHAR, sonar->source, 0, bytes, MPI_CHAR, sonar->window));
+    MPI_CHECK(MPI_Win_flush(sonar->source, sonar->window));
+}
+
+static void (*const ping_by[MODES])(struct sonar *, int) = {ping_send, ping_put, ping_get};
+
+/* Both ends leave together. */
+static void meet(const struct sonar *sonar) {
+    int peer = check_rank() == sonar->source ? sonar->destination : sonar->source;
+    MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, peer, TAG_SYNC, NULL, 0, MPI_CHAR, peer, TAG_SYNC,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+/* Acknowledgements may come late. */
+static void settle(const struct sonar *sonar) {
+    double whole = floor(sonar->config.settle_s);
+    struct timespec pause = {.tv_sec = (time_t)whole,
+                             .tv_nsec = (long)(1e9 * (sonar->config.settle_s - whole))};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* ---- one sounding ---- */
+
+static void read_metrics(const struct sonar *sonar, double *seen) {
+    for (int m = 0; m < METRICS; m++)
+        seen[m] = railyard_counters_total(sonar->counters, metric_names[m]);
+}
+
+/* Collective. Counters before and after so many pings; the echo is on rank 0. False when counters failed. */
+static bool sound(struct sonar *sonar, int mode, size_t bytes, int pings, struct echo *echo) {
+    double seen[METRICS] = {0};
+    if (railyard_counters_read(sonar->counters) != 0)
+        return false;
+    if (takes_part(sonar)) {
+        meet(sonar);
+        for (int i = 0; i < pings; i++)
+            ping_by[mode](sonar, (int)bytes);
+        meet(sonar);
+        settle(sonar);
+    }
+    idle_barrier();
+    if (railyard_counters_read(sonar->counters) != 0)
+        return false;
+    if (takes_part(sonar))
+        read_metrics(sonar, seen);
+    memcpy(echo->seen[0], seen, sizeof seen); /* the source is rank 0 */
+    if (check_rank() == sonar->destination)
+        MPI_CHECK(MPI_Send(seen, METRICS, MPI_DOUBLE, 0, TAG_SYNC, MPI_COMM_WORLD));
+    if (check_rank() == 0)
+        MPI_CHECK(MPI_Recv(echo->seen[1], METRICS, MPI_DOUBLE, sonar->destination, TAG_SYNC, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE));
+    return true;
+}
+
+/* What one ping adds to silence. */
+static double per_ping(const struct sonar *sonar, const struct echo *with, const struct echo *without,
+                       int end, int metric) {
+    double added = with->seen[end][metric] - without->seen[end][metric];
+    return fmax(0, added) / sonar->config.pings;
+}
+
+/* ---- are the data right? ---- */
+
+static void verify(struct sonar *sonar, int mode, int payload, size_t bytes, struct problem *problem) {
+    char *expected = check_alloc(bytes, 1);
+    fill(sonar, expected, bytes, payload);
+    if (check_rank() == sonar->destination) {
+        payload_test_fault(sonar->remote, bytes, check_rank());
+        if (memcmp(sonar->remote, expected, bytes) != 0)
+            problem_set(problem, "data are wrong, nothing is printed: rank %d, %s of %zu bytes", check_rank(),
+                        sonar_mode_name(mode), bytes);
+    }
+    free(expected);
+}
+
+/* ---- series ---- */
+
+static struct series point_series(const struct sonar *sonar, const char *fom, int mode, int payload,
+                                  size_t bytes) {
+    return (struct series){
+        .fom = fom,
+        .label_count = 3,
+        .labels = {{"ping", sonar_mode_name(mode), 0},
+                   {"payload", sonar_payload_name(payload), 0},
+                   {"size_bytes", NULL, (int64_t)bytes}},
+        .samples = check_alloc((size_t)sonar->config.repeats, sizeof(double)),
+    };
+}
+
+/* The foms of a point: four metrics at each end, and the efficiency at the source. */
+enum { EFFICIENCY = 2 * METRICS, FOMS };
+
+static const char *const fom_names[FOMS] = {
+    "source_sent_bytes",
+    "source_received_bytes",
+    "source_sent_packets_count",
+    "source_received_packets_count",
+    "destination_sent_bytes",
+    "destination_received_bytes",
+    "destination_sent_packets_count",
+    "destination_received_packets_count",
+    "efficiency_percent",
+};
+
+static void add_sample(struct series *series, double value) {
+    if (!isnan(value))
+        series->samples[series->count++] = value;
+}
+
+/* Payload over all bytes that the source's counters saw, sent and received (the paper's Figure 5b). */
+static double efficiency_percent(const struct sonar *sonar, const struct echo *with,
+                                 const struct echo *without, size_t bytes) {
+    double counted = per_ping(sonar, with, without, 0, 0) + per_ping(sonar, with, without, 0, 1);
+    return counted > 0 ? 100 * (double)bytes / counted : (double)NAN;
+}
+
+static void keep(const struct sonar *sonar, const struct echo *with, const struct echo *without, size_t bytes,
+                 struct series *series) {
+    for (int end = 0; end < 2; end++)
+        for (int m = 0; m < METRICS; m++)
+            add_sample(&series[end * METRICS + m], per_ping(sonar, with, without, end, m));
+    add_sample(&series[EFFICIENCY], efficiency_percent(sonar, with, without, bytes));
+}
+
+static void add_all(struct series *series, struct series_list *list) {
+    for (int fom = 0; fom < FOMS; fom++) {
+        if (series[fom].count == 0) {
+            free(series[fom].samples);
+            series[fom].samples = NULL;
+            series[fom].reason = "the counter group has no such metric, or the counters saw nothing";
+        }
+        series_add(list, series[fom]);
+    }
+}
+
+/* Collective. One mode, payload and size; false on all ranks when counters failed or data were wrong. */
+static bool measure_point(struct sonar *sonar, int mode, int payload, size_t bytes,
+                          struct series_list *list) {
+    struct series series[FOMS];
+    struct problem problem = {0};
+    struct echo silence = {0};
+    struct echo echo = {0};
+    for (int fom = 0; fom < FOMS; fom++)
+        series[fom] = point_series(sonar, fom_names[fom], mode, payload, bytes);
+    fill(sonar, sonar->local, bytes, payload);
+    memset(sonar->remote, 1, bytes);
+    bool good = true;
+    for (int repeat = 0; good && repeat < sonar->config.repeats; repeat++) {
+        good =
+            sound(sonar, mode, bytes, 0, &silence) && sound(sonar, mode, bytes, sonar->config.pings, &echo);
+        if (good && check_rank() == 0)
+            keep(sonar, &echo, &silence, bytes, series);
+    }
+    verify(sonar, mode, payload, bytes, &problem);
+    add_all(series, list);
+    return good && !problem_agree(&problem, program);
+}
+
+static void add_impossible(int mode, struct series_list *list) {
+    series_add(list, (struct series){.fom = fom_names[EFFICIENCY],
+                                     .label_count = 1,
+                                     .labels = {{"ping", sonar_mode_name(mode), 0}},
+                                     .reason = "this MPI makes no window on this network"});
+}
+
+static bool measure_mode(struct sonar *sonar, int mode, struct series_list *list) {
+    const struct sonar_config *config = &sonar->config;
+    for (int payload = 0; payload < PAYLOADS; payload++)
+        for (int i = 0; config->payloads[payload] && i < config->sizes.count; i++)
+            if (!measure_point(sonar, mode, payload, config->sizes.value[i], list))
+                return false;
+    return true;
+}
+
+static bool measure(struct sonar *sonar, struct series_list *list) {
+    bool good = true;
+    for (int mode = 0; good && mode < MODES; mode++) {
+        if (!sonar->config.modes[mode])
+            continue;
+        if (mode != MODE_SEND && sonar->window == MPI_WIN_NULL)
+            add_impossible(mode, list);
+        else
+            good = measure_mode(sonar, mode, list);
+    }
+    return good;
+}
+
+/* ---- print and write ---- */
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct sonar_config *config = &((const struct sonar *)context)->config;
+    json_key_text(json, "group", config->group);
+    json_key(json, "sizes_bytes");
+    json_array(json);
+    for (int i = 0; i < config->sizes.count; i++)
+        json_integer(json, (int64_t)config->sizes.value[i]);
+    json_array_end(json);
+    json_key_integer(json, "pings", config->pings);
+    json_key_integer(json, "repeats", config->repeats);
+    json_key(json, "settle_s");
+    json_double(json, config->settle_s);
+    json_key(json, "seed");
+    json_unsigned(json, config->seed);
+}
+
+static int report(const struct sonar *sonar, const struct series_list *list) {
+    struct problem problem = {0};
+    struct evidence_list evidence;
+    evidence_gather(&evidence);
+    if (check_rank() == 0) {
+        struct document document = {program, write_parameters, sonar, &evidence, list};
+        (void)printf(
+            "%s %s: %s to %s, counter group %s; %d pings a sounding, silence subtracted, data verified\n\n",
+            program, RAILYARD_VERSION, evidence.of_rank[sonar->source].host,
+            evidence.of_rank[sonar->destination].host, sonar->config.group, sonar->config.pings);
+        table_print(list);
+        if (sonar->config.json)
+            output_write(sonar->config.json, &document, &problem);
+    }
+    evidence_free(&evidence);
+    return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : EXIT_SUCCESS;
+}
+
+/* ---- set up ---- */
+
+/* Collective. Both ends must lead, or one would not see its counters: two ranks of one node share them. */
+static bool both_lead(const struct sonar *sonar) {
+    struct problem problem = {0};
+    if (takes_part(sonar) && !railyard_counters_leads(sonar->counters))
+        problem_set(&problem, "ranks 0 and %d share a node and its counters; valid: ranks on two nodes",
+                    sonar->destination);
+    return !problem_agree(&problem, program);
+}
+
+static void open_window(struct sonar *sonar) {
+    size_t bytes = sonar_largest_size(&sonar->config);
+    char *exposed = check_rank() == sonar->destination ? sonar->remote : sonar->local;
+    sonar->window = MPI_WIN_NULL;
+    if (!sonar->config.modes[MODE_PUT] && !sonar->config.modes[MODE_GET])
+        return;
+    if (MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                       &sonar->window) != MPI_SUCCESS)
+        sonar->window = MPI_WIN_NULL;
+    else
+        MPI_CHECK(MPI_Win_lock_all(0, sonar->window));
+}
+
+static void close_window(struct sonar *sonar) {
+    if (sonar->window == MPI_WIN_NULL)
+        return;
+    MPI_CHECK(MPI_Win_unlock_all(sonar->window));
+    MPI_CHECK(MPI_Win_free(&sonar->window));
+}
+
+static int run_sonar(struct sonar *sonar) {
+    struct series_list list = {0};
+    int status = EXIT_DATA_WRONG;
+    size_t bytes = sonar_largest_size(&sonar->config);
+    sonar->local = check_alloc_pages(bytes);
+    sonar->remote = check_alloc_pages(bytes);
+    open_window(sonar);
+    if (measure(sonar, &list))
+        status = report(sonar, &list);
+    close_window(sonar);
+    series_free(&list);
+    free(sonar->local);
+    free(sonar->remote);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct sonar sonar = {.destination = check_ranks() - 1};
+    enum options_outcome outcome = sonar_config_read(argc, argv, &sonar.config);
+    if (outcome != OPTIONS_RUN)
+        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    struct railyard_counters_options options = {.group = sonar.config.group, .root = sonar.config.root};
+    if (railyard_counters_init(MPI_COMM_WORLD, &options, &sonar.counters) != 0)
+        return EXIT_USAGE;
+    int status = both_lead(&sonar) ? run_sonar(&sonar) : EXIT_USAGE;
+    railyard_counters_free(&sonar.counters);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    check_mpi_init(&argc, &argv);
+    int status = run(argc, argv);
+    MPI_CHECK(MPI_Finalize());
+    return status;
+}

@@ -1,0 +1,93 @@
+/* Options of topobw, their defaults and their conflicts; see config.h. */
+#include "topobw/config.h"
+
+#include "lib/check.h"
+#include "lib/output.h"
+#include "lib/parse.h"
+#include "lib/problem.h"
+#include "lib/rows.h"
+
+#include <string.h>
+
+static bool parse_message(const char *text, void *field) {
+    size_t bytes = 0;
+    if (!parse_size(text, &bytes) || bytes == 0)
+        return false;
+    *(size_t *)field = bytes;
+    return true;
+}
+
+static bool parse_limit(const char *text, void *field) {
+    double seconds = 0;
+    if (!parse_seconds(text, &seconds) || seconds < 1)
+        return false;
+    *(double *)field = seconds;
+    return true;
+}
+
+/* "ttl" or "off". */
+static bool parse_routes(const char *text, void *field) {
+    bool ttl = strcmp(text, "ttl") == 0;
+    if (!ttl && strcmp(text, "off") != 0)
+        return false;
+    *(bool *)field = ttl;
+    return true;
+}
+
+#define FIELD(name) offsetof(struct topobw_config, name)
+
+static const struct option_row rows[] = {
+    {"coordinates", "FILE", NULL, "required", "a coordinates file: torus X Y Z, then HOST X Y Z lines",
+     "where the nodes stand", parse_text, FIELD(coordinates)},
+    {"links", "FILE", NULL, "none: links are compared with their peers alone",
+     "a links file: host RATE, then link X+ x y z CLASS RATE lines, GB/s",
+     "what each link is and should carry", parse_text, FIELD(links)},
+    {"factor", "NUMBER", NULL, "the median over all links", "above 0",
+     "payload rate of a sound link over its rate in the links file", parse_rate, FIELD(factor)},
+    {"size", "BYTES", "1MiB", NULL, "1 to 1024MiB, with B, KiB or MiB", "of one message", parse_message,
+     FIELD(stream.message_bytes)},
+    {"messages", "COUNT", "8", NULL, "1 to 1000000", "in flight from each sender; together one transfer",
+     parse_count, FIELD(stream.messages)},
+    {"repeats", "COUNT", "3", NULL, "1 to 1000000", "rounds through all phases; the fastest counts",
+     parse_count, FIELD(repeats)},
+    {"retests", "COUNT", "5", NULL, "0 to 1000000",
+     "most further rounds through the phases of links that look bad, 0 to 4 s apart", parse_count0,
+     FIELD(retests)},
+    {"tolerance", "PERCENT", "3", NULL, "above 0, below 100",
+     "how far below its peers a sound link may be; twice that below expectation", parse_percent,
+     FIELD(tolerance_percent)},
+    {"deadline", "SECONDS", "60", NULL, "1 to 1000000", "time limit of one phase; then its links are dead",
+     parse_limit, FIELD(stream.limit_s)},
+    {"routes", "HOW", "ttl", NULL, "ttl (a datagram's time to live), off",
+     "how to count the routers on the way", parse_routes, FIELD(probe_routes)},
+    {"counters", "FILE", NULL, "none", "a path that can be written",
+     "where rank 0 writes what the counters library counted meanwhile (RAILYARD_COUNTERS_*)", parse_text,
+     FIELD(counters)},
+    ROW_SEED(FIELD(stream.seed)),
+    ROW_JSON(FIELD(json)),
+};
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct topobw_config *config = configuration;
+    (void)given;
+    if (check_ranks() < 2)
+        problem_set(problem, "1 rank: links between nodes are measured; valid: 2 ranks or more");
+    if (!config->coordinates)
+        problem_set(problem, "--coordinates: missing; valid: --coordinates FILE");
+    if (!config->links && config->factor > 0)
+        problem_set(problem, "--factor %g: needs --links FILE", config->factor);
+    output_probe(config->json, problem);
+}
+
+static const struct option_table table = {
+    .program = "topobw",
+    .purpose = "rate of every link between neighbouring routers, and a verdict on each",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+    .more_statuses = ", 5 a link is bad",
+};
+
+enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config) {
+    return options_settle(&table, argc, argv, config);
+}

@@ -1,0 +1,31 @@
+/*
+ * What a user may ask of topobw: its options.
+ *
+ * Leaves out: the contents of the coordinates file (lib/coordinates.h) and of the links file
+ * (linkrates.h).
+ */
+#ifndef RAILYARD_TOPOBW_CONFIG_H
+#define RAILYARD_TOPOBW_CONFIG_H
+
+#include "lib/options.h"
+#include "topobw/stream.h"
+
+struct topobw_config {
+    const char *coordinates;
+    const char *links;
+    double factor; /* 0: found from the data */
+    struct stream_config stream;
+    int repeats;
+    int retests;
+    double tolerance_percent;
+    bool probe_routes;
+    const char *counters;
+    const char *json;
+};
+
+/*
+ * Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same.
+ */
+enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config);
+
+#endif

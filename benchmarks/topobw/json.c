@@ -1,0 +1,197 @@
+/* The document of topobw: series of every link, and the verdict; see report.h. */
+#include "topobw/report.h"
+
+#include "lib/check.h"
+#include "topobw/routeprobe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const letters[TORUS_DIMENSIONS] = {"X", "Y", "Z"};
+
+static const char *class_of(const struct tested_link *link) {
+    return link->rate ? link->rate->link_class : "unknown";
+}
+
+/* ---- series ---- */
+
+/* Labels point at texts that the caller keeps. */
+static struct series link_series(const struct topobw *run, int link, const char *fom, const char *name) {
+    const struct tested_link *tested = &run->plan.links[link];
+    return (struct series){
+        .fom = fom,
+        .label_count = 5,
+        .labels = {{"link", name, 0},
+                   {"dimension", letters[tested->dimension], 0},
+                   {"direction", tested->step > 0 ? "+" : "-", 0},
+                   {"class", class_of(tested), 0},
+                   {"sharers", NULL, tested->sharers}},
+    };
+}
+
+/* The link's rate in every round that it was in. */
+static void add_rates(const struct topobw *run, int link, const char *name, struct series_list *list) {
+    struct series series = link_series(run, link, "bandwidth_gbyte_s", name);
+    series.samples = check_alloc((size_t)run->rounds, sizeof(double));
+    for (int round = 0; round < run->rounds; round++) {
+        double seconds = topobw_link_seconds(run, link, round);
+        if (seconds > 0)
+            series.samples[series.count++] = topobw_rate(run, link, seconds);
+    }
+    if (series.count == 0) {
+        free(series.samples);
+        series.samples = NULL;
+        series.reason = "another link gave no answer first";
+    }
+    series_add(list, series);
+}
+
+static void add_missing(const struct topobw *run, int link, const char *name, struct series_list *list) {
+    struct series series = link_series(run, link, "missing_percent", name);
+    if (run->results[link].state == LINK_UNTESTED)
+        return;
+    series.count = 1;
+    series.samples = check_alloc(1, sizeof(double));
+    series.samples[0] = 100 * run->results[link].missing;
+    series_add(list, series);
+}
+
+static void add_absent(const struct topobw *run, int dimension, struct series_list *list) {
+    if (run->plan.absent[dimension] > 0)
+        series_add(list, (struct series){.fom = "bandwidth_gbyte_s",
+                                         .label_count = 2,
+                                         .labels = {{"dimension", letters[dimension], 0},
+                                                    {"links", NULL, run->plan.absent[dimension]}},
+                                         .reason = "links of the torus without a rank at both ends"});
+}
+
+void topobw_series(const struct topobw *run, char *names, struct series_list *list) {
+    for (int link = 0; link < run->plan.link_count; link++) {
+        char *name = names + (size_t)link * LINK_NAME_BYTES;
+        plan_link_name(&run->plan.links[link], name);
+        add_rates(run, link, name, list);
+        add_missing(run, link, name, list);
+    }
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        add_absent(run, dimension, list);
+}
+
+/* ---- parameters ---- */
+
+void topobw_write_parameters(struct json *json, const void *context) {
+    const struct topobw *run = ((const struct topobw_document *)context)->run;
+    const struct topobw_config *config = &run->config;
+    json_key_text(json, "coordinates", config->coordinates);
+    json_key_text(json, "links", config->links);
+    json_key(json, "torus");
+    json_array(json);
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        json_integer(json, run->coordinates.extents[d]);
+    json_array_end(json);
+    json_key_integer(json, "size_bytes", (int64_t)config->stream.message_bytes);
+    json_key_integer(json, "messages", config->stream.messages);
+    json_key_integer(json, "repeats", config->repeats);
+    json_key_integer(json, "retests", config->retests);
+    json_key(json, "tolerance_percent");
+    json_double(json, config->tolerance_percent);
+    json_key(json, "deadline_s");
+    json_double(json, config->stream.limit_s);
+    json_key_text(json, "routes", config->probe_routes ? "ttl" : "off");
+    json_key(json, "seed");
+    json_unsigned(json, config->stream.seed);
+}
+
+/* ---- verdict ---- */
+
+static void write_number(struct json *json, const char *key, double value) {
+    json_key(json, key);
+    json_double(json, value);
+}
+
+/* 0 is "not known". */
+static void write_known(struct json *json, const char *key, double value) {
+    write_number(json, key, value > 0 ? value : (double)NAN);
+}
+
+static void write_pairs(struct json *json, const struct topobw_document *document, int link) {
+    const struct tested_link *tested = &document->run->plan.links[link];
+    json_key(json, "pairs");
+    json_array(json);
+    for (int k = 0; k < tested->sharers; k++) {
+        const struct transfer *transfer = &document->run->plan.transfers[tested->first_transfer + k];
+        json_object(json);
+        json_key_text(json, "from", document->evidence->of_rank[transfer->from_rank].host);
+        json_key_text(json, "to", document->evidence->of_rank[transfer->to_rank].host);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void write_link(struct json *json, const struct topobw_document *document, int link) {
+    const struct tested_link *tested = &document->run->plan.links[link];
+    const struct link_result *result = &document->run->results[link];
+    enum phase phase = (enum phase)(tested->phase % PHASES_PER_RING);
+    char name[LINK_NAME_BYTES];
+    plan_link_name(tested, name);
+    json_object(json);
+    json_key_text(json, "link", name);
+    json_key_text(json, "class", class_of(tested));
+    json_key_text(json, "sharing", tested->sharers > 1 ? "shared" : "exclusive");
+    json_key_text(json, "phase", phase_name(phase));
+    write_pairs(json, document, link);
+    write_number(json, "seconds", result->seconds);
+    write_number(json, "rate_gbyte_s", result->rate_gbyte_s);
+    write_known(json, "expected_gbyte_s", result->expected_gbyte_s);
+    write_known(json, "peers_gbyte_s", result->peers_gbyte_s);
+    write_number(json, "missing_percent", 100 * result->missing);
+    write_number(json, "routers", result->routers == ROUTE_UNKNOWN ? (double)NAN : result->routers);
+    json_key_text(json, "state", verdict_name(result->state));
+    json_object_end(json);
+}
+
+static void write_explained(struct json *json, const struct topobw *run, int finding) {
+    char name[LINK_NAME_BYTES];
+    json_key(json, "links");
+    json_array(json);
+    for (int link = 0; link < run->plan.link_count; link++)
+        if (run->explained_by[link] == finding) {
+            plan_link_name(&run->plan.links[link], name);
+            json_text(json, name);
+        }
+    json_array_end(json);
+}
+
+static void write_finding(struct json *json, const struct topobw_document *document, int finding) {
+    const struct finding *found = &document->run->findings[finding];
+    char text[FINDING_TEXT_BYTES];
+    topobw_finding_text(document->run, document->evidence, found, text);
+    json_object(json);
+    json_key_text(json, "component", component_name(found->component));
+    json_key_text(json, "state", verdict_name(document->run->results[found->link].state));
+    write_number(json, "missing_percent", 100 * found->missing);
+    write_explained(json, document->run, finding);
+    json_key_text(json, "text", text);
+    json_object_end(json);
+}
+
+void topobw_write_verdict(struct json *json, const void *context) {
+    const struct topobw_document *document = context;
+    const struct topobw *run = document->run;
+    json_key(json, "verdict");
+    json_object(json);
+    json_key_text(json, "status", run->finding_count ? "faulty" : "sound");
+    write_known(json, "factor", run->factor);
+    write_known(json, "counters_seconds", run->counters_s);
+    json_key(json, "findings");
+    json_array(json);
+    for (int finding = 0; finding < run->finding_count; finding++)
+        write_finding(json, document, finding);
+    json_array_end(json);
+    json_key(json, "links");
+    json_array(json);
+    for (int link = 0; link < run->plan.link_count; link++)
+        write_link(json, document, link);
+    json_array_end(json);
+    json_object_end(json);
+}

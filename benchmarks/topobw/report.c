@@ -1,0 +1,224 @@
+/* Prints what topobw found; see report.h. */
+#include "topobw/report.h"
+
+#include "lib/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *host_of(const struct evidence_list *evidence, int rank) {
+    return evidence->of_rank[rank].host;
+}
+
+static const char *class_of(const struct tested_link *link) {
+    return link->rate ? link->rate->link_class : "unknown";
+}
+
+static double percent(double part) {
+    return 100 * part;
+}
+
+/* ---- one finding ---- */
+
+static const char *direction_text(enum direction direction) {
+    static const char *const texts[] = {"", " sending", " receiving"};
+    return texts[direction];
+}
+
+static void router_text(const struct topobw *run, int rank, char *text, size_t bytes) {
+    const int *at = run->coordinates.nodes[run->coordinates.node_of_rank[rank]].coordinate;
+    (void)snprintf(text, bytes, "%d,%d,%d", at[0], at[1], at[2]);
+}
+
+static void component_text(const struct topobw *run, const struct evidence_list *evidence,
+                           const struct finding *finding, char *text, size_t bytes) {
+    char name[LINK_NAME_BYTES];
+    const struct tested_link *link = &run->plan.links[finding->link];
+    const char *way = direction_text(finding->direction);
+    if (finding->component == COMPONENT_NETWORK) {
+        (void)snprintf(text, bytes, "the network");
+    } else if (finding->component == COMPONENT_LINK || finding->component == COMPONENT_CABLE) {
+        plan_link_name(link, name);
+        (void)snprintf(text, bytes, "%s %s (%s)", component_name(finding->component), name, class_of(link));
+    } else {
+        const char *host = host_of(evidence, finding->rank);
+        router_text(run, finding->rank, name, sizeof name);
+        if (finding->only_node)
+            (void)snprintf(text, bytes, "router %s or its node %s%s", name, host, way);
+        else if (finding->component == COMPONENT_NODE)
+            (void)snprintf(text, bytes, "node %s of router %s%s", host, name, way);
+        else
+            (void)snprintf(text, bytes, "router %s%s", name, way);
+    }
+}
+
+/* What is wrong with the first link of the finding. */
+static void trouble_text(const struct topobw *run, const struct finding *finding, char *text, size_t bytes) {
+    const struct link_result *result = &run->results[finding->link];
+    double reference = fmax(result->expected_gbyte_s, result->peers_gbyte_s);
+    if (result->state == LINK_SILENT)
+        (void)snprintf(text, bytes, "no answer within %g s: down", run->config.stream.limit_s);
+    else if (result->state == LINK_DETOUR)
+        (void)snprintf(text, bytes,
+                       "not used: packets take a way with %d routers, %.1f %% of the rate missing",
+                       result->routers, percent(finding->missing));
+    else
+        (void)snprintf(text, bytes, "slow: %.4g of %.4g GB/s, %.1f %% missing", result->rate_gbyte_s,
+                       reference, percent(finding->missing));
+}
+
+void topobw_finding_text(const struct topobw *run, const struct evidence_list *evidence,
+                         const struct finding *finding, char *text) {
+    char component[FINDING_TEXT_BYTES / 2];
+    char trouble[FINDING_TEXT_BYTES / 4];
+    char links[FINDING_TEXT_BYTES / 16] = "";
+    component_text(run, evidence, finding, component, sizeof component);
+    trouble_text(run, finding, trouble, sizeof trouble);
+    if (finding->links > 1)
+        (void)snprintf(links, sizeof links, ", %d links", finding->links);
+    (void)snprintf(text, FINDING_TEXT_BYTES, "%s%s: %s", component, links, trouble);
+}
+
+/* ---- tables ---- */
+
+static void print_heading(const struct topobw *run, const struct evidence_list *evidence) {
+    const int *extents = run->coordinates.extents;
+    const struct stream_config *stream = &run->config.stream;
+    char size[SIZE_TEXT_BYTES];
+    int phases = 0;
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        phases += run->plan.phases[phase];
+    table_size(stream->message_bytes, size);
+    (void)printf("topobw %s: %d ranks on %d hosts, torus %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
+                 evidence->ranks, evidence_hosts(evidence), extents[0], extents[1], extents[2],
+                 run->plan.link_count, phases);
+    (void)printf(
+        "%d x %s a transfer, fastest of %d rounds, up to %d more for links that look bad; data verified\n\n",
+        stream->messages, size, run->config.repeats, run->config.retests);
+}
+
+/* Seconds of the transfer in the round in which its link was fastest. */
+static double seconds_of_best(const struct topobw *run, const struct transfer *transfer) {
+    double best = run->results[transfer->link].seconds;
+    for (int round = 0; round < run->rounds; round++)
+        if (topobw_link_seconds(run, transfer->link, round) == best)
+            return topobw_seconds(run, transfer, round);
+    return 0;
+}
+
+static int host_width(const struct evidence_list *evidence) {
+    size_t width = 4;
+    for (int rank = 0; rank < evidence->ranks; rank++)
+        if (strlen(host_of(evidence, rank)) > width)
+            width = strlen(host_of(evidence, rank));
+    return (int)width;
+}
+
+static void print_transfer(const struct topobw *run, const struct evidence_list *evidence,
+                           const struct transfer *transfer, int width) {
+    const struct tested_link *link = &run->plan.links[transfer->link];
+    const struct link_result *result = &run->results[transfer->link];
+    double seconds = seconds_of_best(run, transfer);
+    char name[LINK_NAME_BYTES];
+    plan_link_name(link, name);
+    (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9.4f  %10.6f  %10.6f  %s\n", width,
+                 host_of(evidence, transfer->from_rank), width, host_of(evidence, transfer->to_rank), name,
+                 class_of(link), link->sharers > 1 ? "shared" : "exclusive", seconds,
+                 topobw_rate(run, transfer->link, seconds) / link->sharers, result->rate_gbyte_s,
+                 verdict_name(result->state));
+}
+
+static void print_transfers(const struct topobw *run, const struct evidence_list *evidence) {
+    int width = host_width(evidence);
+    (void)printf("%-*s  %-*s  %-18s  %-10s  %-10s  %9s  %10s  %10s  %s\n", width, "from", width, "to", "link",
+                 "class", "sharing", "seconds", "pair GB/s", "link GB/s", "verdict");
+    for (int t = 0; t < run->plan.transfer_count; t++)
+        print_transfer(run, evidence, &run->plan.transfers[t], width);
+    (void)printf("\n");
+}
+
+/* Lowest, mean and highest rate of a dimension's links. */
+struct spread {
+    int count;
+    int low_link;
+    int high_link;
+    double low;
+    double sum;
+    double high;
+};
+
+static struct spread spread_of(const struct topobw *run, int dimension) {
+    struct spread spread = {0};
+    for (int link = 0; link < run->plan.link_count; link++) {
+        double rate = run->results[link].rate_gbyte_s;
+        if (run->plan.links[link].dimension != dimension || run->results[link].state == LINK_UNTESTED)
+            continue;
+        if (spread.count == 0 || rate < spread.low) {
+            spread.low = rate;
+            spread.low_link = link;
+        }
+        if (spread.count == 0 || rate > spread.high) {
+            spread.high = rate;
+            spread.high_link = link;
+        }
+        spread.sum += rate;
+        spread.count++;
+    }
+    return spread;
+}
+
+static void print_spread(const struct topobw *run, int dimension) {
+    char low[LINK_NAME_BYTES];
+    char high[LINK_NAME_BYTES];
+    struct spread spread = spread_of(run, dimension);
+    if (spread.count == 0)
+        return;
+    plan_link_name(&run->plan.links[spread.low_link], low);
+    plan_link_name(&run->plan.links[spread.high_link], high);
+    (void)printf("%c  links %d  min %.6f on %s  max %.6f on %s  avg %.6f GB/s\n", 'X' + dimension,
+                 spread.count, spread.low, low, spread.high, high, spread.sum / spread.count);
+}
+
+/* Where a test of the link is limited by its nodes: the loss that it cannot see. */
+static double blind_part(const struct topobw *run, const struct tested_link *link) {
+    double hosts = run->rates.host_gbyte_s * link->sharers;
+    return link->rate && link->rate->rate_gbyte_s > hosts ? 1 - hosts / link->rate->rate_gbyte_s : 0;
+}
+
+static double blindest(const struct topobw *run, int dimension) {
+    double most = 0;
+    for (int link = 0; link < run->plan.link_count; link++)
+        if (run->plan.links[link].dimension == dimension)
+            most = fmax(most, blind_part(run, &run->plan.links[link]));
+    return most;
+}
+
+static void print_coverage(const struct topobw *run, int dimension) {
+    double blind = blindest(run, dimension);
+    if (run->plan.absent[dimension] > 0)
+        (void)printf("%c  not tested: %d links without a rank at both ends\n", 'X' + dimension,
+                     run->plan.absent[dimension]);
+    if (blind > 0)
+        (void)printf("%c  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
+                     'X' + dimension, percent(blind));
+}
+
+static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {
+    char text[FINDING_TEXT_BYTES];
+    (void)printf("\nverdict: %s\n", run->finding_count ? "faulty" : "sound");
+    for (int i = 0; i < run->finding_count; i++) {
+        topobw_finding_text(run, evidence, &run->findings[i], text);
+        (void)printf("  %s\n", text);
+    }
+    (void)fflush(stdout);
+}
+
+void topobw_print(const struct topobw *run, const struct evidence_list *evidence) {
+    print_heading(run, evidence);
+    print_transfers(run, evidence);
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        print_spread(run, dimension);
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        print_coverage(run, dimension);
+    print_findings(run, evidence);
+}

@@ -1,0 +1,35 @@
+/*
+ * What topobw says: a line for each pair of nodes, a summary by dimension, the findings; and the same as
+ * JSON.
+ *
+ * Leaves out: deciding anything.
+ */
+#ifndef RAILYARD_TOPOBW_REPORT_H
+#define RAILYARD_TOPOBW_REPORT_H
+
+#include "lib/json.h"
+#include "lib/output.h"
+#include "topobw/run.h"
+
+enum { FINDING_TEXT_BYTES = 1024 };
+
+/* On rank 0: prints all of it. */
+void topobw_print(const struct topobw *run, const struct evidence_list *evidence);
+
+/* On rank 0: the series of the document. Their labels point into `names`, LINK_NAME_BYTES for each link. */
+void topobw_series(const struct topobw *run, char *names, struct series_list *list);
+
+/* The members "parameters" and "verdict" of the document; the context is a struct topobw_document. */
+struct topobw_document {
+    const struct topobw *run;
+    const struct evidence_list *evidence;
+};
+
+void topobw_write_parameters(struct json *json, const void *context);
+void topobw_write_verdict(struct json *json, const void *context);
+
+/* One finding as one sentence, without a full stop. */
+void topobw_finding_text(const struct topobw *run, const struct evidence_list *evidence,
+                         const struct finding *finding, char *text);
+
+#endif

@@ -1,0 +1,342 @@
+/* Rounds through the phases; see run.h. */
+#include "topobw/run.h"
+
+#include "lib/check.h"
+#include "lib/idle.h"
+#include "topobw/deadline.h"
+#include "topobw/routeprobe.h"
+#include "topobw/stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000 };
+
+static const double first_pause_s = 0.5;
+static const double longest_pause_s = 4;
+
+/* ---- the numbers of a rank ---- */
+
+static size_t numbers_per_phase(const struct topobw *run) {
+    return 1 + 2 * (size_t)run->rounds;
+}
+
+static size_t numbers_per_rank(const struct topobw *run) {
+    return PHASES_MAX * numbers_per_phase(run);
+}
+
+static double *routers_of(const struct topobw *run, double *numbers, int phase) {
+    return &numbers[(size_t)phase * numbers_per_phase(run)];
+}
+
+/* Start and end of sending, in the clock of the link's first sender. */
+static double *times_of(const struct topobw *run, double *numbers, int phase, int round) {
+    return routers_of(run, numbers, phase) + 1 + 2 * round;
+}
+
+static double *numbers_of_rank(const struct topobw *run, int rank) {
+    return run->all + (size_t)rank * numbers_per_rank(run);
+}
+
+static const double *times_of_transfer(const struct topobw *run, const struct transfer *transfer, int round) {
+    int phase = run->plan.links[transfer->link].phase;
+    return times_of(run, numbers_of_rank(run, transfer->from_rank), phase, round);
+}
+
+double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round) {
+    const double *times = times_of_transfer(run, transfer, round);
+    return times[1] - times[0];
+}
+
+double topobw_link_seconds(const struct topobw *run, int link, int round) {
+    const struct tested_link *tested = &run->plan.links[link];
+    const struct transfer *transfers = &run->plan.transfers[tested->first_transfer];
+    double start_s = times_of_transfer(run, transfers, round)[0];
+    double end_s = times_of_transfer(run, transfers, round)[1];
+    for (int k = 1; k < tested->sharers; k++) {
+        start_s = fmin(start_s, times_of_transfer(run, &transfers[k], round)[0]);
+        end_s = fmax(end_s, times_of_transfer(run, &transfers[k], round)[1]);
+    }
+    return end_s - start_s;
+}
+
+double topobw_rate(const struct topobw *run, int link, double seconds) {
+    const struct stream_config *config = &run->config.stream;
+    double bytes = (double)config->message_bytes * config->messages * run->plan.links[link].sharers;
+    return isfinite(seconds) && seconds > 0 ? 1e-9 * bytes / seconds : 0;
+}
+
+/* ---- one phase ---- */
+
+/* Collective. True on all ranks when any has given up a transfer; the ranks leave together. */
+static bool meet(const struct topobw *run) {
+    int stuck = run->stuck;
+    int any = 0;
+    deadline_arm(2 * run->config.stream.limit_s); /* the others may still wait for a transfer */
+    MPI_CHECK(MPI_Allreduce(&stuck, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    deadline_disarm();
+    return any;
+}
+
+/* Answers every other sender's requests with the time. */
+static void tell_time(const struct role *role) {
+    for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
+        MPI_Status status;
+        MPI_CHECK(MPI_Recv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &status));
+        double now_s = MPI_Wtime();
+        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
+    }
+}
+
+/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. */
+static double ask_time(const struct role *role) {
+    double ahead_s = 0;
+    double shortest_s = INFINITY;
+    for (int i = 0; i < CLOCK_READINGS; i++) {
+        double theirs_s = 0;
+        double sent_s = MPI_Wtime();
+        MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, role->first_sharer, TAG_CLOCK, &theirs_s, 1, MPI_DOUBLE,
+                               role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        double back_s = MPI_Wtime();
+        if (back_s - sent_s < shortest_s) {
+            shortest_s = back_s - sent_s;
+            ahead_s = theirs_s - (sent_s + back_s) / 2;
+        }
+    }
+    return ahead_s;
+}
+
+/*
+ * Senders that share a link start together, and tell their times by the clock of the first: a link is
+ * measured from the first start to the last end, for a sender that has it to itself for a while would look
+ * faster. Returns what to add to this rank's clock.
+ */
+static double meet_sharers(const struct role *role) {
+    if (role->to < 0 || role->sharers < 2)
+        return 0;
+    if (check_rank() != role->first_sharer)
+        return ask_time(role);
+    tell_time(role);
+    return 0;
+}
+
+static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
+                          struct problem *problem) {
+    const struct role *role = &run->roles[phase];
+    stream_prepare(stream, role->from);
+    if (meet(run)) {
+        run->stuck = true;
+        return;
+    }
+    run->stuck = !stream_meet(stream, role->to, role->from);
+    double ahead_s = meet_sharers(role);
+    struct stream_times times = {MPI_Wtime(), INFINITY};
+    if (!run->stuck)
+        times = stream_run(stream, role->to, role->from, &run->stuck);
+    if (role->to >= 0) {
+        times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;
+        times_of(run, run->own, phase, round)[1] = times.end_s + ahead_s;
+    }
+    if (!run->stuck)
+        stream_verify(stream, role->from, problem);
+}
+
+/* ---- routes ---- */
+
+struct probe_target {
+    int port;
+    char host[EVIDENCE_HOST_BYTES];
+};
+
+static void tell_target(int port, int sender) {
+    struct probe_target target = {.port = port};
+    evidence_host(target.host);
+    MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
+}
+
+static void probe_target(const struct route_probe *probe, int receiver, int phase) {
+    struct probe_target target;
+    MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+    route_probe_send(probe, target.host, target.port, (unsigned char)phase);
+}
+
+static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
+    const struct role *role = &run->roles[phase];
+    if (role->from >= 0)
+        tell_target(probe->port, role->from);
+    if (role->to >= 0)
+        probe_target(probe, role->to, phase);
+    if (role->from >= 0)
+        *routers_of(run, run->own, phase) =
+            route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+}
+
+/* After the first round: what is unreachable has been found by then. */
+static void probe_routes(struct topobw *run, unsigned phases) {
+    struct route_probe probe = route_probe_open();
+    for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
+        if (!(phases >> phase & 1u))
+            continue;
+        run->stuck = meet(run);
+        deadline_arm(run->config.stream.limit_s);
+        if (!run->stuck)
+            probe_phase(run, &probe, phase);
+        deadline_disarm();
+    }
+    run->stuck = meet(run);
+    route_probe_close(&probe);
+}
+
+/* ---- rank 0's view ---- */
+
+static int routers_on(const struct topobw *run, const struct tested_link *link) {
+    int most = ROUTE_UNKNOWN;
+    for (int k = 0; k < link->sharers; k++) {
+        int receiver = run->plan.transfers[link->first_transfer + k].to_rank;
+        int routers = (int)*routers_of(run, numbers_of_rank(run, receiver), link->phase);
+        most = routers > most ? routers : most;
+    }
+    return most;
+}
+
+/* The fastest of the rounds that the link was in; infinity when one was given up. */
+static double best_seconds(const struct topobw *run, int link) {
+    double best = 0;
+    for (int round = 0; round < run->rounds; round++) {
+        double seconds = topobw_link_seconds(run, link, round);
+        if (isinf(seconds))
+            return seconds;
+        if (seconds > 0 && (best == 0 || seconds < best))
+            best = seconds;
+    }
+    return best;
+}
+
+static void judge(struct topobw *run) {
+    struct verdict_config config = {.tolerance = run->config.tolerance_percent / 100,
+                                    .factor = run->config.factor,
+                                    .host_gbyte_s = run->rates.host_gbyte_s};
+    for (int link = 0; link < run->plan.link_count; link++) {
+        struct link_result *result = &run->results[link];
+        result->seconds = best_seconds(run, link);
+        result->rate_gbyte_s = topobw_rate(run, link, result->seconds);
+        result->routers = routers_on(run, &run->plan.links[link]);
+    }
+    run->factor = verdict_judge(&config, &run->plan, run->results);
+}
+
+/* Collective. Rank 0 has all numbers and judges; returns the phases with links that look bad, on all ranks.
+ */
+static unsigned gather_and_judge(struct topobw *run) {
+    unsigned phases = 0;
+    int count = (int)numbers_per_rank(run);
+    deadline_arm(run->config.stream.limit_s);
+    MPI_CHECK(MPI_Gather(run->own, count, MPI_DOUBLE, run->all, count, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (check_rank() == 0) {
+        judge(run);
+        for (int link = 0; link < run->plan.link_count; link++)
+            if (run->results[link].state == LINK_SLOW)
+                phases |= 1u << run->plan.links[link].phase;
+    }
+    MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+    deadline_disarm();
+    return phases;
+}
+
+/* A transfer is bad when its link is and it had less than its share of what the link should carry; of a link
+ * that is no more than its transfers, each is. */
+static bool is_bad_transfer(const struct topobw *run, const struct transfer *transfer) {
+    const struct link_result *result = &run->results[transfer->link];
+    const struct tested_link *link = &run->plan.links[transfer->link];
+    double best = 0;
+    if (result->state != LINK_SLOW || link->sharers == 1)
+        return verdict_is_bad(result);
+    for (int round = 0; round < run->rounds; round++) {
+        double seconds = topobw_seconds(run, transfer, round);
+        if (seconds > 0 && (best == 0 || seconds < best))
+            best = seconds;
+    }
+    double share = fmax(result->expected_gbyte_s, result->peers_gbyte_s) / link->sharers;
+    double rate = topobw_rate(run, transfer->link, best) / link->sharers;
+    return rate < (1 - run->config.tolerance_percent / 100) * share;
+}
+
+static void find_blame(struct topobw *run) {
+    size_t transfers = (size_t)run->plan.transfer_count;
+    bool *bad = check_alloc(transfers, sizeof *bad);
+    for (size_t t = 0; t < transfers; t++)
+        bad[t] = is_bad_transfer(run, &run->plan.transfers[t]);
+    run->explained_by = check_alloc((size_t)run->plan.link_count, sizeof(int));
+    run->findings = blame(&run->plan, run->results, bad, &run->finding_count, run->explained_by);
+    free(bad);
+}
+
+/* ---- all rounds ---- */
+
+static unsigned used_phases(const struct topobw *run) {
+    unsigned mask = 0;
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        if (run->plan.phases[phase])
+            mask |= 1u << phase;
+    MPI_CHECK(MPI_Bcast(&mask, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+    return mask;
+}
+
+static void measure_round(struct topobw *run, struct stream *stream, unsigned phases, int round,
+                          struct problem *problem) {
+    for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
+        if (phases >> phase & 1u)
+            measure_phase(run, stream, phase, round, problem);
+    run->stuck = meet(run);
+}
+
+static void make_room(struct topobw *run) {
+    run->rounds = run->config.repeats + run->config.retests;
+    run->own = check_alloc(numbers_per_rank(run), sizeof(double));
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
+    if (check_rank() == 0) {
+        run->all = check_alloc((size_t)check_ranks() * numbers_per_rank(run), sizeof(double));
+        run->results = check_alloc((size_t)run->plan.link_count, sizeof *run->results);
+    }
+}
+
+/* Before every retest but the first, longer each time: a disturbance passes, a fault stays. */
+static void pause_before(int retest) {
+    if (retest > 0)
+        idle_sleep(fmin(ldexp(first_pause_s, retest - 1), longest_pause_s));
+}
+
+void topobw_measure(struct topobw *run, struct problem *problem) {
+    struct stream stream = stream_open(&run->config.stream);
+    make_room(run);
+    unsigned phases = used_phases(run);
+    for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
+        measure_round(run, &stream, phases, round, problem);
+        if (round == 0 && run->config.probe_routes && !run->stuck)
+            probe_routes(run, phases);
+    }
+    unsigned suspects = gather_and_judge(run);
+    for (int round = run->config.repeats; round < run->rounds && suspects && !run->stuck; round++) {
+        pause_before(round - run->config.repeats);
+        measure_round(run, &stream, suspects, round, problem);
+        suspects = gather_and_judge(run);
+    }
+    if (check_rank() == 0)
+        find_blame(run);
+    if (!run->stuck)
+        stream_close(&stream); /* else MPI may still use the buffers */
+}
+
+void topobw_free(struct topobw *run) {
+    free(run->own);
+    free(run->all);
+    free(run->results);
+    free(run->findings);
+    free(run->explained_by);
+    plan_free(&run->plan);
+    link_rates_free(&run->rates);
+    coordinates_free(&run->coordinates);
+}

@@ -1,0 +1,121 @@
+/* One transfer of a link test; see stream.h. */
+#include "topobw/stream.h"
+
+#include "lib/check.h"
+#include "lib/payload.h"
+#include "topobw/deadline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_DATA = 21, TAG_ANSWER = 22, TAG_READY = 23 };
+
+static uint64_t key_of(const struct stream_config *config, int rank) {
+    return payload_key(config->seed, 0, (uint64_t)rank, 0);
+}
+
+struct stream stream_open(const struct stream_config *config) {
+    struct stream stream = {.config = config};
+    stream.outgoing = check_alloc_pages(config->message_bytes);
+    stream.incoming = check_alloc_pages(config->message_bytes);
+    stream.sends = check_alloc((size_t)config->messages + 1, sizeof *stream.sends);
+    stream.receives = check_alloc((size_t)config->messages, sizeof *stream.receives);
+    payload_fill(stream.outgoing, config->message_bytes, key_of(config, check_rank()));
+    return stream;
+}
+
+void stream_close(struct stream *stream) {
+    free(stream->outgoing);
+    free(stream->incoming);
+    free(stream->sends);
+    free(stream->receives);
+}
+
+void stream_prepare(struct stream *stream, int from) {
+    const struct stream_config *config = stream->config;
+    if (from < 0)
+        return;
+    memset(stream->incoming, 0, config->message_bytes);
+    for (int i = 0; i < config->messages; i++)
+        MPI_CHECK(MPI_Irecv(stream->incoming, (int)config->message_bytes, MPI_CHAR, from, TAG_DATA,
+                            MPI_COMM_WORLD, &stream->receives[i]));
+}
+
+bool stream_meet(struct stream *stream, int to, int from) {
+    MPI_Request ready[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (to >= 0)
+        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_READY, MPI_COMM_WORLD, &ready[0]));
+    if (from >= 0)
+        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_READY, MPI_COMM_WORLD, &ready[1]));
+    stream->until_s = MPI_Wtime() + stream->config->limit_s;
+    return deadline_wait(ready, 2, stream->until_s);
+}
+
+static void start_sending(struct stream *stream, int to) {
+    const struct stream_config *config = stream->config;
+    for (int i = 0; i < config->messages; i++)
+        MPI_CHECK(MPI_Isend(stream->outgoing, (int)config->message_bytes, MPI_CHAR, to, TAG_DATA,
+                            MPI_COMM_WORLD, &stream->sends[i]));
+    MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_ANSWER, MPI_COMM_WORLD, &stream->sends[config->messages]));
+}
+
+/* Both directions of this rank, as far as they have come. */
+struct progress {
+    int sent;
+    int received;
+    MPI_Request answer;
+    double sent_s; /* when the answer to what was sent came */
+};
+
+static void advance_sending(struct stream *stream, struct progress *progress) {
+    if (progress->sent)
+        return;
+    MPI_CHECK(MPI_Testall(stream->config->messages + 1, stream->sends, &progress->sent, MPI_STATUSES_IGNORE));
+    if (progress->sent)
+        progress->sent_s = MPI_Wtime();
+}
+
+static void advance_receiving(struct stream *stream, int from, struct progress *progress) {
+    if (progress->received)
+        return;
+    MPI_CHECK(
+        MPI_Testall(stream->config->messages, stream->receives, &progress->received, MPI_STATUSES_IGNORE));
+    if (progress->received)
+        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_ANSWER, MPI_COMM_WORLD, &progress->answer));
+}
+
+/* The answer to what was received. */
+static bool end_answer(struct progress *progress, double until_s) {
+    return deadline_wait(&progress->answer, 1, until_s);
+}
+
+struct stream_times stream_run(struct stream *stream, int to, int from, bool *stuck) {
+    struct progress progress = {.sent = to < 0, .received = from < 0, .answer = MPI_REQUEST_NULL};
+    double start_s = MPI_Wtime();
+    progress.sent_s = start_s;
+    if (to >= 0)
+        start_sending(stream, to);
+    while (!(progress.sent && progress.received) && MPI_Wtime() < stream->until_s) {
+        advance_sending(stream, &progress);
+        advance_receiving(stream, from, &progress);
+    }
+    if (!progress.sent || !progress.received || !end_answer(&progress, stream->until_s))
+        *stuck = true;
+    if (to < 0)
+        return (struct stream_times){0};
+    return (struct stream_times){start_s, progress.sent ? progress.sent_s : INFINITY};
+}
+
+void stream_verify(const struct stream *stream, int from, struct problem *problem) {
+    size_t bytes = stream->config->message_bytes;
+    if (from < 0)
+        return;
+    payload_test_fault(stream->incoming, bytes, check_rank());
+    size_t wrong = payload_first_difference(stream->incoming, bytes, key_of(stream->config, from));
+    if (wrong < bytes)
+        problem_set(
+            problem,
+            "data are wrong, no rate is printed: rank %d, message of %zu bytes from rank %d, byte %zu",
+            check_rank(), bytes, from, wrong);
+}

@@ -1,0 +1,174 @@
+/*
+ * topobw: the rate of every link between neighbouring routers of a torus, and a verdict on each.
+ *
+ * Models TopoBW (Ezell, CUG'13): nodes send to the nodes of the next router, dimension by dimension, in
+ * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All
+ * links are tested in at most 15 phases, whatever the size of the torus; no rank but 0 keeps more than its
+ * own part. Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one
+ * component (blame.h), links that look bad are tested again before they are named, the routers on each
+ * way are counted (routeprobe.h), and a link that does not answer ends as a verdict.
+ *
+ * Leaves out: two nodes of one router sending to each other, and loads that cross more than one link.
+ */
+#include "counters/railyard-counters.h"
+#include "lib/check.h"
+#include "topobw/deadline.h"
+#include "topobw/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char program[] = "topobw";
+
+enum { START_LIMIT_S = 60 };
+
+/* On rank 0: every tested link must stand in the links file. */
+static void check_rates(const struct topobw *run, struct problem *problem) {
+    char name[LINK_NAME_BYTES];
+    for (int link = 0; run->config.links && link < run->plan.link_count; link++)
+        if (run->plan.links[link].rate->link_class == NULL) {
+            plan_link_name(&run->plan.links[link], name);
+            problem_set(problem, "--links %s: no line for the link %s", run->config.links, name);
+            return;
+        }
+}
+
+/* On rank 0. */
+static void plan_run(struct topobw *run, struct problem *problem) {
+    const int *extents = run->coordinates.extents;
+    if (run->config.links)
+        link_rates_read(run->config.links, extents, &run->rates, problem);
+    if (problem_is_set(problem))
+        return;
+    plan_make(&run->coordinates, &run->rates, &run->plan);
+    if (run->plan.link_count == 0)
+        problem_set(problem,
+                    "--coordinates %s: no two of the %d ranks stand on neighbouring routers (torus %dx%dx%d)",
+                    run->config.coordinates, check_ranks(), extents[0], extents[1], extents[2]);
+    check_rates(run, problem);
+}
+
+/* Collective. False on all ranks, after a message, when there is nothing to measure. */
+static bool prepare(struct topobw *run) {
+    struct problem problem = {0};
+    char host[EVIDENCE_HOST_BYTES];
+    evidence_host(host);
+    coordinates_gather(run->config.coordinates, host, &run->coordinates, &problem);
+    if (check_rank() == 0 && !problem_is_set(&problem))
+        plan_run(run, &problem);
+    if (problem_agree(&problem, program))
+        return false;
+    plan_share(&run->plan, run->roles);
+    return true;
+}
+
+/* On rank 0: one line on stderr for a bad verdict. */
+static void complain(const struct topobw *run, const struct evidence_list *evidence) {
+    char text[FINDING_TEXT_BYTES];
+    if (run->finding_count == 0)
+        return;
+    topobw_finding_text(run, evidence, &run->findings[0], text);
+    (void)fprintf(stderr, "%s: %s", program, text);
+    if (run->finding_count > 1)
+        (void)fprintf(stderr, "; and %d more findings", run->finding_count - 1);
+    (void)fprintf(stderr, "\n");
+    (void)fflush(stderr);
+}
+
+static void write_document(const struct topobw *run, const struct evidence_list *evidence,
+                           struct problem *problem) {
+    struct series_list list = {0};
+    struct topobw_document context = {run, evidence};
+    struct document document = {program, topobw_write_parameters, &context, evidence, &list};
+    char *names = check_alloc((size_t)run->plan.link_count, LINK_NAME_BYTES);
+    topobw_series(run, names, &list);
+    output_write_more(run->config.json, &document, topobw_write_verdict, problem);
+    series_free(&list);
+    free(names);
+}
+
+/* Collective. Rank 0 prints and writes; the exit status of all ranks. */
+static int report(const struct topobw *run) {
+    struct problem problem = {0};
+    struct evidence_list evidence;
+    int bad = run->finding_count > 0;
+    evidence_gather(&evidence);
+    if (check_rank() == 0) {
+        topobw_print(run, &evidence);
+        if (run->config.json)
+            write_document(run, &evidence, &problem);
+        complain(run, &evidence);
+    }
+    evidence_free(&evidence);
+    MPI_CHECK(MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (problem_agree(&problem, program))
+        return EXIT_NOT_WRITTEN;
+    return bad ? EXIT_LINK_FAULT : EXIT_SUCCESS;
+}
+
+/* Collective. What was given up cannot be finalised: all has been said, so the run is ended at once. */
+static void end_if_stuck(const struct topobw *run, int status) {
+    if (run->stuck)
+        MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+/* Collective. Starts counting where it was asked for; false on all ranks, after a message, when that fails.
+ */
+static bool start_counting(struct topobw *run, railyard_counters **counters) {
+    struct railyard_counters_options options = {.output = run->config.counters};
+    double begun_s = MPI_Wtime();
+    *counters = NULL;
+    if (!run->config.counters)
+        return true;
+    if (railyard_counters_init(MPI_COMM_WORLD, &options, counters) != 0)
+        return false;
+    bool good = railyard_counters_read(*counters) == 0;
+    run->counters_s += MPI_Wtime() - begun_s;
+    return good;
+}
+
+static bool end_counting(struct topobw *run, railyard_counters **counters) {
+    double begun_s = MPI_Wtime();
+    bool good = true;
+    if (!*counters)
+        return true;
+    good = railyard_counters_read(*counters) == 0 && railyard_counters_print(*counters) == 0;
+    railyard_counters_free(counters);
+    run->counters_s += MPI_Wtime() - begun_s;
+    return good;
+}
+
+static int run_topobw(struct topobw *run) {
+    struct problem problem = {0};
+    railyard_counters *counters = NULL;
+    if (!start_counting(run, &counters))
+        return EXIT_USAGE;
+    topobw_measure(run, &problem);
+    if (!run->stuck && !end_counting(run, &counters))
+        return EXIT_NOT_WRITTEN;
+    deadline_arm(START_LIMIT_S);
+    int status = problem_agree(&problem, program) ? EXIT_DATA_WRONG : report(run);
+    end_if_stuck(run, status);
+    deadline_disarm();
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct topobw run = {0};
+    deadline_arm(START_LIMIT_S);
+    enum options_outcome outcome = topobw_config_read(argc, argv, &run.config);
+    if (outcome != OPTIONS_RUN)
+        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+    bool ready = prepare(&run);
+    deadline_disarm();
+    int status = ready ? run_topobw(&run) : EXIT_USAGE;
+    topobw_free(&run);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    check_mpi_init(&argc, &argv);
+    int status = run(argc, argv);
+    MPI_CHECK(MPI_Finalize());
+    return status;
+}
