@@ -2,7 +2,7 @@
 
 Models: who runs where is a host file, what the network costs is a calibration, what is wrong with it are faults. The
 program is one that smpicc built; all its ranks are threads of one process and take turns, so a run repeats bit for bit.
-Times are simulated: communication takes some, and what a program says it copies (benchmarks/halo/copytime.h). Leaves out
+Times are simulated: communication takes some, and what a program says it copies (halo/copytime.h). Leaves out
 all other computation, which takes none.
 
 Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and app_smpi.rst.
