@@ -10,6 +10,7 @@ CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
+NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
@@ -68,7 +69,7 @@ format: setup test-tools  ## rewrite the sources in the project's style
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 
 bench: setup bench-tools image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
-	tools/with-docker $(BIN)/python -m bench $(if $(OSU),--osu $(OSU))
+	tools/with-docker $(BIN)/python -m perf $(if $(OSU),--osu $(OSU))
 
 clean:  ## remove everything that is made, the records and the report excepted
 	rm -rf build $(VENV) stage output perflogs *.egg-info reframe.log .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -83,23 +84,24 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
 	@touch $@
 
-build/bin/railyard-enter: torus/container.c torus/container.h torus/fail.h
+build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
 
-build/bin/railyard-%: torus/%.c $(STAMPS)/packages
+build/bin/railyard-%: $(NATIVE)/%.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
-build/lib/railyard-fence.so: torus/fence.c $(STAMPS)/packages
+build/lib/railyard-fence.so: $(NATIVE)/fence.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/lib/railyard-idle.so: torus/idle.c $(STAMPS)/packages
+build/lib/railyard-idle.so: $(NATIVE)/idle.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/lib/railyard-refine.so: placements/refine.c $(STAMPS)/packages
+build/lib/railyard-refine.so: placements/orders/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
@@ -113,8 +115,8 @@ build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CM
 	cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/lib/railyard-simgrid.so: $(wildcard torus/simgrid/*) $(STAMPS)/packages
-	cmake -S torus/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/build/lib --log-level=WARNING
+build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages
+	cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/build/lib --log-level=WARNING
 	cmake --build build/simgrid -- --no-print-directory -s
 	@touch $@
 

@@ -20,13 +20,13 @@ from typing import Any
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from applications import mpip
-from applications.launch import PROFILER
 from checks.base import CHECKOUT, PlacedCheck, plainly
 from checks.multirail import POSTER
-from checks.stage import Planned
+from railyard.applications import mpip
+from railyard.applications.launch import PROFILER
 from railyard.errors import InputError
-from results.record import Software
+from railyard.jobs.stagedir import Planned
+from railyard.records.record import Software
 
 #: Where `spack -e . install` puts the programs (spack.yaml).
 VIEW = CHECKOUT / "build/spack/view"

@@ -30,20 +30,21 @@ from reframe.core.builtins import performance_function, run_after, run_before, s
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from checks import image as images
-from checks import keeping, launching, placing, plan, stage
 from checks.partition import Partition
-from checks.stage import Job, Planned
-from placements import naming, render
-from placements import topology as topologies
-from placements.allocation import Allocation, allocate, scheduled, within
-from placements.topology import Node, Topology
+from placements.hosts import naming
+from placements.launchers import files
+from placements.orders.allocation import Allocation, allocate, scheduled, within
+from placements.topology import catalog
+from placements.topology.base import Node, Topology
+from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
-from results import assemble, references, units
-from results.record import Record, Software
-from torus import docker_engine, smpi
-
-CHECKOUT = Path(__file__).resolve().parent.parent
+from railyard.jobs import image as images
+from railyard.jobs import interrupted, launching, placing, schedule, stagedir
+from railyard.jobs.stagedir import Job, Planned
+from railyard.records import assemble, references, units
+from railyard.records.record import Record, Software
+from railyard.torus.engines import docker_engine
+from railyard.torus.simulated import smpi
 
 
 @contextmanager
@@ -214,7 +215,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Record what a killed ReFrame left in this check's stage directories, before they are emptied."""
         if not self.is_dry_run():
             left = Path(runtime().stage_prefix, self.current_system.name)
-            keeping.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+            interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_after("setup")
     @plainly()
@@ -301,13 +302,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         count = self.nodes or where.nodes
         if named and (where.names_nodes or self.block or not count):
             box = tuple(self.block) or None
-            found = allocate(topologies.load(named), self.allocation, block=box, seed=self.seed)
+            found = allocate(catalog.load(named), self.allocation, block=box, seed=self.seed)
             return within(found, tuple(self.cube)) if self.cube else found
         if not count:
             valid = "nodes: a number, in the partition's extras or by -S nodes=N"
             raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
         if named:
-            whole = allocate(topologies.load(named), self.allocation, seed=self.seed)
+            whole = allocate(catalog.load(named), self.allocation, seed=self.seed)
             return scheduled(whole.topology, whole.indices[:count])
         names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
         return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous")
@@ -319,7 +320,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
         if self._is_certain():
             return whole if slots == math.prod(whole) else [slots]
-        return whole if slots == math.prod(whole) and self.block else plan.cubic(slots)
+        return whole if slots == math.prod(whole) and self.block else schedule.cubic(slots)
 
     @run_before("run")
     @plainly()
@@ -327,14 +328,14 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
-        (folder / "coordinates").write_text(render.coordinates(self.topology, self._located()))
+        (folder / "coordinates").write_text(files.coordinates(self.topology, self._located()))
         job = self._what_is_asked()
         if self._is_certain():
             placed, cannot = placing.place_all(job, self.granted), {}
         else:
             placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
-        job = dataclasses.replace(job, launches=plan.launches(job, self.granted, placed, self._program))
-        stage.write(folder, job)
+        job = dataclasses.replace(job, launches=schedule.launches(job, self.granted, placed, self._program))
+        stagedir.write(folder, job)
         only_if_placed = self.where.scheduled or not self._is_certain()
         lines = [
             line for launch in job.launches for line in self._lines(launch, only_if_placed=only_if_placed)
@@ -346,7 +347,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         else:
             placing.write_files(folder, job, placed)
             stands = None if self.where.topology else {}
-            stage.write(folder, placing.described(job, self.granted, placed, cannot, stands))
+            stagedir.write(folder, placing.described(job, self.granted, placed, cannot, stands))
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]
@@ -364,7 +365,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """A launch in the job script."""
-        return plan.lines(launch, only_if_placed=only_if_placed)
+        return schedule.lines(launch, only_if_placed=only_if_placed)
 
     def _is_certain(self) -> bool:
         """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""
@@ -406,7 +407,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             devices=self.where.devices,
             image=self.carried.provenance if self.carried else None,
             stderr=str(self.job.stderr),
-            owner=keeping.owner(),
+            owner=interrupted.owner(),
             launches=[],
         )
 
@@ -414,7 +415,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     def open_the_record(self) -> None:
         """From here on what the launches leave is kept; after the run it would be too late for a job that timed out."""
         if not self.is_dry_run():
-            keeping.submitted(Path(self.stagedir), lambda: str(self.job.state))
+            interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
     @run_before("sanity")
     @plainly()
@@ -423,12 +424,14 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if self.is_dry_run():
             return
         folder = Path(self.stagedir)
-        if stage.torus_of(folder) is None and self.where.origin == "emulated":
-            keeping.recorded(folder)
-            raise SanityError(f"the job had no torus: {stage.first_complaint(folder / str(self.job.stderr))}")
-        self.record: Record = stage.keep(folder, f"the job ended as {self.job.state}")
-        keeping.recorded(folder)
-        self.record_path = stage.record_path(folder)
+        if stagedir.torus_of(folder) is None and self.where.origin == "emulated":
+            interrupted.recorded(folder)
+            raise SanityError(
+                f"the job had no torus: {stagedir.first_complaint(folder / str(self.job.stderr))}"
+            )
+        self.record: Record = stagedir.keep(folder, f"the job ended as {self.job.state}")
+        interrupted.recorded(folder)
+        self.record_path = stagedir.record_path(folder)
         self.reference_case = references.case_name(self.record)
 
     @sanity_function

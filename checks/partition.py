@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from placements import topology as topologies
+from placements.topology import catalog
 from railyard.errors import InputError
-from torus import lifecycle
+from railyard.torus.virtual import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
@@ -88,8 +88,8 @@ class Partition:
 
     def lacks(self, name: str) -> str:
         """Why a check that is made for this topology cannot run here; empty where it can."""
-        here = topologies.load(self.topology) if self.topology else None
-        if here is not None and here.sha256 == topologies.load(name).sha256:
+        here = catalog.load(self.topology) if self.topology else None
+        if here is not None and here.sha256 == catalog.load(name).sha256:
             return ""
         return f"made for the topology {name}; {self.fullname} has {here.name if here else 'none'}"
 

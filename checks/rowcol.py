@@ -11,9 +11,9 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from checks.base import PlacedCheck
-from torus import estimate
-from torus.estimate import Need
-from torus.smpi import Limits
+from railyard.torus.simulated import cost
+from railyard.torus.simulated.cost import Need
+from railyard.torus.simulated.smpi import Limits
 
 #: From this many bytes a pair on, SMPI's choice for MPICH takes an algorithm for even numbers of ranks alone.
 LONG_ALLTOALL = 32768
@@ -79,7 +79,7 @@ class RowcolCheck(PlacedCheck):
         need = Need()
         for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
             groups, ranks = self._groups(split)
-            need += estimate.collective(name, groups, ranks, size, self.repeats + 1)
+            need += cost.collective(name, groups, ranks, size, self.repeats + 1)
         if excess := need.excess(Limits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(

@@ -9,7 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 
 from checks.base import PlacedCheck
-from placements import render
+from placements.launchers import files
 
 
 class TopoBwCheck(PlacedCheck):
@@ -79,7 +79,7 @@ class TopoBwCheck(PlacedCheck):
     @run_before("run")
     def write_links(self) -> None:
         """What each link is and should carry, beside the coordinates."""
-        Path(self.stagedir, "links").write_text(render.links(self.topology))
+        Path(self.stagedir, "links").write_text(files.links(self.topology))
 
 
 @rfm.simple_test

@@ -11,21 +11,21 @@ from railyard import __version__
 from railyard.errors import InputError, RunError
 
 COMMANDS = {
-    "compare": "analysis.compare_cli:compare",
-    "coordinates": "placements.cli_coordinates:coordinates",
-    "doctor": "railyard.doctor_cli:doctor",
-    "granted": "checks.cli:granted",
-    "links": "placements.cli_links:links",
-    "model": "torus.cli_model:model",
-    "nics": "placements.cli_nics:nics",
-    "place": "placements.cli:place",
-    "recover": "checks.cli:recover",
-    "references": "analysis.references_cli:commands",
-    "report": "analysis.cli:report",
-    "results": "results.cli:results",
-    "sim": "torus.cli_sim:sim",
-    "topology": "placements.cli:topology",
-    "torus": "torus.cli:torus",
+    "compare": "analysis.compare.cli:compare",
+    "coordinates": "placements.cli.coordinates:coordinates",
+    "doctor": "railyard.doctor.cli:doctor",
+    "granted": "railyard.jobs.cli:granted",
+    "links": "placements.cli.links:links",
+    "model": "railyard.torus.modelled.cli:model",
+    "nics": "placements.cli.nics:nics",
+    "place": "placements.cli.place:place",
+    "recover": "railyard.jobs.cli:recover",
+    "references": "analysis.references.cli:commands",
+    "report": "analysis.report.cli:report",
+    "results": "railyard.records.cli:results",
+    "sim": "railyard.torus.simulated.cli:sim",
+    "topology": "placements.cli.place:topology",
+    "torus": "railyard.torus.cli.torus:torus",
 }
 
 

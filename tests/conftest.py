@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from benchmark_runs import PretendedTorus
 
-from placements.topology import Dimension, LinkClass, Torus
+from placements.topology.base import LinkClass
+from placements.topology.torus import Dimension, Torus
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent

@@ -22,26 +22,17 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import (
-    cases,
-    comparison,
-    curves,
-    drawing,
-    figures,
-    pictures,
-    registry,
-    report,
-    statistics,
-    summary,
-    tables,
-)
-from analysis import page as pages
-from analysis.cli import report as command
-from analysis.numbers import Format, percent, size_text
+from analysis.cases import cases, comparison, curves, tables
+from analysis.figures import drawing, general, registry, render_all
+from analysis.report import case_view, summary
+from analysis.report import page as pages
+from analysis.report.cli import report as command
+from analysis.stats import medians
+from analysis.text.numbers import Format, percent, size_text
 from railyard.errors import InputError, RunError
-from results import archive
-from results.assemble import LaunchRun, absent, assemble
-from results.record import Status
+from railyard.records import archive
+from railyard.records.assemble import LaunchRun, absent, assemble
+from railyard.records.record import Status
 
 CHECKOUT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data" / "records"
@@ -68,7 +59,7 @@ VALUES = st.lists(st.floats(0, 1e6), min_size=1, max_size=60)
     ],
 )
 def test_median_interval_is_the_tabled_one(n: int, rank: int, coverage: float) -> None:
-    interval = statistics.median_interval(range(1, n + 1))
+    interval = medians.median_interval(range(1, n + 1))
     assert interval is not None
     assert (interval.low, interval.high) == (rank, n + 1 - rank)
     assert interval.coverage == pytest.approx(coverage)
@@ -76,13 +67,13 @@ def test_median_interval_is_the_tabled_one(n: int, rank: int, coverage: float) -
 
 @pytest.mark.parametrize("n", range(6))
 def test_too_few_launches_have_no_interval(n: int) -> None:
-    assert statistics.median_interval([1.0] * n) is None
+    assert medians.median_interval([1.0] * n) is None
 
 
 @settings(deadline=None)  # other work on the machine is no fault of the function
 @given(VALUES)
 def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
-    interval = statistics.median_interval(values)
+    interval = medians.median_interval(values)
     theirs = scipy.stats.quantile_test(values, p=0.5).confidence_interval(0.95)
     if interval is None:
         assert np.isnan(theirs.low) or np.isnan(theirs.high)
@@ -93,22 +84,22 @@ def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
 @settings(deadline=None)  # other work on the machine is no fault of the function
 @given(VALUES)
 def test_summary_is_ordered_and_ignores_order(values: list[float]) -> None:
-    found = statistics.summarise(values)
+    found = medians.summarise(values)
     assert found.minimum <= found.median <= found.maximum
-    assert found == statistics.summarise(sorted(values))
+    assert found == medians.summarise(sorted(values))
     if found.interval:
         assert found.minimum <= found.interval.low <= found.median <= found.interval.high <= found.maximum
 
 
 def test_no_values_have_no_summary() -> None:
     with pytest.raises(ValueError, match="no launch"):
-        statistics.summarise([])
+        medians.summarise([])
 
 
 def test_interval_covers_the_median_as_often_as_it_says() -> None:
     chance = random.Random(5)
     samples = [[chance.expovariate(1.0) for _ in range(9)] for _ in range(3000)]
-    intervals = [statistics.median_interval(each) for each in samples]
+    intervals = [medians.median_interval(each) for each in samples]
     covered = sum(each is not None and each.low <= np.log(2) <= each.high for each in intervals) / len(
         samples
     )
@@ -116,8 +107,8 @@ def test_interval_covers_the_median_as_often_as_it_says() -> None:
 
 
 def test_change_is_relative_to_the_baseline() -> None:
-    assert statistics.change_percent(91.5, 100) == pytest.approx(-8.5)
-    assert statistics.change_percent(1.0, 0.0) is None
+    assert medians.change_percent(91.5, 100) == pytest.approx(-8.5)
+    assert medians.change_percent(1.0, 0.0) is None
 
 
 # ---- numbers ----
@@ -208,7 +199,7 @@ def test_two_pairs_of_hosts_are_still_one_launch() -> None:
     ]
     made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
     found = comparison.comparisons(cases.group([synthetic.job(made, lambda *_: series)])[0])
-    assert [(each.labels, each.groups[0].summary) for each in found] == [((), statistics.summarise([2.0]))]
+    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([2.0]))]
 
 
 # ---- words ----
@@ -296,7 +287,7 @@ def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
         ("latency", "size_bytes"),
     ]
     assert panels[2].lines[0].points[0].x == 0
-    assert "0 B" in texts(drawing.inline_svg(figures.panel_drawing(panels[2], "f"), ""))
+    assert "0 B" in texts(drawing.inline_svg(general.panel_drawing(panels[2], "f"), ""))
 
 
 def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:
@@ -314,7 +305,7 @@ def texts(svg: str) -> list[str]:
 
 def test_figures_are_text_with_units_and_follow_the_page() -> None:
     found = comparison.comparisons(cases.group([HALO])[0])[:1]
-    svg = drawing.inline_svg(figures.comparison_drawing(found, "f"), "")
+    svg = drawing.inline_svg(general.comparison_drawing(found, "f"), "")
     assert {"plain", "cart-create", "custom", "Iteration", "µs (lower is better)"} <= set(texts(svg))
     assert "currentColor" in svg
     assert "var(--s1, #0072b2)" in svg
@@ -325,16 +316,16 @@ def test_figures_are_text_with_units_and_follow_the_page() -> None:
 
 def test_figures_are_the_same_each_time() -> None:
     panel = curves.panels(cases.group([HOPS])[0])[0]
-    made = figures.panel_drawing(panel, "f")
+    made = general.panel_drawing(panel, "f")
     assert drawing.inline_svg(made, "c1") == drawing.inline_svg(made, "c1")
     assert drawing.svg_file(made) == drawing.svg_file(made)
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [report.judge(case).drawings for case in cases.group([HALO, NICS])]
-    alone = pictures.images(drawn)
-    monkeypatch.setattr(pictures, "_MANY", 1)
-    assert pictures.images(drawn) == alone
+    drawn = [case_view.judge(case).drawings for case in cases.group([HALO, NICS])]
+    alone = render_all.images(drawn)
+    monkeypatch.setattr(render_all, "_MANY", 1)
+    assert render_all.images(drawn) == alone
 
 
 def own_figures(case: cases.Case) -> list[drawing.Drawing]:
@@ -357,9 +348,9 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
     (case,) = cases.group([HALO])
-    judged = report.judge(case)
+    judged = case_view.judge(case)
     assert [each.name for each in judged.drawings] == ["own", "f0", "f1"]
-    shown = report.view(judged, 1, pictures.images([judged.drawings])[0])
+    shown = case_view.view(judged, 1, render_all.images([judged.drawings])[0])
     assert shown.statements[0].text == "Own words."
     assert not any("Iteration" in each.title for each in shown.figures)
 
@@ -371,12 +362,12 @@ def test_every_registered_figure_can_be_imported() -> None:
 
 
 def test_overview_is_a_picture_of_both(tmp_path: Path) -> None:
-    figures.write_overview_svg(ALL, tmp_path / "o.svg")
+    general.write_overview_svg(ALL, tmp_path / "o.svg")
     shown = texts((tmp_path / "o.svg").read_text())
     assert {"custom", "hops", "Bandwidth, 1 MiB"} <= set(shown)
     assert "prefers-color-scheme" in (tmp_path / "o.svg").read_text()
     with pytest.raises(InputError):
-        figures.overview_svg([])
+        general.overview_svg([])
 
 
 # ---- the page ----
@@ -573,5 +564,5 @@ def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Pat
 
 
 def test_importing_the_command_does_not_load_matplotlib() -> None:
-    program = "import sys, analysis.cli; sys.exit('matplotlib' in sys.modules)"
+    program = "import sys, analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)

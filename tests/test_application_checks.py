@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, environment
 
-from results import archive
-from results.record import Launch, Record
+from railyard.records import archive
+from railyard.records.record import Launch, Record
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from applications import amg, convert, lulesh, minife, minighost, mpip, osu
-from applications.reading import Parser, Reading
-from applications.witness import Witness
+from railyard.applications import amg, convert, lulesh, minife, minighost, mpip, osu
+from railyard.applications.reading import Parser, Reading
+from railyard.applications.witness import Witness
 from railyard.errors import InputError
-from results import benchmark
-from results.benchmark import Series
+from railyard.records import benchmark
+from railyard.records.benchmark import Series
 
 DATA = Path(__file__).resolve().parent / "data/applications"
 SIZES = [4 << power for power in range(13)]

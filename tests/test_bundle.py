@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner
 
 from railyard.errors import InputError, RunError
-from results import archive, bundle, record, strict, strictjson, studies
-from results.checks import check_bundle, check_file, check_paths
-from results.cli import results
-from results.record import Record
+from railyard.records import archive, bundle, json_io, record, strict_rules, studies
+from railyard.records.cli import results
+from railyard.records.record import Record
+from railyard.records.validate import check_bundle, check_file, check_paths
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import evidence  # the generators are data of these tests, not packages
@@ -39,14 +39,14 @@ def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Re
 
 
 def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:
-    return [f"{each.field}: {each.text}" for each in strict.faults(changed(change))]
+    return [f"{each.field}: {each.text}" for each in strict_rules.faults(changed(change))]
 
 
 # ---- strict ----
 
 
 def test_a_record_with_all_its_evidence_passes() -> None:
-    assert strict.faults(GOOD, record.text(GOOD).encode()) == []
+    assert strict_rules.faults(GOOD, record.text(GOOD).encode()) == []
 
 
 def rename_unit(document: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def test_a_time_and_a_rate_of_one_name_are_no_mixed_units() -> None:
 
 
 def test_too_few_launches_are_named_with_the_number_that_the_study_needs() -> None:
-    few = [each.text for each in strict.faults(evidence.good(launches=5))]
+    few = [each.text for each in strict_rules.faults(evidence.good(launches=5))]
     assert few == [
         f"5 results of {placement} + {policy}; at least 6 are needed"
         for placement in ("plain", "custom")
@@ -112,7 +112,7 @@ def test_a_failed_launch_is_named() -> None:
         run = evidence.with_evidence(run, document)
         return dataclasses.replace(run, exit_status=1) if run.index == 2 else run
 
-    found = [each.text for each in strict.faults(evidence.good(change=fail))]
+    found = [each.text for each in strict_rules.faults(evidence.good(change=fail))]
     assert any("exit status 1" in each for each in found)
 
 
@@ -186,7 +186,7 @@ def with_sums(members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
         {"path": entry.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
         for entry, content in members[1:]
     ]
-    members[0] = (members[0][0], strictjson.text(document).encode())
+    members[0] = (members[0][0], json_io.text(document).encode())
 
 
 MUTATIONS = 400
@@ -208,7 +208,7 @@ def test_any_changed_byte_of_a_record_is_refused(packed: Path) -> None:
         except InputError as error:
             assert "\n" not in str(error)
         else:
-            assert strict.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
+            assert strict_rules.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
     for place in chance.sample(range(len(content)), 20):
         mutant = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
         path = repacked(packed, lambda found, mutant=mutant: found.__setitem__(1, (found[1][0], mutant)))

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from analysis import cases, characterisation, exports, page, registry
-from results.record import Record
+from analysis.cases import cases
+from analysis.figures import mpi_profile, registry
+from analysis.report import exports, page
+from railyard.records.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package
@@ -40,7 +42,7 @@ def profiled(benchmark: str, between: float, together: float) -> Record:
 
 def test_the_posters_two_charts_have_a_bar_for_each_application() -> None:
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), profiled("amg", 5.0, 45.0)])
-    shares, sizes = characterisation.drawings(grouped)
+    shares, sizes = mpi_profile.drawings(grouped)
     assert shares.title == "Share of the time spent in MPI (emulated)"
     assert sizes.title == "Mean size of a message (emulated)"
     assert shares.data.rows == [
@@ -59,7 +61,7 @@ def test_applications_of_one_name_are_told_apart() -> None:
     )
     again = synthetic.job(other, lambda *_: [point("mpi_time_percent", 7.0, **{"class": "collective"})])
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), again])
-    assert [each.name for each in characterisation.profiled(grouped)] == [
+    assert [each.name for each in mpi_profile.profiled(grouped)] == [
         "lulesh (case 1)",
         "lulesh (case 2)",
     ]

@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 from conftest import BIN, CHECKOUT, environment
 
-from results import archive, references, units
-from results.record import Record
-from torus import lifecycle
+from railyard.checkout import TORUS_BIN
+from railyard.records import archive, references, units
+from railyard.records.record import Record
+from railyard.torus.virtual import lifecycle
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -128,7 +129,7 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(CHECKOUT / "torus/bin/mpirun")
+    script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
     (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
     (wrong / "mpirun").chmod(0o755)
     config = (

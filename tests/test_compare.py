@@ -15,34 +15,25 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from analysis import (
-    cases,
-    comparison,
-    exports,
-    gathering,
-    origins,
-    page,
-    published,
-    ranktest,
-    score,
-    scoreboard,
-    sides,
-    versus,
-)
-from analysis import references as making
-from analysis import versus_text as text
-from analysis.cli import report as report_command
-from analysis.compare_cli import compare as compare_command
-from analysis.exports import Format
-from analysis.references_cli import commands as references_command
-from analysis.score import Ratio
-from analysis.versus import Versus
+from analysis.cases import cases, comparison, published, published_by_origin, scoreboard
+from analysis.compare import compare as versus
+from analysis.compare import gather as gathering
+from analysis.compare import sides, text
+from analysis.compare.cli import compare as compare_command
+from analysis.compare.compare import Versus
+from analysis.references import update as making
+from analysis.references.cli import commands as references_command
+from analysis.report import exports, page
+from analysis.report.cli import report as report_command
+from analysis.report.exports import Format
+from analysis.stats import ranktest, score
+from analysis.stats.score import Ratio
 from railyard.errors import InputError
-from results import archive, references
-from results import entries as records
-from results.entries import Entry, SeriesKey
-from results.record import Record
-from results.units import Better
+from railyard.records import archive, references
+from railyard.records import entries as records
+from railyard.records.entries import Entry, SeriesKey
+from railyard.records.record import Record
+from railyard.records.units import Better
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import evidence  # the generators are data of these tests, not packages
@@ -371,7 +362,7 @@ def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path)
 
 
 def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
-    from analysis.cli import compared as of_report
+    from analysis.report.cli import compared as of_report
 
     found = of_report([A, B], (), None)
     assert found and found.sides == ["system=other", "system=vtorus"]
@@ -484,7 +475,7 @@ def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
 
     asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
     (case,) = cases.group([synthetic.job(asked, found)])
-    (row,) = origins.rows([(case, comparison.comparisons(case))])
+    (row,) = published_by_origin.rows([(case, comparison.comparisons(case))])
     assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "-74 %")
     answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}
     assert list(answers.values()) == [["\N{MINUS SIGN}70.0 %"]]  # at the largest size

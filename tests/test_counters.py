@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from conftest import Run, gemini
 
-from placements import topology
-from placements.routing import route
-from placements.topology import Node
+from placements.topology import catalog
+from placements.topology.base import Node
+from placements.topology.routing import route
 from railyard.errors import InputError, RunError
-from torus import addresses, counters, plan
-from torus.counters import Interface, Snapshot
+from railyard.torus.plan import addresses, plan
+from railyard.torus.virtual import counters
+from railyard.torus.virtual.counters import Interface, Snapshot
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 PAIR = gemini("2x1x1")
@@ -107,7 +108,7 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
 ) -> None:
     """Payload x known overhead within 1 % on every link of the way; elsewhere nothing at all."""
     railyard("torus", "up", "gemini-4x4x4", "--name", torus_name, "--rate-scale", "0.001")
-    topo = topology.load("gemini-4x4x4")
+    topo = catalog.load("gemini-4x4x4")
     source, target, size = (0, 1, 2), (2, 2, 1), 3_000_000
     before = tmp_path / "before.json"
     before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
@@ -134,7 +135,7 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
 
 
 def _transfer(
-    torus: str, source: str, target: str, topo: topology.Topology, at: tuple[int, int, int], size: int
+    torus: str, source: str, target: str, topo: catalog.Topology, at: tuple[int, int, int], size: int
 ) -> None:
     address = addresses.node_address(topo, Node(coordinate=at, slot=0, name=""), 0)
     listen = "import socket; s = socket.create_server(('', 5000)); print('ready', flush=True)"

@@ -12,8 +12,8 @@ import pytest
 from benchmark_runs import BIN, document
 from conftest import Run
 
-from placements import render
-from placements.topology import load
+from placements.launchers import files
+from placements.topology.catalog import load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 def router_trees(small: str, tmp_path: Path) -> Iterator[Path]:
     """A folder for each router, on which root has mounted that router's sysfs."""
     topology = load("gemini-2x2x2")
-    (tmp_path / "coordinates").write_text(render.coordinates(topology))
+    (tmp_path / "coordinates").write_text(files.coordinates(topology))
     mounted = []
     for router in topology.routers:
         name = topology.router_name(router)

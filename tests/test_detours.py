@@ -7,10 +7,12 @@ import itertools
 import pytest
 from conftest import gemini
 
-from placements import topology
-from placements.detours import Destination, detours
-from placements.routing import route
-from placements.topology import FatTree, Link, Router, Topology, Torus
+from placements.topology import catalog
+from placements.topology.base import Link, Router, Topology
+from placements.topology.detours import Destination, detours
+from placements.topology.fattree import FatTree
+from placements.topology.routing import route
+from placements.topology.torus import Torus
 from railyard.errors import RunError
 
 
@@ -73,7 +75,7 @@ def test_a_rail_does_not_mind_what_is_dead_on_another() -> None:
 
 
 def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
-    small = topology.load("dual-rail-small")
+    small = catalog.load("dual-rail-small")
     assert isinstance(small, FatTree)
     around = detours(small, cable(small, "up leaf0>spine1"), 0)
     leaf = [Router(coordinate=(index, 0, 0)) for index in range(4)]
@@ -86,6 +88,6 @@ def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
 
 
 def test_a_leaf_without_a_spine_is_an_error_that_names_it() -> None:
-    small = topology.load("dual-rail-small")
+    small = catalog.load("dual-rail-small")
     with pytest.raises(RunError, match="no route from leaf0 to leaf1"):
         detours(small, [*cable(small, "up leaf0>spine0"), *cable(small, "up leaf0>spine1")], 0)

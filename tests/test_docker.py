@@ -22,13 +22,15 @@ import docker
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
-from placements import topology
-from torus import docker_engine, lifecycle, netns, slurm
+from placements.topology import catalog
+from railyard.torus.engines import docker_engine, netns
+from railyard.torus.slurm import cluster as slurm
+from railyard.torus.virtual import lifecycle
 
 IMAGE = docker_engine.DEFAULT_IMAGE
 NO_ENGINE = "unix:///nonexistent/docker.sock"
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
-NODES = [node.name for node in topology.load("gemini-2x2x2").nodes]
+NODES = [node.name for node in catalog.load("gemini-2x2x2").nodes]
 
 if os.geteuid() != 0:
     pytest.skip("makes containers and network namespaces as root; run as root", allow_module_level=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
-from railyard import doctor, look
-from railyard.look import Machine, Mpi, Nic, Partition, Scheduler
+from railyard.doctor import findings as doctor
+from railyard.doctor import inventory
+from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
 
-NO_TOOLS = dict.fromkeys(look.TOOLS, "")
+NO_TOOLS = dict.fromkeys(inventory.TOOLS, "")
 OPENMPI = Mpi(name="openmpi", version="5.0.3", compiler="mpicc")
 CLUSTER = Machine(
     hostname="login1",
@@ -124,14 +125,14 @@ def test_adapters_and_their_numa_nodes_are_read_from_sys(tmp_path: Path) -> None
         device.mkdir(parents=True)
         (device / "numa_node").write_text(f"{node}\n")
     (tmp_path / "class/net/eth0").mkdir(parents=True)
-    assert [(nic.name, nic.fabric, nic.numa_node) for nic in look.nics(tmp_path)] == [
+    assert [(nic.name, nic.fabric, nic.numa_node) for nic in inventory.nics(tmp_path)] == [
         ("hfi1_0", "omni-path", 1),
         ("mlx5_0", "infiniband", 0),
         ("cxi0", "slingshot", 3),
     ]
     (tmp_path / "bare/class/net/lo").mkdir(parents=True)
     (tmp_path / "bare/class/net/eth0").mkdir(parents=True)
-    assert look.nics(tmp_path / "bare") == (Nic(name="eth0", fabric="ethernet", numa_node=-1),)
+    assert inventory.nics(tmp_path / "bare") == (Nic(name="eth0", fabric="ethernet", numa_node=-1),)
 
 
 @pytest.mark.parametrize("path", sorted((CHECKOUT / "config").glob("*.yml")), ids=lambda p: p.stem)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import CHECKOUT, Run
 
-from results import archive, strict
+from railyard.records import archive, strict_rules
 
 EXAMPLE = CHECKOUT / "results" / "example"
 SYSTEMS = ("vcluster", "vcluster-degraded")
@@ -52,7 +52,7 @@ def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_pat
     checked = railyard("results", "check", "--strict", str(bundle))
     assert checked.returncode == 0, checked.stdout
     for record in PROFILED:
-        faults = [each for each in strict.faults(record) if "at least" not in each.text]
+        faults = [each for each in strict_rules.faults(record) if "at least" not in each.text]
         assert faults == [], record.source
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from analysis import cases, comparison, exports, extents, page
-from analysis.drawing import Drawing
-from results.record import Record
+from analysis.cases import cases, comparison
+from analysis.figures import by_extent
+from analysis.figures.drawing import Drawing
+from analysis.report import exports, page
+from railyard.records.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package
@@ -39,7 +41,7 @@ def halo(side: int, **changes: Any) -> Record:
 
 
 def drawn(*records: Record) -> list[Drawing]:
-    return extents.drawings([(case, comparison.comparisons(case)) for case in cases.group(records)])
+    return by_extent.drawings([(case, comparison.comparisons(case)) for case in cases.group(records)])
 
 
 def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> None:

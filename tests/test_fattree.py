@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import yaml
 
-from placements import topology
-from placements.routing import route
-from placements.topology import FatTree
+from placements.topology import catalog
+from placements.topology.fattree import FatTree
+from placements.topology.routing import route
 from railyard.errors import InputError
 
 
 def tree(name: str = "dual-rail-small") -> FatTree:
-    loaded = topology.load(name)
+    loaded = catalog.load(name)
     assert isinstance(loaded, FatTree)
     return loaded
 
@@ -62,7 +62,7 @@ def test_the_nearest_rail_is_that_of_the_ranks_socket(ranks: int, expected: list
 
 
 def test_a_node_with_one_nic_has_one_nearest() -> None:
-    assert {topology.load("gemini-2x2x2").nearest_rail(local, 8) for local in range(8)} == {0}
+    assert {catalog.load("gemini-2x2x2").nearest_rail(local, 8) for local in range(8)} == {0}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_a_wrong_file_is_one_line(change, named, tmp_path: Path) -> None:  # typ
     path = tmp_path / "wrong.yml"
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(InputError) as caught:
-        topology.load(str(path))
+        catalog.load(str(path))
     assert "\n" not in str(caught.value)
     assert all(word in str(caught.value) for word in [str(path), *named]), str(caught.value)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from placements import faults, topology
-from placements.faults import Faults, find_link, find_node
+from placements.topology import catalog, faults
+from placements.topology.faults import Faults, find_link, find_node
 from railyard.errors import InputError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
-GEMINI = topology.load("gemini-4x4x4")
+GEMINI = catalog.load("gemini-4x4x4")
 LINK = GEMINI.links_by_name["X+ 0,0,0>1,0,0"]
 
 
@@ -46,7 +46,7 @@ def test_what_is_broken_is_restored_and_no_more() -> None:
 
 def test_a_link_is_found_by_name_or_coordinates_however_written() -> None:
     assert find_link(GEMINI, "x+0,0,0 > 1,0,0") == LINK == find_link(GEMINI, "0,0,0>1,0,0")
-    small = topology.load("dual-rail-small")
+    small = catalog.load("dual-rail-small")
     assert find_link(small, "down spine1>leaf3@1").source.rail == 1
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from analysis import cases, drawing, figures_sonar, figures_topobw, registry
-from results import record
-from results.record import Record
+from analysis.cases import cases
+from analysis.figures import drawing, registry, sonar, topobw
+from railyard.records import record
+from railyard.records.record import Record
 
 SMALL = Path(__file__).parent / "data/records/small.json"
 
@@ -53,7 +54,7 @@ def links() -> cases.Case:
 
 
 def test_a_failed_launch_has_its_links_shown(links: cases.Case) -> None:
-    heat, rates = figures_topobw.drawings(links)
+    heat, rates = topobw.drawings(links)
     assert heat.statement.startswith("1 of 4 links carry less than they should: Z+ 0,0,0>0,0,1 (33.3 %")
     assert rates.data.rows[0] == ("X cable", "2", "9.000000", "9.100000", "9.200000")
     assert rates.data.rows[1][2:] == ("10.000000", "12.500000", "15.000000")
@@ -64,7 +65,7 @@ def test_a_failed_launch_has_its_links_shown(links: cases.Case) -> None:
 def test_no_links_no_figure() -> None:
     series = [{"fom": "bandwidth_gbyte_s", "labels": {"dimension": "X"}, "samples": [1.0]}]
     (case,) = cases.group([record_of("topobw", series)])
-    assert figures_topobw.drawings(case) == []
+    assert topobw.drawings(case) == []
 
 
 def test_efficiency_by_size() -> None:
@@ -86,4 +87,4 @@ def test_efficiency_by_size() -> None:
     assert efficiency.data.rows == [("send, random", "64", "21"), ("send, random", "4096", "61")]
     assert {row[0] for row in counted.data.rows} == {"send, random sent", "send, random received"}
     assert "message size" in drawing.inline_svg(counted, "b")
-    assert figures_sonar.SENT in efficiency.foms
+    assert sonar.SENT in efficiency.foms

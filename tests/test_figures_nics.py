@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from analysis import cases, figures_nics
-from results.assemble import LaunchRun
-from results.record import Record, Verdict
+from analysis.cases import cases
+from analysis.figures import nics as figures_nics
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Record, Verdict
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package

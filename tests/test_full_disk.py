@@ -20,7 +20,7 @@ FILL = """
 import json, sys
 from pathlib import Path
 from railyard.errors import InputError, RunError
-from results import archive, bundle, index, record
+from railyard.records import archive, bundle, index, record
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])
 root, said = disk / "archive", ""
 document = json.loads(source.read_text())

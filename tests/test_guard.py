@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from conftest import Run, gemini
 
-from torus import budget, counters, guard, latency, plan
-from torus.counters import Reading
-from torus.guard import Interval, Verdict
-from torus.plan import Shape
+from railyard.torus.plan import plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import counters, fidelity, netem, packet_budget
+from railyard.torus.virtual.counters import Reading
+from railyard.torus.virtual.fidelity import Interval, Verdict
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 LINKS = tuple(
@@ -47,7 +48,7 @@ def counted(**changes: object) -> Reading:
     ],
 )
 def test_a_busy_machine_voids_only_when_no_link_was_busy(intervals: list[Interval], verdict: Verdict) -> None:
-    judged = guard.judge(intervals, counted())
+    judged = fidelity.judge(intervals, counted())
     assert judged.verdict == verdict
     assert bool(judged.reasons) == (verdict != Verdict.OK)
 
@@ -59,11 +60,11 @@ def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() ->
 
 
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
-    dropped = guard.judge([AT_RATE], counted(drops=3))
+    dropped = fidelity.judge([AT_RATE], counted(drops=3))
     assert (
         dropped.verdict == Verdict.VOID and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
     )
-    lost = guard.judge(
+    lost = fidelity.judge(
         [AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",))
     )
     assert lost.verdict == Verdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
@@ -97,11 +98,13 @@ def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not
 
 def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_is_within() -> None:
     topo, shape = gemini("4x4x4"), Shape()
-    wanted = budget.demand_packets_s(topo, shape)
-    assert budget.warning(topo, shape, 1.01 * wanted) == ""
-    told = budget.warning(topo, shape, wanted / 3)
+    wanted = packet_budget.demand_packets_s(topo, shape)
+    assert packet_budget.warning(topo, shape, 1.01 * wanted) == ""
+    told = packet_budget.warning(topo, shape, wanted / 3)
     scale = float(told.rpartition("--rate-scale ")[2].split(",")[0])
-    assert budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(wanted / 3, rel=0.06)
+    assert packet_budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(
+        wanted / 3, rel=0.06
+    )
 
 
 @AS_ROOT
@@ -129,4 +132,4 @@ def test_latency_is_scaled_where_the_topology_says_what_a_hop_costs() -> None:
     router = next(n for n in made.namespaces if n.name == "r0-0-0")
     assert [line for line in router.tc if "netem delay 800us" in line and "dev x+" in line]
     assert not any("netem" in line for n in plan.make(topo, Shape()).namespaces for line in n.tc)
-    assert not latency.can_scale(gemini("2x1x1"))
+    assert not netem.can_scale(gemini("2x1x1"))

@@ -16,12 +16,16 @@ from typing import Any
 import pytest
 from conftest import CHECKOUT
 
-from analysis import cases, comparison, figures_overhead, overhead, page, sides, versus
-from checks import image
+from analysis.cases import cases, comparison, overhead
+from analysis.compare import compare as versus
+from analysis.compare import sides
+from analysis.figures import overhead as figures_overhead
+from analysis.report import page
 from railyard.errors import InputError
-from results import entries, record, references, strict
-from results.assemble import LaunchRun
-from results.record import Record, Software
+from railyard.jobs import image
+from railyard.records import entries, record, references, strict_rules
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Record, Software
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package
@@ -87,7 +91,7 @@ def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) ->
 def test_a_launch_that_is_missing_is_listed_for_each_software() -> None:
     made = job(BOTH, launches=2)
     assert len(made.launches) == 4
-    assert [fault.text for fault in strict.faults(made) if fault.field == "launches"] == [
+    assert [fault.text for fault in strict_rules.faults(made) if fault.field == "launches"] == [
         "2 results of plain + library-default; at least 6 are needed",
         "2 results of plain + library-default + image; at least 6 are needed",
     ]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from analysis import cases
+from analysis.cases import cases
 from railyard.errors import InputError
-from results import archive, entries, index
-from results.entries import Entry
-from results.record import Record
+from railyard.records import archive, entries, index
+from railyard.records.entries import Entry
+from railyard.records.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import evidence  # the generators are data of these tests, not packages

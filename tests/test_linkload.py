@@ -13,14 +13,14 @@ from conftest import Run, gemini
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placements import linkload, traffic
-from placements.allocation import allocate
-from placements.linkload import PROTOCOLS, Protocol, load
-from placements.orders import Job, ordered
-from placements.routing import route
-from placements.spec import Kind
-from placements.topology import Torus
-from placements.traffic import Traffic, stencil
+from placements.linkload import model, traffic
+from placements.linkload.model import PROTOCOLS, Protocol, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders.allocation import allocate
+from placements.orders.fixed import Job, ordered
+from placements.orders.spec import Kind
+from placements.topology.routing import route
+from placements.topology.torus import Torus
 from railyard.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
@@ -167,12 +167,13 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
 PAPER_SCALE = """
 import resource, time
 import numpy as np
-from placements import traffic
-from placements.allocation import allocate
-from placements.linkload import PROTOCOLS, load
-from placements.orders import Job, ordered
-from placements.spec import Kind
-from placements.topology import Dimension, LinkClass, Torus
+from placements.linkload import traffic
+from placements.orders.allocation import allocate
+from placements.linkload.model import PROTOCOLS, load
+from placements.orders.fixed import Job, ordered
+from placements.orders.spec import Kind
+from placements.topology.base import LinkClass
+from placements.topology.torus import Dimension, Torus
 rates = dict(zip(LinkClass, (2.34, 1.88, 1.17, 1.33)))
 x, y, z = (Dimension(extent=e, tiles=8, pattern=(LinkClass.CABLE,)) for e in (16, 12, 24))
 topo = Torus(name="t", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tiles=8, nodes_per_router=2)
@@ -270,4 +271,4 @@ def test_link_loads_are_for_tori(railyard: Run) -> None:
 
 def test_ranks_of_traffic_and_placement_must_agree() -> None:
     with pytest.raises(InputError, match="as many as are placed"):
-        linkload.load(gemini("2x2x2"), np.arange(8), stencil((3, 3), (1.0,)), PAYLOAD)
+        model.load(gemini("2x2x2"), np.arange(8), stencil((3, 3), (1.0,)), PAYLOAD)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, environment
 
-from results import archive
-from results.record import Launch, Record
+from railyard.checkout import TORUS_BIN
+from railyard.records import archive
+from railyard.records.record import Launch, Record
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -60,7 +61,7 @@ def test_a_policy_that_was_not_obeyed_fails_and_names_the_first_rank(tmp_path: P
     dropped = (
         """exec "{}" $(echo "$@" | sed 's/--mca btl_tcp_if_include nic1/--mca btl_tcp_if_include nic0/')\n"""
     )
-    (wrong / "mpirun").write_text("#!/bin/bash\n" + dropped.format(CHECKOUT / "torus/bin/mpirun"))
+    (wrong / "mpirun").write_text("#!/bin/bash\n" + dropped.format(TORUS_BIN / "mpirun"))
     (wrong / "mpirun").chmod(0o755)
     config = (CHECKOUT / "reframe.yml").read_text()
     config = config.replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")

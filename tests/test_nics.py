@@ -9,16 +9,17 @@ from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements import nicproof, nics, topology
-from placements.nicproof import Sender, Verdict
-from placements.nics import TABLE, Kind, Policy, Stack
+from placements.nics import evidence, policies
+from placements.nics.evidence import Sender, Verdict
+from placements.nics.policies import TABLE, Kind, Policy, Stack
+from placements.topology import catalog
 from railyard.errors import InputError
 
-NODE = nics.host(topology.load("dual-rail-small"), 4)
+NODE = policies.host(catalog.load("dual-rail-small"), 4)
 
 
-def told(policy: str, stack: str) -> nics.Settings:
-    return nics.settings(nics.parse(policy, 2), stack, NODE)
+def told(policy: str, stack: str) -> policies.Settings:
+    return policies.settings(policies.parse(policy, 2), stack, NODE)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def told(policy: str, stack: str) -> nics.Settings:
     ],
 )
 def test_a_policy_assigns_nics_to_local_ranks(policy: str, wanted: tuple[tuple[int, ...], ...]) -> None:
-    assert nics.assign(nics.parse(policy, 2), NODE) == wanted
+    assert policies.assign(policies.parse(policy, 2), NODE) == wanted
 
 
 GOLDEN = {
@@ -94,7 +95,7 @@ def test_a_stack_is_told_by_a_wrapper(stack: str, policy: str) -> None:
 
 
 def test_every_pair_of_the_table_has_a_golden() -> None:
-    tested = {(stack, nics.parse(policy, 2).kind) for stack, policy in {**GOLDEN, **BY_RANK}}
+    tested = {(stack, policies.parse(policy, 2).kind) for stack, policy in {**GOLDEN, **BY_RANK}}
     assert tested == {(str(stack), kind) for stack, kinds in TABLE.items() for kind in kinds}
 
 
@@ -153,7 +154,7 @@ def test_bytes_that_follow_the_policy_prove_it() -> None:
         ((ONE, TWO) * 2, counted(a0=4, a1=5, b0=5, b1=4)),
         ((BOTH,) * 4, counted(a0=4, a1=6, b0=6, b1=4)),
     ):
-        assert nicproof.judge(senders(*assigned), sent).verdict == Verdict.OBEYED
+        assert evidence.judge(senders(*assigned), sent).verdict == Verdict.OBEYED
 
 
 @pytest.mark.parametrize(
@@ -174,24 +175,24 @@ def test_bytes_that_follow_the_policy_prove_it() -> None:
     ],
 )
 def test_a_policy_that_was_not_obeyed_names_the_first_rank(assigned, sent, words: str) -> None:  # type: ignore[no-untyped-def]
-    found = nicproof.judge(senders(*assigned), sent)
+    found = evidence.judge(senders(*assigned), sent)
     assert found.verdict == Verdict.NOT_OBEYED and words in found.reason, found
 
 
 def test_what_cannot_be_told_is_said_so() -> None:
-    assert nicproof.judge(senders(ONE, ONE), None).verdict == Verdict.CANNOT_TELL
-    assert "library" in nicproof.judge(senders((), ()), counted(a0=1)).reason
-    quiet = nicproof.judge(senders(ONE, ONE), {("a", "nic0"): 900})
+    assert evidence.judge(senders(ONE, ONE), None).verdict == Verdict.CANNOT_TELL
+    assert "library" in evidence.judge(senders((), ()), counted(a0=1)).reason
+    quiet = evidence.judge(senders(ONE, ONE), {("a", "nic0"): 900})
     assert quiet.verdict == Verdict.CANNOT_TELL and "too few" in quiet.reason
 
 
 @given(st.integers(1, 4), st.integers(1, 8), st.sampled_from(sorted(set(Kind) - {Kind.NIC})))
 def test_every_rank_gets_nics_that_exist(rails: int, ranks: int, kind: Kind) -> None:
-    on = nics.Host(nics=tuple(f"nic{k}" for k in range(rails)), nearest=(rails - 1,) * ranks)
-    assigned = nics.assign(Policy(kind=kind), on)
+    on = policies.Host(nics=tuple(f"nic{k}" for k in range(rails)), nearest=(rails - 1,) * ranks)
+    assigned = policies.assign(Policy(kind=kind), on)
     assert len(assigned) == ranks and all(nic < rails for chosen in assigned for nic in chosen)
 
 
 def test_a_missing_nic_is_refused_by_every_policy_name() -> None:
     with pytest.raises(InputError, match="nic-7"):
-        nics.parse("nic-7", 2)
+        policies.parse("nic-7", 2)

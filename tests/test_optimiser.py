@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from conftest import Run, gemini
 
-from placements import bisection, optimiser, refine
-from placements.allocation import allocate, occupied, row_major
-from placements.bisection import Plan
-from placements.linkload import PROTOCOLS, load
-from placements.optimiser import Effort, search
-from placements.orders import Job, ordered
-from placements.spec import Kind
-from placements.traffic import Traffic, stencil
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders import bisection, optimiser, refine
+from placements.orders.allocation import allocate, occupied, row_major
+from placements.orders.bisection import Plan
+from placements.orders.fixed import Job, ordered
+from placements.orders.optimiser import Effort, search
+from placements.orders.spec import Kind
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=20)

@@ -11,10 +11,11 @@ from conftest import Run, gemini
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placements import hilbert, launchers, spec
-from placements.allocation import Allocation, Choice, allocate, choose, occupied, row_major
-from placements.placement import Placement, place
-from placements.spec import Binding, Kind, Spec
+from placements import launchers
+from placements.orders import hilbert, spec
+from placements.orders.allocation import Allocation, Choice, allocate, choose, occupied, row_major
+from placements.orders.placement import Placement, place
+from placements.orders.spec import Binding, Kind, Spec
 from railyard.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 4)] * 3)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from analysis import page
-from analysis.cli import compared
-from results.assemble import LaunchRun
+from analysis.report import page
+from analysis.report.cli import compared
+from railyard.records.assemble import LaunchRun
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package

@@ -10,10 +10,10 @@ from conftest import Run, gemini
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements import render
-from placements.allocation import Order, allocate, boustrophedon
-from placements.placement import Kind, place
-from placements.routing import hops
+from placements.launchers import files
+from placements.orders.allocation import Order, allocate, boustrophedon
+from placements.orders.placement import Kind, place
+from placements.topology.routing import hops
 from railyard.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
@@ -118,11 +118,11 @@ def test_randomness_needs_a_seed() -> None:
 
 def test_rendered_for_open_mpi() -> None:
     nodes = place("plain", allocate(gemini("2x2x1"), "contiguous"), (2, 2)).nodes
-    assert render.openmpi_hostfile(nodes) == "n0-0-0\nn1-0-0\nn0-1-0\nn1-1-0\n"
-    assert render.openmpi_rankfile([nodes[0], nodes[1], nodes[0]]) == (
+    assert files.openmpi_hostfile(nodes) == "n0-0-0\nn1-0-0\nn0-1-0\nn1-1-0\n"
+    assert files.openmpi_rankfile([nodes[0], nodes[1], nodes[0]]) == (
         "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\nrank 2=n0-0-0 slot=1\n"
     )
-    assert render.coordinates(gemini("2x1x1")) == "torus 2 1 1\nn0-0-0 0 0 0\nn1-0-0 1 0 0\n"
+    assert files.coordinates(gemini("2x1x1")) == "torus 2 1 1\nn0-0-0 0 0 0\nn1-0-0 1 0 0\n"
 
 
 @pytest.mark.parametrize(

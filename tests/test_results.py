@@ -25,15 +25,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railyard.errors import InputError, RunError
-from results import archive, benchmark, history, provenance, record, strictjson, units
-from results.assemble import LaunchRun, absent, assemble, same_host
-from results.record import Status, Verdict
+from railyard.records import archive, benchmark, json_io, provenance, record, units, versions
+from railyard.records.assemble import LaunchRun, absent, assemble, same_host
+from railyard.records.record import Status, Verdict
 
 DATA = Path(__file__).parent / "data" / "records"
 sys.path.insert(0, str(DATA))
 import synthetic  # noqa: E402  # the generator is data of these tests, not a package
 
-SCHEMAS = Path(record.__file__).parent / "schema"
+SCHEMAS = Path(__file__).parent.parent / "results" / "schema"
 HALO = synthetic.halo(launches=2)
 SMALL = synthetic.job(
     synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"]),
@@ -299,11 +299,11 @@ def test_a_record_has_no_field_younger_than_its_version() -> None:
 
 
 def test_the_history_ends_with_the_version_that_is_written_and_is_documented() -> None:
-    assert history.VERSIONS[-1].name == record.FORMAT
+    assert versions.VERSIONS[-1].name == record.FORMAT
     schema = json.loads((SCHEMAS / record.SCHEMA).read_text())
-    assert schema["properties"]["schema"]["enum"] == [each.name for each in history.VERSIONS]
+    assert schema["properties"]["schema"]["enum"] == [each.name for each in versions.VERSIONS]
     documented = (DATA.parents[2] / "docs/formats.md").read_text()
-    for each in history.VERSIONS:
+    for each in versions.VERSIONS:
         assert f"| `{each.name}` | {each.date} | {each.change} |" in documented
 
 
@@ -566,7 +566,7 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
 def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
-        "from railyard.errors import RunError; from results import archive, record\n"
+        "from railyard.errors import RunError; from railyard.records import archive, record\n"
         "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: archive.add(r, Path(sys.argv[2]))\n"
         "except RunError as error: print(error)\n"
@@ -586,7 +586,7 @@ def test_an_archive_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 ADDER = (
     "import itertools, json, sys; from pathlib import Path\n"
-    "from results import archive, record\n"
+    "from railyard.records import archive, record\n"
     "document = json.loads(Path(sys.argv[1]).read_text())\n"
     "print('ready', flush=True)\n"
     "for seed in itertools.islice(itertools.count(int(sys.argv[3])), int(sys.argv[4])):\n"
@@ -642,4 +642,4 @@ def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> Non
 
 
 def test_canonical_text_knows_no_blanks_and_sorts() -> None:
-    assert strictjson.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'
+    assert json_io.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'

@@ -11,8 +11,8 @@ from conftest import gemini
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements.routing import hops, mean_hops, route, step
-from placements.topology import Coordinate
+from placements.topology.base import Coordinate
+from placements.topology.routing import hops, mean_hops, route, step
 
 EXTENTS = st.tuples(*[st.integers(1, 6)] * 3)
 

@@ -19,12 +19,12 @@ from conftest import CHECKOUT, environment
 from test_checks import ReFrame, into, records, reframe_in
 from test_torus import AS_NOBODY, as_nobody, home_for_nobody
 
-from checks import image
-from placements import topology
+from placements.topology import catalog
 from railyard.errors import InputError
+from railyard.jobs import image
 
 SIF = CHECKOUT / "build/image/railyard.sif"
-NODES = sorted(node.name for node in topology.load("gemini-2x2x2").nodes)
+NODES = sorted(node.name for node in catalog.load("gemini-2x2x2").nodes)
 HALO = ["halo", "--grid", "2x2x2", "--cells", "16", "--repeats", "3"]
 
 if os.geteuid() != 0:

@@ -12,16 +12,17 @@ import pytest
 from benchmark_runs import document
 from conftest import BIN, CHECKOUT, Run, gemini
 
-from placements import linkload, render, traffic
-from placements import topology as topologies
-from placements.allocation import allocate
-from placements.faults import Faults, find_link
-from placements.placement import place
-from placements.routing import route
-from placements.topology import Topology
-from results import archive
-from torus import calibration, estimate, simnetwork, smpi
-from torus.smpi import Limits
+from placements.launchers import files
+from placements.linkload import model, traffic
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from placements.topology.base import Topology
+from placements.topology.faults import Faults, find_link
+from placements.topology.routing import route
+from railyard.records import archive
+from railyard.torus.simulated import calibration, cost, network, smpi
+from railyard.torus.simulated.smpi import Limits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
 BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1")
@@ -36,9 +37,9 @@ def simulate(railyard: Run, tmp_path: Path) -> Simulate:
     """Run `railyard sim OPTIONS TOPOLOGY PROGRAM ...` in a folder with the topology's coordinates and links."""
 
     def run(topology: str, *words: str, options: tuple[str, ...] = (), status: int = 0) -> dict:
-        loaded = topologies.load(topology)
-        (tmp_path / "coordinates").write_text(render.coordinates(loaded))
-        (tmp_path / "links").write_text(render.links(loaded))
+        loaded = catalog.load(topology)
+        (tmp_path / "coordinates").write_text(files.coordinates(loaded))
+        (tmp_path / "links").write_text(files.links(loaded))
         before = Path.cwd()
         os.chdir(tmp_path)
         try:
@@ -85,9 +86,7 @@ def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, sim
     words = [program, *OPTIONS[program], "--repeats", "2"]
     first, again = simulate("gemini-2x2x2", *words), simulate("gemini-2x2x2", *words)
     assert first["verified"] is True
-    assert [rank["host"] for rank in first["ranks"]] == [
-        n.name for n in topologies.load("gemini-2x2x2").nodes
-    ]
+    assert [rank["host"] for rank in first["ranks"]] == [n.name for n in catalog.load("gemini-2x2x2").nodes]
     assert first["series"] == again["series"] and first["series"]
 
 
@@ -96,7 +95,7 @@ def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, sim
 
 def parsed(topology: Topology, faults: Faults | None = None) -> dict[tuple[str, str], list[str]]:
     """Host and host -> the links between their routers, as the description lists them."""
-    text = simnetwork.render(topology, topology.nodes, faults or Faults(), PLAIN)
+    text = network.render(topology, topology.nodes, faults or Faults(), PLAIN)
     links, hosts, routes = [], [], {}
     for line in text.splitlines():
         word, *rest = line.split(" ")
@@ -116,7 +115,7 @@ def parsed(topology: Topology, faults: Faults | None = None) -> dict[tuple[str, 
 
 @pytest.mark.parametrize(
     "topology",
-    [gemini("4x3x2"), gemini("5x4x1", 2), gemini("2x2x3", 1, 2), topologies.load("dual-rail-small")],
+    [gemini("4x3x2"), gemini("5x4x1", 2), gemini("2x2x3", 1, 2), catalog.load("dual-rail-small")],
     ids=["torus", "two nodes", "rails", "fat tree"],
 )
 def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
@@ -126,7 +125,7 @@ def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
             for target in topology.nodes:
                 wanted = route(topology, source.coordinate, target.coordinate, rail, target.slot)
                 names = [link.name for link in wanted]
-                assert found[simnetwork.nic_name(source, rail), target.name] == names
+                assert found[network.nic_name(source, rail), target.name] == names
 
 
 def test_routes_go_round_a_cable_that_is_down() -> None:
@@ -139,16 +138,16 @@ def test_routes_go_round_a_cable_that_is_down() -> None:
 
 
 def test_what_two_nodes_of_a_router_share_is_none_of_their_own_traffic() -> None:
-    text = simnetwork.render(gemini("2x1x1", 2), gemini("2x1x1", 2).nodes, Faults(), GEMINI)
+    text = network.render(gemini("2x1x1", 2), gemini("2x1x1", 2).nodes, Faults(), GEMINI)
     assert text.count(" router-out ") == text.count(" router-in ") == 2
-    assert " router-" not in simnetwork.render(gemini("2x1x1"), gemini("2x1x1").nodes, Faults(), GEMINI)
+    assert " router-" not in network.render(gemini("2x1x1"), gemini("2x1x1").nodes, Faults(), GEMINI)
 
 
 @simulates
 @pytest.mark.parametrize("kind", ["plain", "custom"])
 def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_path: Path) -> None:
     """The bytes of two iterations more, link by link; payload, as the model's protocol of that name counts."""
-    granted = allocate(topologies.load("gemini-4x4x4"), "snake")
+    granted = allocate(catalog.load("gemini-4x4x4"), "snake")
     placed = place(kind, granted, (4, 4, 4))
     (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in placed.nodes))
     counted = []
@@ -160,7 +159,7 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
         entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
         counted.append({entry["link"]: entry["bytes"] for entry in entries})
     sent = traffic.make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
-    loads = linkload.load(granted.topology, placed.indices, sent, linkload.PROTOCOLS["payload"])
+    loads = model.load(granted.topology, placed.indices, sent, model.PROTOCOLS["payload"])
     for link, size, _ in loads.slowest(loads.link_s.size):
         iteration = (counted[1].get(link.name, 0) - counted[0].get(link.name, 0)) / 2
         assert iteration == pytest.approx(size, rel=0.01, abs=200), link.name  # the barrier's few bytes
@@ -199,7 +198,7 @@ def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
 @simulates
 def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path: Path) -> None:
     """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
-    granted = allocate(topologies.load("gemini-24x1x24"), "axes")
+    granted = allocate(catalog.load("gemini-24x1x24"), "axes")
     (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
     words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16"]
     words += ["--hops", "1,3,5,9", "--warmups", "0"]
@@ -332,7 +331,7 @@ def test_every_calibrated_value_has_a_source() -> None:
     reach = [
         [
             line
-            for line in simnetwork.render(gemini("4x1x1"), nodes, Faults(), each).splitlines()
+            for line in network.render(gemini("4x1x1"), nodes, Faults(), each).splitlines()
             if "reach" in line
         ]
         for each in (GEMINI, PLAIN)
@@ -341,11 +340,11 @@ def test_every_calibrated_value_has_a_source() -> None:
 
 
 def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
-    small = estimate.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
-    large = estimate.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
+    small = cost.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
+    large = cost.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
     assert small.excess(Limits()) == ""
     assert "GiB of memory" in large.excess(Limits()) and "43" in large.excess(Limits())
-    long = estimate.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
+    long = cost.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
     assert "s of this machine's time" in long.excess(Limits())
 
 

@@ -18,14 +18,16 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment
 
-from placements import topology as topologies
-from placements.allocation import allocate
 from placements.launchers import render
-from placements.placement import place
-from placements.spec import Binding, Kind
-from results import archive
-from results.record import Record
-from torus import lifecycle, netns, slurm
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.orders.spec import Binding, Kind
+from placements.topology import catalog
+from railyard.records import archive
+from railyard.records.record import Record
+from railyard.torus.engines import netns
+from railyard.torus.slurm import cluster as slurm
+from railyard.torus.virtual import lifecycle
 
 REASON = slurm.missing()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
@@ -159,7 +161,7 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
 
 
 def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(head: Callable[..., str]) -> None:
-    granted = allocate(topologies.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
+    granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
     placed = place("scheduler", granted, (4,), ranks_per_node=2)
     step = render("slurm", placed).command
     said = head("salloc", "--quiet", "--nodes", "4", *step, "--label", "hostname")
@@ -180,7 +182,7 @@ def test_a_wrong_distribution_is_caught(
 ) -> None:
     wrong = tmp_path / "bin"
     wrong.mkdir()
-    ours = f'PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/torus/bin/{launcher} "$@"\n'
+    ours = f'PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/railyard/torus/bin/{launcher} "$@"\n'
     (wrong / launcher).write_text(f"#!/bin/bash\n{WRONG[launcher]}{ours}")
     (wrong / launcher).chmod(0o755)
     placements = ["-S", "placements=random,custom", "-S", f"preparations=export PATH={wrong}:$PATH"]

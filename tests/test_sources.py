@@ -9,12 +9,12 @@ from conftest import Run, gemini
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements import naming, sources
-from placements import topology as topologies
-from placements.sources import names
-from placements.sources.stand import expand
+from placements.hosts import naming, sources
+from placements.hosts.sources import names
+from placements.hosts.sources.located import expand
+from placements.topology import catalog
 from railyard.errors import InputError
-from torus import slurm_conf
+from railyard.torus.slurm import config
 
 INTERCONNECT = """\
 c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]\tLinkType: backplane
@@ -201,8 +201,8 @@ def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
 @pytest.mark.parametrize("name", ["gemini-4x4x4-two-nodes", "catalyst-dual-rail"])
 def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, name: str) -> None:
     """What `torus up --slurm` tells Slurm, read back by the parser of what Slurm's users have."""
-    topo = topologies.load(name)
-    text = slurm_conf.files("c", topo, tmp_path)["topology.conf"]
+    topo = catalog.load(name)
+    text = config.files("c", topo, tmp_path)["topology.conf"]
     found = read(tmp_path, text).stands
     at = {node.name: node.coordinate for node in topo.nodes}
     switches = sorted({*at.values()})

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from conftest import CHECKOUT, Run
 
-from checks import placing, stage
-from checks.stage import Job, Placed, Planned
-from results import archive
+from railyard.jobs import placing, stagedir
+from railyard.jobs.stagedir import Job, Placed, Planned
+from railyard.records import archive
 
 GRID = [2, 1, 1]
 NODE = platform.node()
@@ -75,7 +75,7 @@ def folder(tmp_path: Path, output: Path) -> Path:
     """A stage directory: the first launch ended, the second was running, the others never began."""
     left = tmp_path / "stage"
     left.mkdir()
-    stage.write(left, job(tmp_path))
+    stagedir.write(left, job(tmp_path))
     placed = Placed(
         allocation={"order": "scheduler", "seed": None, "nodes": [{"name": NODE, "coordinate": None}]},
         topology=None,
@@ -83,7 +83,7 @@ def folder(tmp_path: Path, output: Path) -> Path:
         local_ranks=dict.fromkeys(("plain", "random"), (0, 1)),
         nics={"library-default": [[], []]},
     )
-    stage.write(left, placed)
+    stagedir.write(left, placed)
     now = time.time()
     shutil.copy(output, left / "launch-000.json")
     (left / "launch-000.begun").write_text(f"{now - 9}\n")
@@ -94,7 +94,7 @@ def folder(tmp_path: Path, output: Path) -> Path:
 
 
 def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
-    record = stage.keep(folder)
+    record = stagedir.keep(folder)
     first, running, *never = record.launches
     assert (record.status, first.status, first.placement_verdict) == ("not-measured", "ok", "obeyed")
     assert first.series and first.elapsed_s == pytest.approx(3, abs=0.01)
@@ -108,9 +108,9 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
 def test_what_the_shell_says_of_a_signal_is_no_reason(tmp_path: Path, word: str) -> None:
     said = tmp_path / "rfm_job.err"
     said.write_text(f"{word}\n")
-    assert stage.last_complaint(said) == ""
+    assert stagedir.last_complaint(said) == ""
     said.write_text(f"railyard: error: no such torus\n{word}\n")
-    assert stage.last_complaint(said) == "railyard: error: no such torus"
+    assert stagedir.last_complaint(said) == "railyard: error: no such torus"
 
 
 def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -> None:
@@ -132,7 +132,7 @@ def test_a_file_that_a_full_disk_cut_off_is_no_result(folder: Path, name: str, s
     path = folder / name
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
-    record = stage.keep(folder)
+    record = stagedir.keep(folder)
     if name == "launch-000.json":
         assert record.launches[0].status == "failed" and "launch-000.json" in record.launches[0].reason
     elif name == "launch-000.ended":
@@ -144,7 +144,7 @@ def test_a_file_that_a_full_disk_cut_off_is_no_result(folder: Path, name: str, s
 def test_evidence_and_machine_that_are_cut_off_count_as_not_there(folder: Path) -> None:
     (folder / "launch-000.evidence").write_text('{"guard": {"verd')
     (folder / "machine.json").write_text("{")
-    record = stage.keep(folder)
+    record = stagedir.keep(folder)
     assert record.launches[0].guard is None and record.launches[0].status == "ok"
 
 
@@ -158,7 +158,7 @@ def test_the_machine_of_the_record_is_the_one_that_the_job_ran_on(folder: Path) 
         "hostname": "nid1",
     }
     (folder / "machine.json").write_text(json.dumps(there))
-    assert stage.keep(folder).provenance["machine"] == there
+    assert stagedir.keep(folder).provenance["machine"] == there
 
 
 def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, railyard: Run) -> None:
@@ -170,10 +170,10 @@ def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, ra
 
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
-    placed = stage.read_placed(folder)
+    placed = stagedir.read_placed(folder)
     assert placed is not None
-    stage.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
-    reasons = [launch.reason for launch in stage.keep(folder).launches[2:]]
+    stagedir.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
+    reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
 
 

@@ -12,21 +12,21 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import ranktest, statistics
-from analysis.statistics import Outcome
-from results.units import Better
+from analysis.stats import medians, ranktest
+from analysis.stats.medians import Outcome
+from railyard.records.units import Better
 
 GROUPS = st.lists(st.floats(0, 1e6), min_size=1, max_size=30)
 
 
 def verdict(
     *groups: Sequence[float], better: Better = Better.LOWER, deterministic: bool = False
-) -> statistics.Verdict[str]:
+) -> medians.Verdict[str]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
     series = dict(zip("abcd", groups, strict=False))
     (pairs,) = ranktest.family([series])
-    summaries = {name: statistics.summarise(values) for name, values in series.items()}
-    return statistics.judge(summaries, better, pairs, tests=len(pairs), deterministic=deterministic)
+    summaries = {name: medians.summarise(values) for name, values in series.items()}
+    return medians.judge(summaries, better, pairs, tests=len(pairs), deterministic=deterministic)
 
 
 def judge(*groups: Sequence[float], **how: Any) -> tuple[Outcome, str | None]:
@@ -132,11 +132,11 @@ def test_a_difference_of_3_2_percent_is_found_at_a_spread_of_2_5_percent_with_20
 
 
 def test_spread_and_percentiles_describe_launches_and_repeats() -> None:
-    assert statistics.spread_percent([9, 10, 11]) == pytest.approx(10)
-    assert statistics.spread_percent([5.0]) is None
-    assert statistics.percentiles(range(101)) == [5, 50, 95]
+    assert medians.spread_percent([9, 10, 11]) == pytest.approx(10)
+    assert medians.spread_percent([5.0]) is None
+    assert medians.percentiles(range(101)) == [5, 50, 95]
     chance = random.Random(3)
     values = [chance.random() for _ in range(50)]
-    assert statistics.summarise(values).spread_percent == pytest.approx(
+    assert medians.summarise(values).spread_percent == pytest.approx(
         100 * float(np.std(values, ddof=1)) / float(np.mean(values))
     )

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis import cases, drawing, registry
-from analysis.drawing import Drawing
+from analysis.cases import cases
+from analysis.figures import drawing, registry
+from analysis.figures.drawing import Drawing
 
 sys.path.insert(0, str(Path(__file__).parent / "data" / "records"))
 import synthetic  # the generator is data of these tests, not a package

@@ -30,8 +30,8 @@ from benchmark_runs import (
 )
 from conftest import Run, gemini
 
-from placements import render
-from placements.topology import load
+from placements.launchers import files
+from placements.topology.catalog import load
 
 Pretend = Callable[[str], PretendedTorus]
 
@@ -105,7 +105,7 @@ def test_a_partial_allocation_says_what_it_does_not_contain(pretend: Pretend) ->
 
 def test_links_files_say_class_and_expectation(pretend: Pretend, tmp_path: Path) -> None:
     topology = gemini("1x4x1")
-    (tmp_path / "links").write_text(render.links(topology))
+    (tmp_path / "links").write_text(files.links(topology))
     read = pretend(block(1, 4, 1)).measured("topobw", 4, *QUICK, "--links", f"{tmp_path}/links")
     assert {link["link"]: link["class"] for link in links_of(read)} == {
         link.name: str(link.link_class) for link in topology.links()
@@ -178,7 +178,7 @@ def test_wrong_links_files_are_refused(pretend: Pretend, tmp_path: Path, text: s
 
 def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
     topology = gemini("3x1x2", nodes_per_router=2)
-    (tmp_path / "links").write_text(render.links(topology))
+    (tmp_path / "links").write_text(files.links(topology))
     torus = pretend(block(3, 1, 2, nodes_per_router=2))
     read = torus.measured("topobw", 12, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
     assert len(links_of(read)) == len(list(topology.links()))
@@ -211,8 +211,8 @@ class Bench:
     def __init__(self, railyard: Run, name: str, folder: Path) -> None:
         self.railyard, self.name, self.folder = railyard, name, folder
         topology = load(str(folder / "topology.yml"))
-        (folder / "coordinates").write_text(render.coordinates(topology))
-        (folder / "links").write_text(render.links(topology))
+        (folder / "coordinates").write_text(files.coordinates(topology))
+        (folder / "links").write_text(files.links(topology))
 
     def fault(self, *arguments: str) -> None:
         done = self.railyard("torus", "fault", self.name, *arguments)

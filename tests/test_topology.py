@@ -9,21 +9,21 @@ import pytest
 import yaml
 from conftest import gemini
 
-from placements import topology
-from placements.topology import LinkClass, Router
+from placements.topology import catalog
+from placements.topology.base import LinkClass, Router
 from railyard.errors import InputError
 
 
 def test_shipped_topologies_round_trip() -> None:
-    assert {"gemini-2x2x2", "gemini-4x4x4", "gemini-7x7x7", "titan"} <= set(topology.known())
-    for name in topology.known():
-        topo = topology.load(name)
+    assert {"gemini-2x2x2", "gemini-4x4x4", "gemini-7x7x7", "titan"} <= set(catalog.known())
+    for name in catalog.known():
+        topo = catalog.load(name)
         assert topo.name == name
-        assert topology.parse(topo.to_dict(), source="again") == topo
+        assert catalog.parse(topo.to_dict(), source="again") == topo
 
 
 def test_titan_is_25x16x24_with_two_nodes_a_router() -> None:
-    topo = topology.load("titan")
+    topo = catalog.load("titan")
     assert (topo.extents, len(topo.routers), len(topo.nodes)) == ((25, 16, 24), 9600, 19200)
 
 
@@ -65,8 +65,8 @@ def test_both_directions_of_a_cable_have_one_class() -> None:
 
 def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "mine.yml"
-    path.write_text(yaml.safe_dump(topology.load("gemini-2x2x2").to_dict(), sort_keys=True))
-    assert topology.load(str(path)).sha256 == topology.load("gemini-2x2x2").sha256
+    path.write_text(yaml.safe_dump(catalog.load("gemini-2x2x2").to_dict(), sort_keys=True))
+    assert catalog.load(str(path)).sha256 == catalog.load("gemini-2x2x2").sha256
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_pat
     ],
 )
 def test_a_wrong_file_is_one_line_with_file_field_value_and_valid(change, named, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    document = topology.load("gemini-2x2x2").to_dict()
+    document = catalog.load("gemini-2x2x2").to_dict()
     change(document)
     path = tmp_path / "wrong.yml"
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(InputError) as caught:
-        topology.load(str(path))
+        catalog.load(str(path))
     message = str(caught.value)
     assert "\n" not in message
     assert all(word in message for word in [str(path), *named]), message
@@ -102,9 +102,9 @@ def test_what_is_no_topology_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "noise.yml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=r"noise\.yml"):
-        topology.load(str(path))
+        catalog.load(str(path))
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="gemini-4x4x4"):
-        topology.load("gemini-9")
+        catalog.load("gemini-9")

@@ -17,12 +17,14 @@ from pathlib import Path
 import pytest
 from conftest import BIN, CHECKOUT, Run, environment, gemini
 
-from placements import topology
-from placements.routing import route
-from placements.topology import Node
+from placements.topology import catalog
+from placements.topology.base import Node
+from placements.topology.routing import route
 from railyard.errors import InputError
-from torus import addresses, lifecycle, netns, plan
-from torus.plan import Shape
+from railyard.torus.engines import netns
+from railyard.torus.plan import addresses, plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import lifecycle
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -82,7 +84,7 @@ def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus
 
 
 def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
-    topo = topology.load("gemini-2x2x2")
+    topo = catalog.load("gemini-2x2x2")
     for link in topo.links():
         queues = json.loads(inside(small, topo.router_name(link.source), "tc", "-j", "qdisc"))
         rates = {q["dev"]: 8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"}
@@ -92,7 +94,7 @@ def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
 def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) -> None:
     """Counted by the kernel at every port on the way, between two nodes with a route in all three dimensions."""
     railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
-    topo = topology.load("gemini-4x4x4")
+    topo = catalog.load("gemini-4x4x4")
     source, destination = (0, 1, 2), (3, 3, 3)
     payload = 50_000
     target = addresses.node_address(topo, Node(coordinate=destination, slot=0, name=""), 0)
@@ -158,9 +160,10 @@ def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
         text=True,
         timeout=60,
         check=True,
-        env=environment(RAILYARD_TORUS=small) | {"PATH": f"{CHECKOUT}/torus/bin:{BIN}:{os.environ['PATH']}"},
+        env=environment(RAILYARD_TORUS=small)
+        | {"PATH": f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"},
     )
-    assert sorted(done.stdout.split()) == [n.name for n in topology.load("gemini-2x2x2").nodes]
+    assert sorted(done.stdout.split()) == [n.name for n in catalog.load("gemini-2x2x2").nodes]
 
 
 def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import synthetic
 
-from results.assemble import LaunchRun
-from results.record import Record, Verdict
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Record, Verdict
 
 POLICIES = ["library-default", "local-nic"]
 

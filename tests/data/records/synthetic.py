@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from results.assemble import LaunchRun, assemble
-from results.record import Record, Software
+from railyard.records.assemble import LaunchRun, assemble
+from railyard.records.record import Record, Software
 
 CREATED = datetime(2026, 11, 21, 3, 0, 0, tzinfo=UTC)
 HALO_SPEED = {"plain": 1.0, "cart-create": 0.96, "custom": 0.915}

@@ -1,0 +1,184 @@
+"""Curves: a FOM over hops or message size, a line per torus dimension or combination (Pena 2013, Figure 3).
+
+Models: which series make one panel and at which size or hop count it is cut; every point keeps its launches.
+Leaves out: fits, interpolation, verdicts per point. The full series stay in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination, Observation
+from analysis.cases.comparison import curve_foms, place
+from analysis.stats import medians
+from analysis.stats.medians import Summary
+from analysis.text.numbers import size_text
+from railyard.records import units
+from railyard.records.benchmark import Label, Labels
+from railyard.records.units import Better, Unit
+
+#: Where curves over hops are cut, if the size is there.
+RATE_SIZE_BYTES = 2**20
+LATENCY_SIZE_BYTES = 8
+AXIS_TEXT = {
+    "hops": "hops",
+    "size_bytes": "message size",
+    "pairs_per_node": "pairs per node",
+    "extent": "N, ranks in each dimension",
+}
+#: What a benchmark's label `test` is called in a title, where the FOM's own name would not do.
+TESTS = {"bibandwidth": "bidirectional bandwidth"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One x of one line."""
+
+    x: int
+    observations: tuple[Observation, ...]
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Points in the order of x."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One pair of axes: `subject` over `axis`; `title` says what is held fixed."""
+
+    fom: str
+    subject: str
+    axis: str
+    title: str
+    lines: tuple[Line, ...]
+
+    @property
+    def unit(self) -> Unit:
+        """Unit of its y axis."""
+        return units.unit_of(self.fom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Series:
+    fom: str
+    labels: Mapping[str, Label]
+    combination: Combination
+    observations: tuple[Observation, ...]
+
+
+def panels(case: Case) -> list[Panel]:
+    """The panels of a case: for each FOM with an axis, over hops and over sizes where these vary."""
+    found = cases.observations(case)
+    made = []
+    for fom in sorted(curve_foms(found), key=place):
+        series = sorted(_series_of(fom, found), key=lambda each: case.combinations.index(each.combination))
+        made += [
+            panel
+            for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops"))
+            for panel in _over(case, series, axis, other)
+        ]
+    return made
+
+
+def _series_of(
+    fom: str, found: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
+) -> list[_Series]:
+    return [
+        _Series(fom=fom, labels=_placed(labels), combination=combination, observations=tuple(of_arm))
+        for (name, labels), by_arm in found.items()
+        if name == fom
+        for combination, of_arm in by_arm.items()
+    ]
+
+
+def _placed(labels: Labels) -> dict[str, Label]:
+    """Labels without dimension and hops where a benchmark says that it knew no coordinates."""
+    known = dict(labels)
+    if known.get("dimension") == "none":
+        return {name: value for name, value in labels if name not in ("dimension", "hops")}
+    return known
+
+
+def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:
+    """Panels over one axis, the other held at one value; split by whatever else is labelled."""
+    split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
+    on_axis = [each for each in series if isinstance(each.labels.get(axis), int)]
+    by_dimension = any("dimension" in each.labels for each in on_axis)
+    for each in on_axis:
+        rest = {name: value for name, value in each.labels.items() if name not in (axis, other, "dimension")}
+        key = (cases.frozen_labels(rest), each.combination if by_dimension else None)
+        split.setdefault(key, []).append(each)
+    made = [
+        _panel(case, members, axis, other, rest, combination)
+        for (rest, combination), members in split.items()
+    ]
+    return [panel for panel in made if any(len(line.points) > 1 for line in panel.lines)]
+
+
+def _panel(
+    case: Case, members: list[_Series], axis: str, other: str, rest: Labels, combination: Combination | None
+) -> Panel:
+    fixed = _held(members, other)
+    members = [each for each in members if each.labels.get(other) == fixed]
+    lines: dict[str, list[_Series]] = {}
+    for each in members:
+        name = case.name(each.combination) if combination is None else str(each.labels.get("dimension", ""))
+        lines.setdefault(name, []).append(each)
+    named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest if name != "test")]
+    if combination is not None and len(case.combinations) > 1:
+        named.append(case.name(combination))
+    return Panel(
+        fom=members[0].fom,
+        subject=_subject(members[0].fom, dict(rest)),
+        axis=axis,
+        title=", ".join(filter(None, named)),
+        lines=tuple(Line(name=name, points=_points(each, axis)) for name, each in lines.items()),
+    )
+
+
+def _subject(fom: str, rest: Mapping[str, Label]) -> str:
+    test = str(rest.get("test", units.stem(fom)))
+    return TESTS.get(test, test)
+
+
+def _rest_text(name: str, value: Label) -> str:
+    return str(value) if name == "direction" else f"{name.replace('_', ' ')} {value}"
+
+
+def _held(members: list[_Series], other: str) -> Label | None:
+    """Where the other axis is cut: the preferred size, else the largest (smallest for a latency); fewest
+    hops.
+    """
+    values = [value for each in members if isinstance(value := each.labels.get(other), int)]
+    if not values or other == "hops":
+        return min(values, default=None)
+    lower = units.unit_of(members[0].fom).better is Better.LOWER
+    preferred = LATENCY_SIZE_BYTES if lower else RATE_SIZE_BYTES
+    if preferred in values:
+        return preferred
+    return min(values) if lower else max(values)
+
+
+def _fixed_text(other: str, fixed: Label | None) -> str:
+    if fixed is None:
+        return ""
+    return size_text(int(fixed)) if other == "size_bytes" else f"{fixed} hop{'' if fixed == 1 else 's'}"
+
+
+def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
+    made = [
+        Point(
+            x=int(each.labels[axis]),
+            observations=each.observations,
+            summary=medians.summarise([value.value for value in each.observations]),
+        )
+        for each in members
+    ]
+    return tuple(sorted(made, key=lambda point: point.x))

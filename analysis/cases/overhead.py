@@ -1,0 +1,88 @@
+"""What a container costs: launches from the image over native launches of the same job, pair by pair.
+
+Models: the pair of launches that one round made with the same placement and NIC policy, so that drift of the machine
+meets both; the change of each figure of merit (FOM) from native to image in percent, and its median with an interval. A
+FOM with several points (sizes, hops) has one change a pair, the geometric mean over its points. The whole launch's time
+counts as a FOM. Leaves out: what the change comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination
+from analysis.cases.comparison import place
+from analysis.stats import medians
+from analysis.stats.medians import Summary
+from railyard.records.benchmark import Labels
+from railyard.records.entries import launch_values
+from railyard.records.record import Launch, Software
+
+#: The whole launch, from its line in the job script to its end, as a figure of merit.
+LAUNCH = "launch_s"
+
+#: A launch's values: (FOM, labels) -> value.
+_Values = Mapping[tuple[str, Labels], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """The change of one FOM from native to image, in percent, for one placement and NIC policy; pairs in order."""
+
+    fom: str
+    combination: Combination
+    changes_percent: tuple[float, ...]
+    summary: Summary
+
+
+def overheads(case: Case) -> list[Overhead]:
+    """The changes of all FOMs for which some pair has both values; first those that the page shows first."""
+    found: dict[tuple[str, Combination], list[float]] = {}
+    for native, image in _pairs(case):
+        for fom, change in _changes(native, image):
+            found.setdefault((fom, cases.combination_of(image)), []).append(change)
+    made = [
+        Overhead(
+            fom=fom,
+            combination=combination,
+            changes_percent=tuple(changes),
+            summary=medians.summarise(changes),
+        )
+        for (fom, combination), changes in found.items()
+    ]
+    return sorted(made, key=lambda each: (each.fom == LAUNCH, place(each.fom)[0]))
+
+
+def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
+    """Native and image of each round in which both are results."""
+    natives: dict[tuple[str, str, str, int], Launch] = {}
+    for wanted in (Software.NATIVE, Software.IMAGE):
+        for record, launch in cases.launches(case):
+            key = (record.id, launch.placement, launch.nic_policy, launch.repeat)
+            if launch.software is not wanted or not launch.is_result:
+                continue
+            if wanted is Software.NATIVE:
+                natives[key] = launch
+            elif key in natives:
+                yield natives[key], launch
+
+
+def _changes(native: Launch, image: Launch) -> Iterator[tuple[str, float]]:
+    before, after = launch_values(native), launch_values(image)
+    for fom in dict.fromkeys(fom for fom, _ in before):
+        if ratios := _ratios(fom, before, after):
+            yield fom, 100 * (math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) - 1)
+    if native.elapsed_s and image.elapsed_s:
+        yield LAUNCH, 100 * (image.elapsed_s / native.elapsed_s - 1)
+
+
+def _ratios(fom: str, before: _Values, after: _Values) -> list[float]:
+    """After over before at every point that both have; values without a ratio are left out."""
+    return [
+        after[key] / value
+        for key, value in before.items()
+        if key[0] == fom and value > 0 and after.get(key, 0.0) > 0
+    ]

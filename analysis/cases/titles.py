@@ -1,0 +1,93 @@
+"""What a case is called: its title, its facts, where its numbers come from, why it stands apart.
+
+Leaves out: results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.cases import cases
+from analysis.cases.cases import Case
+from railyard.records.json_io import Json
+from railyard.records.record import Origin, Software
+
+#: Parameters whose lists are extents.
+EXTENTS = frozenset({"grid", "cells", "extents", "torus"})
+
+ORIGIN_NOTES = {
+    Origin.EMULATED: (
+        "Real MPI and real packets on a virtual torus whose link rates are scaled down. Absolute rates and "
+        "times are those of the scaled virtual torus, not of the machine it models: compare them with each "
+        "other, not with a machine's."
+    ),
+    Origin.SIMULATED: "Simulated with SimGrid: deterministic, no measurement of a machine.",
+    Origin.MODELLED: "Computed by the link-load model: no program ran.",
+    Origin.MEASURED: "Measured on the system named.",
+}
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def title(case: Case) -> str:
+    """`halo, grid 4 x 4 x 4 on gemini-4x4x4`"""
+    asked = case.first.case
+    grid = asked.parameters.get("grid")
+    parts = [asked.benchmark, f"grid {value_text(grid, 'grid')}" if grid else ""]
+    where = f" on {asked.topology.name}" if asked.topology else ""
+    return ", ".join(filter(None, parts)) + where
+
+
+def origin_note(case: Case) -> str:
+    """What the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
+    note, torus = ORIGIN_NOTES[case.origin], case.first.provenance["torus"]
+    if case.origin is not Origin.EMULATED or torus is None:
+        return note
+    latency = "Latency is scaled too." if torus["latency_scaled"] else "Latency is not scaled."
+    return f"{note} rate_scale {torus['rate_scale']:g}. {latency}"
+
+
+def facts(case: Case) -> list[tuple[str, str]]:
+    """Terms and values that say what was run."""
+    asked, topology = case.first.case, case.first.case.topology
+    nodes = asked.allocation["nodes"]
+    found = [
+        (name.replace("_", " "), value_text(value, name)) for name, value in sorted(asked.parameters.items())
+    ]
+    if topology:
+        extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
+        rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
+        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} a router"
+        found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+    found.append(("nodes", f"{len(nodes)}, order {asked.allocation['order']}"))
+    found.append(("placements", ", ".join(asked.placements)))
+    found.append(("NIC policies", ", ".join(asked.nic_policies)))
+    if Software.IMAGE in asked.software:
+        found.append(("software", ", ".join(asked.software)))
+    if asked.studies:
+        found.append(("studies", ", ".join(asked.studies)))
+    return found
+
+
+def value_text(value: Json, name: str = "") -> str:
+    if isinstance(value, list):
+        return (f" {TIMES} " if name in EXTENTS else ", ").join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def known_text(value: Json) -> str:
+    if value is None:
+        return "not known"
+    return ("no", "yes")[value] if isinstance(value, bool) else value_text(value)
+
+
+def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
+    """Why a case stands beside an earlier one of the same title, or nothing."""
+    alike = [number for number, each in enumerate(earlier, 1) if title(each) == title(case)]
+    if not alike:
+        return ""
+    other = min(alike, key=lambda number: len(cases.differences(case, earlier[number - 1])))
+    names = cases.differences(case, earlier[other - 1])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"Not compared with case {other}; differs in: {', '.join(names[:3])}{more}."

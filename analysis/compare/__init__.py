@@ -1,0 +1,1 @@
+"""Compare two sides, chosen by any setting, over a whole archive."""

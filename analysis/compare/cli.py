@@ -1,0 +1,122 @@
+"""`railyard compare`: systems, placements, NIC policies, dates or archives against each other.
+
+Models: what the user names and where the result goes. Leaves out: what is compared and said (`analysis.versus`,
+`analysis.versus_text`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import multiprocessing
+import signal
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from analysis.compare import gather as gathering
+from analysis.compare import sides
+from analysis.compare.gather import Gathered, Source
+from railyard.checkout import RESULTS
+from railyard.errors import InputError
+from railyard.records.cli import entries_of, index_of
+
+if TYPE_CHECKING:
+    from analysis.compare.compare import Versus
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A B [...]")
+@click.option("--baseline", help="The side that changes are relative to.  [default: the first]")
+@click.option(
+    "--archive",
+    "root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=RESULTS,
+    help="Archive that the sides choose from.  [default: results/ of the checkout]",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output.")
+@click.option(
+    "--fom", "foms", multiple=True, help="Only this figure of merit, such as iteration_us; may be repeated."
+)
+def compare(
+    sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+) -> None:
+    """Compare two or more sides A B [...].
+
+    A side is KEY=VALUE[,KEY=VALUE...] with the keys system, partition, environment, check, topology, commit, mpi,
+    study, placement, nic, software (native, image), image (the beginning of its sha256), date (2026-11-21 or
+    2026-11-01..2026-11-21); or the path of an archive or record; or a bare
+    word that is a system, placement, NIC policy or date of the archive.
+    """
+    versus = compared(sides, baseline, root, foms)
+    if as_json:
+        from analysis.compare import text
+
+        click.echo(json.dumps(text.document(versus), indent=1, ensure_ascii=False))
+    else:
+        _print(versus)
+
+
+def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
+    """The comparison of the sides that the texts mean; raises InputError."""
+    if len(texts) < 2:
+        raise InputError("SIDE", "", f"{len(texts)} side", "at least two sides")
+    chosen = baseline or texts[0]
+    if chosen not in texts:
+        raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
+    quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))  # Ctrl-C ends it without a traceback
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), *quiet) as other:
+        coming = other.submit(_gathered, texts, root, foms)
+        from analysis.compare import (
+            compare as versus,  # here: to import SciPy takes as long as to gather from 100,000 records
+        )
+
+        gathered = coming.result()
+    empty = next((name for name, count in gathered.counts.items() if not count.records), None)
+    if empty is not None:
+        raise InputError("SIDE", "", empty, "a side with at least one record")
+    unknown = next((fom for fom in foms if fom not in gathered.foms), None)
+    if unknown is not None:
+        raise InputError("--fom", "", unknown, f"one of {', '.join(sorted(gathered.foms)) or 'none'}")
+    return versus.judged(gathered, texts, chosen)
+
+
+def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str]) -> Gathered:
+    """What the sides' records hold; raises InputError."""
+    archive = functools.cache(lambda: index_of(root))
+    meant = sides.parse(texts, lambda: archive().entries(values=False))
+    from_archive = [side for side in meant if not side.paths]
+    sources: list[Source] = [
+        (itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in meant if side.paths
+    ]
+    if from_archive:
+        sources.append((archive().entries(), from_archive))
+    return gathering.gather(sources, foms)
+
+
+def _print(versus: Versus) -> None:
+    from analysis.compare import text
+
+    for name in versus.sides:
+        click.echo(_count_text(versus, name))
+    click.echo()
+    for line in text.terminal_lines(versus):
+        click.echo(line)
+    for side, case, count in text.alone(versus):
+        click.echo(f"only {side} has {case} ({count} row{'' if count == 1 else 's'}): not compared")
+    click.echo()
+    for sentence in text.sentences(versus):
+        click.echo(sentence)
+
+
+def _count_text(versus: Versus, name: str) -> str:
+    found = versus.counts[name]
+    bad = ((found.void, "void"), (found.failed, "failed"), (found.not_measured, "not measured"))
+    parts = [f"{found.ok} results", *(f"{count} {word}" for count, word in bad)]
+    mark = " (baseline)" if name == versus.baseline else ""
+    return f"{name}{mark}: {found.records} record{'' if found.records == 1 else 's'}, launches: {', '.join(parts)}"

@@ -1,0 +1,133 @@
+"""The sides of a comparison: which records, and which of their placements, NIC policies and software, each one means.
+
+Models: a side is written `KEY=VALUE[,KEY=VALUE...]` with the keys of `KEYS`, a path (an archive or record files), or a
+bare word that is a system, placement, NIC policy or date of the archive. Leaves out: what is compared row by row
+(`analysis.versus`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.records.entries import Entry, SeriesKey
+from railyard.records.json_io import Json
+
+#: Key -> the field of a record's setting that it chooses by. Placement, nic and software choose among a record's
+#: launches, and the date is a record's own.
+KEYS = {
+    "system": "system",
+    "partition": "partition",
+    "environment": "environment",
+    "check": "check",
+    "topology": "topology",
+    "commit": "git_commit",
+    "mpi": "mpi",
+    "study": "studies",
+    "placement": "",
+    "nic": "",
+    "software": "",
+    "image": "image",
+    "date": "",
+}
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATES = re.compile(rf"({_DATE})(?:\.\.({_DATE}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side: its name as the user wrote it, and what it asks for; `paths` is empty for the archive."""
+
+    name: str
+    wanted: Mapping[str, str]
+    paths: Sequence[Path] = ()
+
+    def has_setting(self, setting: Mapping[str, Json]) -> bool:
+        """Whether records of a setting are of this side, their dates and launches aside."""
+        return all(_fits(key, setting, value) for key, value in self.wanted.items() if KEYS[key])
+
+    def has_date(self, created: str) -> bool:
+        """Whether a record of such a setting, made at this time, is of this side."""
+        first, _, last = self.wanted.get("date", "").partition("..")
+        return not first or first <= created[:10] <= (last or first)
+
+    def has_series(self, key: SeriesKey) -> bool:
+        """Whether a series of such a record is of this side."""
+        found = {"placement": key.placement, "nic": key.nic_policy, "software": key.software}
+        return all(self.wanted.get(name, value) == value for name, value in found.items())
+
+
+def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
+    found = setting[KEYS[key]]
+    if key == "study":
+        return value in found
+    if key in {"commit", "image"}:
+        return bool(found) and str(found).startswith(value)
+    return str(found) == value
+
+
+def parse(texts: Sequence[str], known: Callable[[], Iterable[Entry]]) -> list[Side]:
+    """The sides that the texts mean; `known` gives the archive's entries, and is called when a bare word must be told.
+
+    Raises InputError for an unknown key, a date that is none, a word that nothing has or that two kinds of things have,
+    and a side given twice.
+    """
+    words = _Words(known)
+    sides = [_parse(text, words) for text in texts]
+    twice = next((text for text in texts if texts.count(text) > 1), None)
+    if twice is not None:
+        raise InputError("SIDE", "", twice, "each side once")
+    return sides
+
+
+class _Words:
+    """What bare words may mean, gathered from the archive only when one is met."""
+
+    def __init__(self, known: Callable[[], Iterable[Entry]]) -> None:
+        self.known = known
+        self.gathered: dict[str, set[str]] = {}
+
+    def kinds(self) -> Mapping[str, set[str]]:
+        """Key -> the values that the archive has of it."""
+        if not self.gathered:
+            self.gathered = {"system": set(), "placement": set(), "nic": set(), "date": set()}
+            for entry in self.known():
+                self.gathered["system"].add(entry.setting["system"])
+                self.gathered["placement"].update(entry.setting["placements"])
+                self.gathered["nic"].update(entry.setting["nic_policies"])
+                self.gathered["date"].add(entry.own["created"][:10])
+        return self.gathered
+
+
+def _parse(text: str, words: _Words) -> Side:
+    if "=" in text:
+        return Side(name=text, wanted=dict(_pair(text, part) for part in text.split(",")))
+    if Path(text).exists() and ("/" in text or Path(text).is_dir()):
+        return Side(name=text, wanted={}, paths=(Path(text),))
+    if _DATES.fullmatch(text):
+        return Side(name=text, wanted={"date": text})
+    return Side(name=text, wanted={_kind(text, words.kinds()): text})
+
+
+def _pair(text: str, part: str) -> tuple[str, str]:
+    key, _, value = part.partition("=")
+    if key not in KEYS or not value:
+        raise InputError("SIDE", "", text, f"KEY=VALUE,... with keys {', '.join(KEYS)}")
+    if key == "date" and not _DATES.fullmatch(value):
+        raise InputError("SIDE", "date", value, "2026-11-21 or 2026-11-01..2026-11-21")
+    return key, value
+
+
+def _kind(word: str, kinds: Mapping[str, set[str]]) -> str:
+    found = [kind for kind, values in kinds.items() if word in values]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError("SIDE", "", word, f"{' or '.join(f'{kind}={word}' for kind in found)}: it is both")
+    there = [f"{kind}={value}" for kind, values in kinds.items() for value in sorted(values)[:8]]
+    raise InputError(
+        "SIDE", "", word, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}"
+    )

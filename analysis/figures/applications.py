@@ -1,0 +1,102 @@
+"""A profiled application: how its bytes and its time in collectives spread over sizes of messages.
+
+Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes
+over the profile's other figures of merit, which stand in the charts of all applications (`analysis.characterisation`).
+Leaves out: the application's own figure of merit, which has the general figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analysis.cases import cases
+from analysis.cases.cases import Case
+from analysis.figures import svg
+from analysis.figures.drawing import DataTable, Drawing
+from analysis.text.numbers import size_text
+
+SHARE, SIZE, MESSAGES = "mpi_time_percent", "message_bytes", "messages_count"
+SENT, COLLECTIVE_TIME = "sent_percent", "collective_time_percent"
+CLAIMED = frozenset({SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME})
+NAMES = {
+    SENT: "of all bytes, sent from point to point",
+    COLLECTIVE_TIME: "of the time in MPI, in collectives",
+}
+_MOST_TICKS = 8
+
+#: Largest size of a bin in bytes -> percent.
+Bins = dict[int, float]
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """The histograms of a profiled case; nothing for any other."""
+    found = {fom: bins for fom in NAMES if (bins := histogram(case, fom))}
+    return [_drawing(found)] if found else []
+
+
+def histogram(case: Case, fom: str) -> Bins:
+    """The bins of a histogram in the order of sizes."""
+    found: Bins = {}
+    for (name, labels), by_arm in cases.observations(case).items():
+        size = dict(labels).get("size_bytes")
+        if name == fom and isinstance(size, int):
+            found[size] = median(each.value for observed in by_arm.values() for each in observed)
+    return dict(sorted(found.items()))
+
+
+def _drawing(found: Mapping[str, Bins]) -> Drawing:
+    title = "Sizes of messages"
+    return Drawing(
+        name="sizes",
+        title=title,
+        description=f"{title}, each bar up to the size below it: {_in_words(found)}.",
+        paint=lambda figure: _paint(figure.subplots(), found, title),
+        data=_data(found),
+        statement=f"Most is in {_in_words(found)}.",
+        foms=CLAIMED,
+    )
+
+
+def _in_words(found: Mapping[str, Bins]) -> str:
+    """The largest bin of each histogram."""
+    parts = []
+    for fom, bins in found.items():
+        largest = max(bins, key=lambda size: bins[size])
+        parts.append(f"messages up to {size_text(largest + 1)} with {bins[largest]:.1f} % {NAMES[fom]}")
+    return "; ".join(parts)
+
+
+def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
+    sizes = sorted({size for bins in found.values() for size in bins})
+    places = {size: place for place, size in enumerate(sizes)}
+    width = 0.8 / len(found)
+    for series, (fom, bins) in enumerate(found.items()):
+        axes.bar(
+            [places[size] + (series - (len(found) - 1) / 2) * width for size in bins],
+            list(bins.values()),
+            width=width,
+            color=svg.sentinel(series),
+            edgecolor=svg.INK,
+            linewidth=0.5,
+            alpha=(1.0, 0.6)[series % 2],
+            label=NAMES[fom],
+        )
+    axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(sizes), -(-len(sizes) // _MOST_TICKS)))))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(sizes[round(value)] + 1)))
+    axes.set_xlabel("message size, below")
+    axes.set_ylabel("%")
+    axes.set_title(title)
+    axes.legend(loc="best")
+
+
+def _data(found: Mapping[str, Bins]) -> DataTable:
+    columns = ("histogram", "up to (bytes)", "%")
+    rows = [
+        (NAMES[fom], str(size), f"{value:.6g}") for fom, bins in found.items() for size, value in bins.items()
+    ]
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))

@@ -1,0 +1,82 @@
+"""Contention: what all pairs get together, and what the slowest waits, over the pairs of a node that run at once.
+
+Models: a figure for each test and size, a line for each placement and NIC policy; rounds are taken together. Leaves
+out: single pairs; the records keep them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination, Observation
+from analysis.cases.curves import TESTS, Line, Panel, Point
+from analysis.figures import general
+from analysis.figures.drawing import Drawing
+from analysis.stats import medians
+from analysis.text.numbers import size_text
+
+AGGREGATE = "aggregate_bandwidth_gbyte_s"
+SLOWEST = "slowest_latency_us"
+CLAIMED = frozenset({AGGREGATE, SLOWEST, "pair_bandwidth_gbyte_s", "pair_latency_us"})
+AXIS = "pairs_per_node"
+
+#: FOM, test and size of a panel.
+Key = tuple[str, str, int]
+#: The values of each combination at each number of pairs.
+Values = dict[Combination, dict[int, list[Observation]]]
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """A figure for each test at its largest size; latency at its smallest."""
+    found = _values(case)
+    chosen: dict[tuple[str, str], int] = {}
+    for fom, test, size in sorted(found, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
+        chosen[fom, test] = size
+    return [
+        _drawing(_panel(case, fom, test, size, found[fom, test, size]), place)
+        for place, ((fom, test), size) in enumerate(sorted(chosen.items()))
+    ]
+
+
+def _drawing(panel: Panel, place: int) -> Drawing:
+    drawn = general.panel_drawing(panel, f"contention-{place}")
+    return replace(drawn, foms=CLAIMED)
+
+
+def _values(case: Case) -> dict[Key, Values]:
+    found: dict[Key, Values] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        known = dict(labels)
+        if fom not in (AGGREGATE, SLOWEST) or not {"test", "size_bytes", AXIS} <= known.keys():
+            continue
+        for combination, values in by_arm.items():
+            of_key = found.setdefault((fom, str(known["test"]), int(known["size_bytes"])), {})
+            of_key.setdefault(combination, {}).setdefault(int(known[AXIS]), []).extend(values)
+    return found
+
+
+def _panel(case: Case, fom: str, test: str, size: int, values: Values) -> Panel:
+    subject = "latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}"
+    return Panel(
+        fom=fom,
+        subject=subject,
+        axis=AXIS,
+        title=size_text(size),
+        lines=tuple(
+            Line(name=case.name(combination), points=_points(values[combination]))
+            for combination in case.combinations
+            if combination in values
+        ),
+    )
+
+
+def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
+    return tuple(
+        Point(
+            x=pairs,
+            observations=tuple(values),
+            summary=medians.summarise([each.value for each in values]),
+        )
+        for pairs, values in sorted(by_pairs.items())
+    )

@@ -1,0 +1,266 @@
+"""Figures: comparisons as points with intervals and every launch's dot, curves as lines, both as SVG.
+
+Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
+interval; where n is too small for one there is no bar. Colour never stands alone: lines differ in marker and
+dash, combinations stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.svg`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from analysis.cases import cases, comparison, curves, tables
+from analysis.cases.comparison import Comparison, Group
+from analysis.cases.curves import Line, Panel
+from analysis.figures import svg
+from analysis.figures.drawing import WIDTH_IN, Drawing
+from analysis.text.numbers import percent, size_text
+from railyard.errors import InputError, RunError
+from railyard.records import archive, units
+from railyard.records.record import Record
+
+#: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
+SHOWN_FOMS = 2
+_ROW_IN = 0.42
+_NAME_CHARACTERS = 24
+_MOST_SIZES = 7
+
+
+def drawings_of(found: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
+    """The figures of the first comparisons and of all panels."""
+    made = [
+        comparison_drawing(members, f"f{place}") for place, members in enumerate(by_fom(found)[:SHOWN_FOMS])
+    ]
+    return made + [panel_drawing(panel, f"p{place}") for place, panel in enumerate(panels)]
+
+
+def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
+    """Comparisons of one FOM: a row for each combination of each series."""
+    return Drawing(
+        name=name,
+        title=_comparison_title(members),
+        description=describe_comparison(members),
+        paint=lambda figure: draw_comparison(figure.subplots(), members),
+        data=tables.comparison_data(members),
+        height_in=1.05 + _ROW_IN * sum(len(member.groups) for member in members),
+    )
+
+
+def panel_drawing(panel: Panel, name: str) -> Drawing:
+    """A panel of curves."""
+    return Drawing(
+        name=name,
+        title=_panel_title(panel),
+        description=describe_panel(panel),
+        paint=lambda figure: draw_panel(figure.subplots(), panel),
+        data=tables.panel_data(panel),
+    )
+
+
+def overview_svg(records: Iterable[Record]) -> str:
+    """One standalone picture: a comparison of placements and a curve over hops, as far as there are any.
+
+    Takes the first case that has each. Raises InputError when there is neither.
+    """
+    grouped = cases.group(records)
+    compared = next(
+        (found for case in grouped if len(case.combinations) > 1 for found in comparison.comparisons(case)),
+        None,
+    )
+    hops = next((panel for case in grouped for panel in curves.panels(case) if panel.axis == "hops"), None)
+    drawers: list[Callable[[Axes], None]] = []
+    texts = []
+    if compared:
+        drawers.append(lambda axes: draw_comparison(axes, [compared]))
+        texts.append(describe_comparison([compared]))
+    if hops:
+        drawers.append(lambda axes: draw_panel(axes, hops))
+        texts.append(describe_panel(hops))
+    if not drawers:
+        raise InputError("records", "", "neither", "a case with several placements or a curve over hops")
+    with svg.style():
+        figure = Figure(figsize=(WIDTH_IN * len(drawers), 2.9), layout="constrained")
+        grid = figure.subplots(1, len(drawers), squeeze=False)
+        for axes, draw in zip(grid[0], drawers, strict=True):
+            draw(axes)
+        return svg.standalone(figure, "overview", " ".join(texts))
+
+
+def write_overview_svg(records: Iterable[Record], path: Path) -> None:
+    """Writes `overview_svg` to a file, whole or not at all; raises RunError when that fails."""
+    content = overview_svg(records)
+    try:
+        archive.write_whole(path, content, replace=True)
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error.strerror}") from error
+
+
+def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
+    """Rows from the top in the order of members and combinations; x is the FOM."""
+    rows = [(member, group) for member in members for group in member.groups]
+    for row, (member, group) in enumerate(rows):
+        _draw_row(axes, row, group, member.groups.index(group))
+    axes.set_yticks(range(len(rows)), [_row_name(members, member, group) for member, group in rows])
+    axes.set_ylim(len(rows) - 0.45, -0.55)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.margins(x=0.08)
+    axes.set_xlabel(members[0].unit.heading)
+    axes.set_title(_comparison_title(members))
+
+
+def _comparison_title(members: Sequence[Comparison]) -> str:
+    return _title(members[0].title if len(members) == 1 else units.stem(members[0].fom))
+
+
+def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
+    colour = svg.sentinel(series)
+    values = [each.value for each in group.observations]
+    shifts = [0.2 + 0.1 * (place % 2) for place in range(len(values))]
+    axes.plot(
+        values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
+    )
+    if group.summary is None:
+        axes.text(
+            0.02,
+            row,
+            "no value",
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=9.5,
+            style="italic",
+        )
+        return
+    if group.summary.interval:
+        interval = group.summary.interval
+        axes.plot([interval.low, interval.high], [row, row], "-", color=colour, linewidth=2.2, zorder=3)
+    marker = svg.MARKERS[series % len(svg.MARKERS)]
+    axes.plot([group.summary.median], [row], marker, color=colour, markersize=7, zorder=4)
+
+
+def _row_name(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    labels = comparison.label_text(member.labels) if len(members) > 1 else ""
+    parts = [labels] if labels and len(member.groups) == 1 else [labels, group.name]
+    name = svg.clean(": ".join(filter(None, parts)))
+    return name if len(name) <= _NAME_CHARACTERS else name[: _NAME_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def draw_panel(axes: Axes, panel: Panel) -> None:
+    """Lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
+    for series, line in enumerate(panel.lines):
+        _draw_line(axes, line, series)
+    xs = sorted({point.x for line in panel.lines for point in line.points})
+    if panel.axis == "size_bytes":
+        _size_axes(axes, panel, xs)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        legend_rows = -(-len(panel.lines) // 3)
+        highest = max(each.summary.maximum for line in panel.lines for each in line.points)
+        axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
+    axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
+    axes.set_ylabel(panel.unit.heading)
+    axes.set_title(_panel_title(panel))
+    if len(panel.lines) > 1:
+        axes.legend(
+            title=None,
+            ncols=min(3, len(panel.lines)),
+            loc="upper right" if panel.axis == "hops" else "best",
+            handlelength=2.6,
+            columnspacing=1.2,
+        )
+
+
+def _panel_title(panel: Panel) -> str:
+    return _title(", ".join(filter(None, [panel.subject, panel.title])))
+
+
+def _draw_line(axes: Axes, line: Line, series: int) -> None:
+    colour, depth = svg.sentinel(series), 3 + series
+    xs = [point.x for point in line.points]
+    axes.plot(
+        xs,
+        [point.summary.median for point in line.points],
+        linestyle=svg.DASHES[series % len(svg.DASHES)],
+        marker=svg.MARKERS[series % len(svg.MARKERS)],
+        markersize=5.5,
+        linewidth=1.6,
+        label=svg.clean(line.name)[:_NAME_CHARACTERS] or "all",
+        color=colour,
+        zorder=depth,
+    )
+    for point in line.points:
+        ends = point.summary.interval
+        low, high = (ends.low, ends.high) if ends else (point.summary.minimum, point.summary.maximum)
+        axes.plot([point.x, point.x], [low, high], "-", linewidth=1.0, color=colour, zorder=depth)
+
+
+def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
+    if xs[0] > 0:
+        axes.set_xscale("log", base=2)
+    else:
+        axes.set_xscale("symlog", base=2, linthresh=1)
+    step = -(-len(xs) // _MOST_SIZES)
+    axes.xaxis.set_major_locator(FixedLocator(list(xs)[::step]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
+    lows = [point.summary.minimum for line in panel.lines for point in line.points]
+    if min(lows) > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def _title(text: str) -> str:
+    return svg.clean(text[:1].upper() + text[1:])
+
+
+def describe_comparison(members: Sequence[Comparison]) -> str:
+    """The figure in words, for those who hear it."""
+    first = members[0]
+    parts = [_describe_group(members, member, group) for member in members for group in member.groups]
+    return f"{units.stem(first.fom)} in {first.unit.text}: {'; '.join(parts)}."
+
+
+def _describe_group(members: Sequence[Comparison], member: Comparison, group: Group) -> str:
+    name = _row_name(members, member, group)
+    if group.summary is None:
+        return f"{name} no value"
+    text = member.format.text
+    interval = group.summary.interval
+    between = f", 95 % interval {text(interval.low)} to {text(interval.high)}" if interval else ""
+    change = "" if group.change_percent is None else f", {percent(group.change_percent)} to {member.baseline}"
+    return f"{name} median {text(group.summary.median)}{between}{change}"
+
+
+def describe_panel(panel: Panel) -> str:
+    """The panel in words: what is drawn, and each line's first and last point."""
+    lines = [
+        f"{line.name or 'all'} from {line.points[0].summary.median:.4g} at {line.points[0].x} "
+        f"to {line.points[-1].summary.median:.4g} at {line.points[-1].x}"
+        for line in panel.lines
+        if line.points
+    ]
+    over = curves.AXIS_TEXT[panel.axis]
+    fixed = f", {panel.title}" if panel.title else ""
+    return f"{panel.subject} in {panel.unit.text} over {over}{fixed}: {'; '.join(lines)}."
+
+
+def tick(panel: Panel, x: int) -> str:
+    """A value of the panel's axis in words: `3 hops`, `64 KiB`."""
+    return size_text(x) if panel.axis == "size_bytes" else comparison.label_text(((panel.axis, x),))
+
+
+def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:
+    """Comparisons that share a figure: those of one FOM, in their order."""
+    return [list(members) for _, members in itertools.groupby(found, key=lambda each: each.fom)]

@@ -1,0 +1,91 @@
+"""Parallel paths: aggregate bandwidth over hops, a line for each dimension and number of paths (Pena 2013, Figure 4).
+
+Models: a figure for each test at its largest size. Leaves out: single paths; the records keep them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination, Observation
+from analysis.cases.curves import TESTS, Line, Panel, Point
+from analysis.figures import general
+from analysis.figures.drawing import Drawing
+from analysis.stats import medians
+from analysis.text.numbers import size_text
+
+FOM = "aggregate_bandwidth_gbyte_s"
+CLAIMED = frozenset({FOM, "pair_bandwidth_gbyte_s", "pair_latency_us"})
+
+#: Test, size and combination of a panel; dimension and paths of a line.
+PanelKey = tuple[str, int, Combination]
+LineKey = tuple[str, int]
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """A figure for each test and combination."""
+    panels = _panels(case)
+    largest: dict[tuple[str, Combination], int] = {}
+    for test, size, combination in panels:
+        largest[test, combination] = max(size, largest.get((test, combination), 0))
+    return [
+        _drawing(_panel(case, test, size, combination, panels[test, size, combination]), place)
+        for place, ((test, combination), size) in enumerate(largest.items())
+    ]
+
+
+def _drawing(panel: Panel, place: int) -> Drawing:
+    drawn = general.panel_drawing(panel, f"paths-{place}")
+    return replace(drawn, statement=statement(panel), foms=CLAIMED)
+
+
+def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
+    panels: dict[PanelKey, dict[LineKey, list[Point]]] = {}
+    for (fom, labels), by_arm in cases.observations(case).items():
+        known = dict(labels)
+        if fom != FOM or not {"test", "size_bytes", "dimension", "paths", "hops"} <= known.keys():
+            continue
+        for combination, values in by_arm.items():
+            panel = panels.setdefault((str(known["test"]), int(known["size_bytes"]), combination), {})
+            line = panel.setdefault((str(known["dimension"]), int(known["paths"])), [])
+            line.append(_point(int(known["hops"]), values))
+    return panels
+
+
+def _point(hops: int, values: list[Observation]) -> Point:
+    summary = medians.summarise([each.value for each in values])
+    return Point(x=hops, observations=tuple(values), summary=summary)
+
+
+def _panel(
+    case: Case, test: str, size: int, combination: Combination, lines: dict[LineKey, list[Point]]
+) -> Panel:
+    fixed = [size_text(size)] + ([case.name(combination)] if len(case.combinations) > 1 else [])
+    return Panel(
+        fom=FOM,
+        subject=f"aggregate {TESTS.get(test, test)}",
+        axis="hops",
+        title=", ".join(fixed),
+        lines=tuple(
+            Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda each: each.x)))
+            for key, points in sorted(lines.items())
+        ),
+    )
+
+
+def _line_name(dimension: str, paths: int) -> str:
+    return f"{dimension}, {paths} path{'' if paths == 1 else 's'}"
+
+
+def statement(panel: Panel) -> str:
+    """How much the most paths carry of what one does, by dimension, at the fewest hops."""
+    by_dimension: dict[str, list[Line]] = {}
+    for line in panel.lines:
+        by_dimension.setdefault(line.name.partition(",")[0], []).append(line)
+    parts = [
+        f"{dimension} {most.points[0].summary.median / one.points[0].summary.median:.2f} times"
+        for dimension, (one, *_, most) in ((d, ls) for d, ls in by_dimension.items() if len(ls) > 1)
+        if one.points[0].summary.median > 0
+    ]
+    return f"The most paths carry, against one: {', '.join(parts)}." if parts else ""

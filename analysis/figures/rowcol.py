@@ -1,0 +1,161 @@
+"""Rows and planes as bars: the slowest split's time of each collective, by the way of splitting (Pena 2013, Figure 5).
+
+Models: a figure for each collective at its largest size, a group of bars for each placement and NIC policy; the bar is
+the median over launches, its line their range. Leaves out: single splits; the records keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination
+from analysis.figures import svg
+from analysis.figures.drawing import Drawing
+from analysis.stats import medians
+from analysis.stats.medians import Summary
+from analysis.text.datatable import DataTable
+from analysis.text.numbers import percent, size_text
+from railyard.records import units
+
+FOM = "slowest_us"
+#: The order of Figure 5: rows, then planes.
+WAYS = ("X", "Y", "Z", "XY", "XZ", "YZ", "all")
+#: The pairs that the paper compares: rows along Y with rows along X, planes with Y with the plane without.
+CONTRASTS = (("Y", "X"), ("XY", "XZ"), ("YZ", "XZ"))
+
+Key = tuple[str, int, str, Combination]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """One collective at one size: the summary of each way of splitting, for each combination."""
+
+    collective: str
+    size_bytes: int
+    of: Mapping[Combination, Mapping[str, Summary]]
+
+    @property
+    def ways(self) -> list[str]:
+        """The ways that any combination has, in the paper's order."""
+        return [way for way in WAYS if any(way in each for each in self.of.values())]
+
+    @property
+    def title(self) -> str:
+        """`Alltoall, 16 KiB`."""
+        size = f", {size_text(self.size_bytes)}" if self.size_bytes else ""
+        return f"{self.collective.capitalize()}{size}: the slowest of all splits at once"
+
+
+def drawings(case: Case) -> list[Drawing]:
+    """A figure for each collective."""
+    found = _summaries(case)
+    largest: dict[str, int] = {}
+    for collective, size, _, _ in found:
+        largest[collective] = max(size, largest.get(collective, 0))
+    return [_drawing(case, _bars(case, found, collective, size)) for collective, size in largest.items()]
+
+
+def _summaries(case: Case) -> dict[Key, Summary]:
+    return {
+        (str(known["collective"]), int(known["size_bytes"]), str(known["split"]), combination): (
+            medians.summarise([each.value for each in values])
+        )
+        for (fom, labels), by_arm in cases.observations(case).items()
+        if fom == FOM and {"collective", "size_bytes", "split"} <= (known := dict(labels)).keys()
+        for combination, values in by_arm.items()
+    }
+
+
+def _bars(case: Case, found: Mapping[Key, Summary], collective: str, size: int) -> Bars:
+    of: dict[Combination, dict[str, Summary]] = {combination: {} for combination in case.combinations}
+    for (name, size_bytes, way, combination), summary in found.items():
+        if (name, size_bytes) == (collective, size):
+            of[combination][way] = summary
+    return Bars(
+        collective=collective,
+        size_bytes=size,
+        of={combination: summaries for combination, summaries in of.items() if summaries},
+    )
+
+
+def _drawing(case: Case, bars: Bars) -> Drawing:
+    return Drawing(
+        name=f"rowcol-{bars.collective}",
+        title=bars.title,
+        description=f"{bars.title}, in {units.unit_of(FOM).text}: {_described(case, bars)}.",
+        paint=lambda figure: _paint(figure, case, bars),
+        data=_data(case, bars),
+        statement=statement(bars),
+        foms=frozenset({FOM, "split_us"}),
+    )
+
+
+def statement(bars: Bars) -> str:
+    """What the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's."""
+    summaries = next(iter(bars.of.values()))
+    parts = [
+        f"{one} against {other} {percent(change)}"
+        for one, other in CONTRASTS
+        if one in summaries
+        and other in summaries
+        and (change := medians.change_percent(summaries[one].median, summaries[other].median)) is not None
+    ]
+    return f"Time in {', '.join(parts)}." if parts else ""
+
+
+def _described(case: Case, bars: Bars) -> str:
+    return "; ".join(
+        f"{case.name(combination)} {', '.join(f'{way} {each.median:.4g}' for way, each in _ordered(summaries))}"
+        for combination, summaries in bars.of.items()
+    )
+
+
+def _ordered(summaries: Mapping[str, Summary]) -> list[tuple[str, Summary]]:
+    return sorted(summaries.items(), key=lambda item: WAYS.index(item[0]))
+
+
+def _data(case: Case, bars: Bars) -> DataTable:
+    rows = [
+        (
+            case.name(combination),
+            way,
+            f"{each.median:.1f}",
+            str(each.n),
+            f"{each.minimum:.1f}",
+            f"{each.maximum:.1f}",
+        )
+        for combination, summaries in bars.of.items()
+        for way, each in _ordered(summaries)
+    ]
+    columns = (case.head, "split", f"median ({units.unit_of(FOM).text})", "n", "min", "max")
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
+
+
+def _paint(figure: Figure, case: Case, bars: Bars) -> None:
+    axes = figure.subplots()
+    width = 0.8 / len(bars.of)
+    for series, (combination, summaries) in enumerate(bars.of.items()):
+        _paint_group(axes, bars.ways, summaries, series, width, case.name(combination))
+    middle = width * (len(bars.of) - 1) / 2
+    axes.set_xticks([place + middle for place in range(len(bars.ways))], bars.ways)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("rows and planes")
+    axes.set_ylabel(units.unit_of(FOM).heading)
+    axes.set_title(svg.clean(bars.title))
+    if len(bars.of) > 1:
+        axes.legend()
+
+
+def _paint_group(
+    axes: Axes, ways: Sequence[str], summaries: Mapping[str, Summary], series: int, width: float, name: str
+) -> None:
+    places = [ways.index(way) + series * width for way in summaries]
+    heights = [each.median for each in summaries.values()]
+    axes.bar(places, heights, 0.92 * width, color=svg.sentinel(series), alpha=0.8, label=svg.clean(name))
+    for place, each in zip(places, summaries.values(), strict=True):
+        axes.plot([place, place], [each.minimum, each.maximum], "-", color=svg.INK, linewidth=1.2)

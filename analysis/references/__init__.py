@@ -1,0 +1,1 @@
+"""Derive the reference values that ReFrame holds new runs against."""

@@ -1,0 +1,1 @@
+"""Write the page, the summary and the exports."""

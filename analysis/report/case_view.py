@@ -1,0 +1,221 @@
+"""A case as the page shows it: frozen data, sentences and figures.
+
+Models: what a reader sees of one case, in the order of need. Leaves out: numbers (`analysis.comparison`,
+`analysis.curves`), the page around the cases (`analysis.page`), markup (the template, which escapes everything except
+the figures, made by `analysis.svg` through an XML writer).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from analysis.cases import cases, comparison, curves, published, tables
+from analysis.cases.cases import Case, Tally
+from analysis.cases.comparison import Comparison
+from analysis.cases.curves import Panel
+from analysis.cases.published import PublishedRow
+from analysis.cases.tables import Row
+from analysis.cases.titles import facts, kept_apart, known_text, origin_note, title
+from analysis.figures import general, registry
+from analysis.figures.drawing import DataTable, Drawing
+from analysis.stats import medians
+from analysis.text.numbers import percent
+from railyard.records import units
+from railyard.records.record import Launch, Record, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One comparison's or curve's sentence."""
+
+    title: str
+    text: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableView:
+    """Rows under one heading; `head` names the first column."""
+
+    caption: str
+    head: str
+    sections: Sequence[tuple[str, Sequence[Row]]]
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether any row needs the column of notes."""
+        return any(row.note for _, rows in self.sections for row in rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureView:
+    """One figure with the numbers behind it; `image` is safe markup."""
+
+    title: str
+    image: Markup
+    data: DataTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """One case as the page shows it."""
+
+    number: int
+    anchor: str
+    apart: str
+    title: str
+    subtitle: str
+    origin: str
+    origin_note: str
+    facts: Sequence[tuple[str, str]]
+    tally: Tally
+    statements: Sequence[Statement]
+    others: Sequence[Statement]
+    figures: Sequence[FigureView]
+    published: Sequence[PublishedRow]
+    table: TableView | None
+    troubles: Sequence[tuple[str, Launch]]
+    reasons: Sequence[tuple[str, str, str]]
+    unmeasured: Sequence[tuple[str, int]]
+    commands: Sequence[tuple[str, str]]
+    records: Sequence[Record]
+    provenance: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A case with everything computed once: its comparisons, `found` those that no figure of its own takes over."""
+
+    case: Case
+    comparisons: Sequence[Comparison]
+    found: Sequence[Comparison]
+    panels: Sequence[Panel]
+    own: Sequence[Drawing]
+    drawings: Sequence[Drawing]
+
+
+def judge(case: Case) -> Judged:
+    """The comparisons, curves and drawings of a case."""
+    own = registry.own_drawings(case)
+    taken, comparisons = registry.claimed(own), comparison.comparisons(case)
+    found = [each for each in comparisons if each.fom not in taken]
+    panels = [each for each in curves.panels(case) if each.fom not in taken]
+    return Judged(
+        case=case,
+        comparisons=comparisons,
+        found=found,
+        panels=panels,
+        own=own,
+        drawings=[*own, *general.drawings_of(found, panels)],
+    )
+
+
+def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequence[Case] = ()) -> CaseView:
+    """Everything the page says about a case; `images` are its drawings as markup."""
+    case, found, panels = judged.case, judged.found, judged.panels
+    grouped = general.by_fom(found)
+    shown = [member for members in grouped[: general.SHOWN_FOMS] for member in members]
+    rest = [member for members in grouped[general.SHOWN_FOMS :] for member in members]
+    asked, system = case.first.case, case.first.system
+    return CaseView(
+        number=number,
+        anchor=f"case-{number}",
+        apart=kept_apart(case, earlier),
+        title=title(case),
+        subtitle=f"{asked.check} on {system.name} ({system.partition}, {system.environment})",
+        origin=str(case.origin),
+        origin_note=origin_note(case),
+        facts=facts(case),
+        tally=cases.tally(case),
+        statements=[*_own_statements(judged.own), *_statements(shown), *_curve_statements(panels)],
+        others=_statements(rest),
+        figures=figure_views(judged.drawings, images),
+        published=published.rows(case, found),
+        table=_table(case, found) if found else None,
+        troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
+        reasons=[
+            (each.id, str(each.status), each.reason) for each in case.records if each.status is not Status.OK
+        ],
+        unmeasured=_unmeasured(case),
+        commands=_commands(case),
+        records=case.records,
+        provenance=[(name, known_text(value)) for name, value in cases.flat(case.first.provenance)],
+    )
+
+
+def figure_views(drawn: Sequence[Drawing], images: Sequence[Markup]) -> list[FigureView]:
+    """Drawings with their markup, as the page shows them."""
+    return [
+        FigureView(title=each.title, image=image, data=each.data)
+        for each, image in zip(drawn, images, strict=True)
+    ]
+
+
+def _own_statements(own: Sequence[Drawing]) -> list[Statement]:
+    return [Statement(title=each.title, text=each.statement, outcome="own") for each in own if each.statement]
+
+
+def _statements(found: Sequence[Comparison]) -> list[Statement]:
+    """A sentence for each comparison; neighbours of which the same can be said share it."""
+    said = [(comparison.sentence(each), str(each.verdict.outcome), each.title) for each in found]
+    grouped = itertools.groupby(said, key=lambda each: each[:2])
+    return [
+        Statement(title=", ".join(title for _, _, title in members), text=text, outcome=outcome)
+        for (text, outcome), members in grouped
+    ]
+
+
+def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
+    """A sentence for each curve over hops, or where there is none, over message sizes."""
+    over = [panel for panel in panels if panel.axis == "hops"] or panels
+    return [
+        Statement(
+            title=", ".join(filter(None, [panel.subject, panel.title])), text=_ends(panel), outcome="curve"
+        )
+        for panel in over
+    ]
+
+
+def _ends(panel: Panel) -> str:
+    parts = []
+    for line in panel.lines:
+        first, last = line.points[0], line.points[-1]
+        change = medians.change_percent(last.summary.median, first.summary.median)
+        moved = f"{last.summary.median:.4g} at {general.tick(panel, last.x)}"
+        if panel.axis == "hops" and change is not None:
+            moved = f"{percent(change)} at {general.tick(panel, last.x)}"
+        value = f"{first.summary.median:.4g} {panel.unit.text} at {general.tick(panel, first.x)}"
+        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+    fewest = min(point.summary.n for line in panel.lines for point in line.points)
+    return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
+
+
+def _table(case: Case, found: Sequence[Comparison]) -> TableView:
+    sections = [(f"{_sentence_case(each.title)}, {each.unit.heading}", tables.rows(each)) for each in found]
+    return TableView(caption="Median over launches", head=case.head, sections=sections)
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _unmeasured(case: Case) -> list[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for _, launch in cases.launches(case):
+        for each in launch.not_measured:
+            labels = comparison.label_text(cases.frozen_labels(each.labels))
+            text = f"{units.stem(each.fom)} {labels}: {each.reason}"
+            counts[text] = counts.get(text, 0) + 1
+    return list(counts.items())
+
+
+def _commands(case: Case) -> list[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for _, launch in cases.launches(case):
+        if launch.command:
+            first.setdefault(case.name(cases.combination_of(launch)), launch.command)
+    return list(first.items())

@@ -1,0 +1,273 @@
+"""The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, SVG files.
+
+Models: one function a format, from records to text. Text that a stranger's record brings is escaped for its format.
+Leaves out: the HTML page (`analysis.page`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from analysis.cases import cases, comparison, curves, scoreboard, tables
+from analysis.cases.cases import Case
+from analysis.cases.comparison import Comparison, Group
+from analysis.cases.curves import Panel
+from analysis.cases.titles import title
+from analysis.compare import text as versus_text
+from analysis.compare.compare import Versus
+from analysis.figures import by_extent, drawing, mpi_profile
+from analysis.report import case_view, page, summary
+from analysis.stats.medians import Summary
+from railyard.records import json_io, units
+from railyard.records.record import Record
+
+
+class Format(StrEnum):
+    """What `railyard report --format` writes."""
+
+    HTML = "html"
+    MD = "md"
+    CSV = "csv"
+    JSON = "json"
+
+
+def text(records: Sequence[Record], form: Format, versus: Versus | None = None) -> str:
+    """The report in a format."""
+    match form:
+        case Format.HTML:
+            return page.html(records, versus)
+        case Format.MD:
+            return markdown(records, versus)
+        case Format.CSV:
+            return csv_text(records)
+        case Format.JSON:
+            return json_io.text(json_document(records, versus))
+
+
+def json_document(records: Iterable[Record], versus: Versus | None) -> dict[str, object]:
+    """The summary, with the comparison of sides where there is one."""
+    found: dict[str, object] = dict(summary.summary(records))
+    return found if versus is None else {**found, "sides": versus_text.document(versus)}
+
+
+# ---- Markdown ----
+
+
+def markdown(records: Iterable[Record], versus: Versus | None = None) -> str:
+    """Verdicts in words, the score table, the comparisons, and what was not measured."""
+    grouped = cases.group(records)
+    judged = [(case, comparison.comparisons(case)) for case in grouped]
+    scores = page.score_rows(scoreboard.standings(judged))
+    parts = [
+        "# Interconnect benchmark report",
+        *([_list(versus_text.sentences(versus))] if versus else []),
+        *([_score_table(scores)] if scores else []),
+        *(part for case, found in judged for part in _case(case, found)),
+        *_absent(grouped),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:
+    yield f"## {_plain(title(case))} ({case.origin})"
+    tally = cases.tally(case)
+    counts = (
+        (tally.ok, "results"),
+        (tally.void, "void"),
+        (tally.failed, "failed"),
+        (tally.not_measured, "not measured"),
+    )
+    yield "Launches: " + ", ".join(f"{count} {word}" for count, word in counts) + "."
+    if found:
+        yield _list([f"{each.title}: {comparison.sentence(each)}" for each in found])
+        yield _comparison_table(case, found)
+
+
+def _comparison_table(case: Case, found: Sequence[Comparison]) -> str:
+    head = ("figure", case.head, "median", "change", "p (Holm)", "95 % interval", "n", "notes")
+    rows = [
+        (
+            f"{each.title}, {each.unit.text}",
+            row.name,
+            row.median,
+            row.change,
+            row.p_holm,
+            row.interval,
+            row.n,
+            row.note,
+        )
+        for each in found
+        for row in tables.rows(each)
+    ]
+    return _table(head, rows)
+
+
+def _score_table(scores: Sequence[page.ScoreRow]) -> str:
+    head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
+    rows = [
+        (
+            each.system,
+            each.combination,
+            each.baseline,
+            each.value,
+            each.interval,
+            each.cases,
+            each.verdict,
+            each.origin,
+        )
+        for each in scores
+    ]
+    return "## Scores\n\n" + _table(head, rows)
+
+
+def _absent(grouped: Sequence[Case]) -> list[str]:
+    found = page.not_measured(grouped)
+    return ["## What was not measured", _table(("what", "why"), found)] if found else []
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [_row(head), "|" + "---|" * len(head), *map(_row, rows)]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_plain(cell) for cell in cells) + " |"
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {_plain(item)}" for item in items)
+
+
+def _plain(found: str) -> str:
+    """Text that Markdown shows as it is, on one line, and that makes no element, link or table of its own."""
+    escaped = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", " ".join(found.split()))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+# ---- CSV ----
+
+HEAD = (
+    "origin",
+    "system",
+    "check",
+    "case",
+    "fom",
+    "unit",
+    "labels",
+    "placement",
+    "nic_policy",
+    "software",
+    "n",
+    "void",
+    "failed",
+    "not_measured",
+    "median",
+    "interval_low",
+    "interval_high",
+    "minimum",
+    "maximum",
+    "spread_percent",
+    "change_percent",
+    "p_value",
+    "p_holm",
+    "better_share",
+    "outcome",
+    "best",
+)
+
+
+def csv_text(records: Iterable[Record]) -> str:
+    """A row for each combination of each comparison and each point of each curve, numbers in full."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
+    writer.writeheader()
+    for case in cases.group(records):
+        for each in comparison.comparisons(case):
+            writer.writerows(_harmless(_comparison_row(case, each, group)) for group in each.groups)
+        for panel in curves.panels(case):
+            writer.writerows(map(_harmless, _panel_rows(case, panel)))
+    return file.getvalue()
+
+
+def _head(case: Case, fom: str) -> dict[str, object]:
+    return {
+        "origin": str(case.origin),
+        "system": case.first.system.name,
+        "check": case.first.case.check,
+        "case": title(case),
+        "fom": fom,
+        "unit": units.unit_of(fom).text,
+    }
+
+
+def _comparison_row(case: Case, found: Comparison, group: Group) -> dict[str, object]:
+    row = {
+        **_head(case, found.fom),
+        "labels": comparison.label_text(found.labels),
+        "placement": group.combination.placement,
+        "nic_policy": group.combination.nic_policy,
+        "software": str(group.combination.software),
+        "n": 0,
+        "void": group.tally.void,
+        "failed": group.tally.failed,
+        "not_measured": group.tally.not_measured,
+        "change_percent": group.change_percent,
+        "better_share": group.better_share,
+        "outcome": str(found.verdict.outcome),
+        "best": found.verdict.best,
+    }
+    if group.pair:
+        row |= {"p_value": group.pair.p_value, "p_holm": group.pair.p_holm}
+    return row | (_statistics(group.summary) if group.summary else {})
+
+
+def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
+    for line in panel.lines:
+        for point in line.points:
+            labels = ", ".join(
+                filter(None, [panel.subject, panel.title, line.name, f"{panel.axis} {point.x}"])
+            )
+            yield {**_head(case, panel.fom), "labels": labels, **_statistics(point.summary)}
+
+
+def _statistics(found: Summary) -> dict[str, object]:
+    interval = found.interval
+    return {
+        "n": found.n,
+        "median": found.median,
+        "interval_low": interval and interval.low,
+        "interval_high": interval and interval.high,
+        "minimum": found.minimum,
+        "maximum": found.maximum,
+        "spread_percent": found.spread_percent,
+    }
+
+
+def _harmless(row: Mapping[str, object]) -> dict[str, object]:
+    """Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    return {
+        name: f"'{value}"
+        if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}
+        else value
+        for name, value in row.items()
+    }
+
+
+# ---- SVG files ----
+
+
+def svg_files(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
+    grouped = cases.group(records)
+    judged = [case_view.judge(case) for case in grouped]
+    for each in mpi_profile.drawings(grouped):
+        yield f"applications-{each.name}.svg", drawing.svg_file(each)
+    for each in by_extent.drawings([(found.case, found.comparisons) for found in judged]):
+        yield f"{each.name}.svg", drawing.svg_file(each)
+    for number, found in enumerate(judged, 1):
+        for each in found.drawings:
+            yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)

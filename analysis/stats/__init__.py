@@ -1,0 +1,1 @@
+"""Estimate medians, test differences and score placements."""

@@ -1,0 +1,130 @@
+"""A score: how much better a side is than a baseline over all cases, as a geometric mean with an interval.
+
+Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
+better direction; a ratio is that of medians, turned so that above 1 is better. The interval is the percentile bootstrap
+over launches, drawn by the exact distribution of a bootstrap median (the order statistics of uniform numbers), so that
+its cost does not depend on the number of launches. Leaves out: weights, figures of merit without a direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.stats.medians import ENOUGH
+from railyard.records import units
+from railyard.records.units import Better
+
+DRAWS = 4000
+SEED = 20131
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """One contribution: launches' values of the side and of the baseline, of one case and figure of merit."""
+
+    case: tuple[object, ...]
+    fom: str
+    values: Sequence[float]
+    baseline: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches."""
+
+    value: float
+    low: float | None
+    high: float | None
+    cases: int
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the interval leaves 1 out."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+
+def score(ratios: Iterable[Ratio]) -> Score | None:
+    """The score of a side, or None when no case has a figure of merit with a direction on both sides.
+
+    With fewer than 6 launches on either side of any case there is no interval: a bootstrap of so few is too narrow.
+    """
+    chosen = _headline(ratios)
+    if not chosen:
+        return None
+    chance = np.random.default_rng(SEED)
+    logs = [
+        _log(each, np.array([np.median(each.values)]), np.array([np.median(each.baseline)]))
+        for each in _all(chosen)
+    ]
+    value = _mean_by_case(chosen, logs)[0]
+    if any(min(len(each.values), len(each.baseline)) < ENOUGH for each in _all(chosen)):
+        return Score(value=math.exp(value), low=None, high=None, cases=len(chosen))
+    drawn = [
+        _log(each, median_draws(each.values, chance), median_draws(each.baseline, chance))
+        for each in _all(chosen)
+    ]
+    low, high = np.percentile(_mean_by_case(chosen, drawn), [2.5, 97.5])
+    return Score(value=math.exp(value), low=math.exp(low), high=math.exp(high), cases=len(chosen))
+
+
+def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
+    """Case -> the ratios of its first figure of merit with a direction; several labels count as one case."""
+    found: dict[tuple[object, ...], list[Ratio]] = {}
+    for each in ratios:
+        if units.unit_of(each.fom).better is Better.NEITHER or not _is_positive(each):
+            continue
+        members = found.setdefault(each.case, [])
+        if not members or members[0].fom == each.fom:
+            members.append(each)
+    return found
+
+
+def _is_positive(ratio: Ratio) -> bool:
+    return bool(ratio.values and ratio.baseline and min(*ratio.values, *ratio.baseline) > 0)
+
+
+def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
+    return [each for members in chosen.values() for each in members]
+
+
+def _median(values: Sequence[float]) -> Array:
+    return np.array([np.median(values)])
+
+
+def _log(ratio: Ratio, medians: Array, baselines: Array) -> Array:
+    sign = -1.0 if units.unit_of(ratio.fom).better is Better.LOWER else 1.0
+    return sign * (np.log(medians) - np.log(baselines))
+
+
+def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Array]) -> Array:
+    """The mean over cases of the mean over a case's series."""
+    rest, means = iter(logs), []
+    for members in chosen.values():
+        means.append(np.mean([next(rest) for _ in members], axis=0))
+    return np.asarray(np.mean(means, axis=0))
+
+
+def median_draws(values: Sequence[float], chance: np.random.Generator, draws: int = DRAWS) -> Array:
+    """Medians of `draws` bootstrap samples of the values.
+
+    The k-th smallest of n draws with replacement is the value at rank ceil(n U), U the k-th of n uniform numbers, which
+    follows a beta distribution with parameters k and n + 1 - k.
+    """
+    ordered, n = np.sort(np.asarray(values, dtype=float)), len(values)
+    k = (n + 1) // 2
+    first = chance.beta(k, n + 1 - k, draws)
+    middle = ordered[_rank(first, n)]
+    if n % 2:
+        return np.asarray(middle)
+    second = first + (1 - first) * chance.beta(1, n - k, draws)
+    return np.asarray((middle + ordered[_rank(second, n)]) / 2)
+
+
+def _rank(uniform: Array, n: int) -> npt.NDArray[np.int64]:
+    return np.clip(np.ceil(uniform * n).astype(np.int64) - 1, 0, n - 1)

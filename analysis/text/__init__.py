@@ -1,0 +1,1 @@
+"""Format numbers, and the tables of data behind figures."""

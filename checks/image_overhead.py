@@ -1,0 +1,84 @@
+"""What a container costs: the same halo exchange natively and from railyard's own image, in one job.
+
+The image is a fixture of the session: `containers/build-sif` makes it once, or finds that it is made of these very
+sources. Any other check does the same with `-S software=native,image -S image=FILE.sif`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+
+from checks.base import CHECKOUT
+from checks.halo import HaloCheck
+from railyard.jobs import image
+
+
+class railyard_image(rfm.RunOnlyRegressionTest):
+    """The image of railyard's benchmarks, built by this machine's own Apptainer, without any virtual torus."""
+
+    valid_systems = ["+torus"]
+    valid_prog_environs = ["+mpi"]
+    sourcesdir = None
+    local = True
+    executable = str(CHECKOUT / "containers/build-sif")
+
+    #: The file to build.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``build/image/railyard.sif`` in the checkout
+    file = variable(str, value=str(CHECKOUT / "build/image/railyard.sif"))
+
+    @run_after("setup")
+    def need_apptainer(self) -> None:
+        if image.apptainer() is None:
+            self.skip(image.missing(Path(self.file)))
+        self.executable_opts = [self.file]
+
+    @run_before("run")
+    def stay_on_this_machine(self) -> None:
+        """No launcher, and no torus around the job (reframe.yml)."""
+        self.job.launcher = getlauncher("local")()
+        Path(self.stagedir, "without-torus").touch()
+
+    @sanity_function
+    def it_is_there(self) -> Any:
+        if self.is_dry_run():
+            return True
+        said = Path(self.stagedir, str(self.stderr)).read_text().strip()
+        return sn.assert_eq(self.job.exitcode, 0, msg=f"no image: {said}")
+
+
+class OverheadCheck(HaloCheck):
+    """Native and image in turn, in random order within each round; the figure of merit is the change of each pair."""
+
+    descr = "Halo exchange natively and from railyard's image, in one job"
+    built = fixture(railyard_image, scope="session")
+    software = ["native", "image"]
+    placements = ["cart-create"]
+
+    def _image_file(self) -> str:
+        return self.image or self.built.file
+
+
+@rfm.simple_test
+class image_overhead(OverheadCheck):
+    """The study: enough pairs for a 95 % interval."""
+
+    tags = {"image"}
+    launches = 10
+
+
+@rfm.simple_test
+class image_smoke(OverheadCheck):
+    """The whole path in seconds."""
+
+    tags = {"image"}
+    launches = 1
+    cells = 32
+    repeats = 3

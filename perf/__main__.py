@@ -1,0 +1,70 @@
+"""`make bench`: the figures that documents quote, as tables, and as JSON in build/bench.json.
+
+    up          torus up gemini-4x4x4 against Mininet's 8x8 torus: as many switches and hosts, in the same run
+    fidelity    TCP payload rate of every link against what its shaped wire allows, again with five faults; a launch
+    guard       launches that this machine can carry and launches that it cannot: what the guard says
+    scale       up, down and memory of larger tori, two nodes a router, two rails, a fat tree
+    docker      containers as nodes: up and down, links, launch (where an engine has the image)
+    shapes      one message, and all 64 nodes at once, against the line, by MTU
+    model       the link-load model at 131,072 ranks
+    rivals      the optimiser against every fixed order, Scotch and KaHIP
+    large       the optimiser at 131,072 ranks
+    predicted   the model's order of placements against that of measured halo times
+    suite       the benchmarks beside OSU and a plain copy
+    slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
+    topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
+    simulated   the papers' figures on the simulated torus: what each takes of this machine
+    archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
+
+`python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from perf import archive, guard, placements, scale, simulated, slurm, suite, topobw, vtorus
+from perf.vtorus import console
+from railyard.checkout import CHECKOUT
+
+OUTPUT = CHECKOUT / "build/bench.json"
+
+
+def main() -> None:
+    """Run the sections that were asked for, print their tables, keep their figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m perf", description="print the figures that documents quote"
+    )
+    suite.osu_option(parser)
+    parser.add_argument("section", nargs="*", help="what to measure; by default everything")
+    arguments = parser.parse_args()
+    sections: dict[str, Callable[[], Any]] = {
+        "up": vtorus.bring_up,
+        "fidelity": vtorus.fidelity,
+        "guard": partial(guard.measure, console),
+        "scale": partial(scale.sizes, console),
+        "docker": vtorus.with_docker,
+        "shapes": vtorus.shapes,
+        "model": partial(placements.model, console),
+        "rivals": partial(placements.rivals, console),
+        "large": partial(placements.large, console),
+        "predicted": vtorus.predicted,
+        "suite": partial(suite.measure, arguments.osu),
+        "slurm": partial(slurm.measure, console),
+        "topobw": topobw.measure,
+        "simulated": partial(simulated.measure, console),
+        "archive": archive.report,
+    }
+    if unknown := set(arguments.section) - set(sections):
+        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
+    figures = {name: sections[name]() for name in arguments.section or sections}
+    OUTPUT.write_text(json.dumps(figures, indent=1))
+    console.print(f"wrote {OUTPUT.relative_to(CHECKOUT)}")
+
+
+if __name__ == "__main__":
+    main()

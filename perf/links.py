@@ -1,0 +1,141 @@
+"""The payload rate that TCP gets through every link of a torus, router to router, a direction at a time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import time
+from dataclasses import dataclass, replace
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.topology.base import Link
+from railyard.torus.engines import netns
+from railyard.torus.plan import addresses, plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual.lifecycle import Torus
+
+PORT = 5001
+CHUNK = bytes(65536)
+SECONDS = 1.5
+PASSES = 3
+"""A slow link is slow each time; a receiver that got the processor late is not."""
+AT_ONCE = 32
+"""Links under load at a time: 64 of the fastest need more packets a second than some two-core machines carry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A link's measured and expected payload rate, bytes per second."""
+
+    link: Link
+    measured_byte_s: float
+    expected_byte_s: float
+
+    @property
+    def error_percent(self) -> float:
+        return 100 * (self.measured_byte_s / self.expected_byte_s - 1)
+
+
+def payload_share(shape: Shape) -> float:
+    """Of the bytes on the wire: TCP with timestamps over IPv4 over Ethernet."""
+    return (shape.mtu_bytes - 52) / (shape.mtu_bytes + plan.ETHERNET_BYTES)
+
+
+def measure(torus: Torus) -> list[Rate]:
+    """Every directed link of a torus, by direction (X+ X- Y+ Y- Z+ Z-), `AT_ONCE` at a time: medians of `PASSES`."""
+    passes = [_once(torus) for _ in range(PASSES)]
+    return [
+        replace(rates[0], measured_byte_s=median(rate.measured_byte_s for rate in rates))
+        for rates in zip(*passes, strict=True)
+    ]
+
+
+def _once(torus: Torus) -> list[Rate]:
+    rates = []
+    for dimension in range(3):
+        for step in (1, -1):
+            links = [k for k in torus.topology.links() if (k.dimension, k.step) == (dimension, step)]
+            for first in range(0, len(links), AT_ONCE):
+                rates += _phase(torus, links[first : first + AT_ONCE])
+    return rates
+
+
+def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
+    context = multiprocessing.get_context("fork")
+    found: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
+    ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
+    ends = []
+    for index, link in enumerate(links):
+        line = _line_byte_s(torus, link)
+        ends.append(context.Process(target=_receive, args=(torus, link, index, listening, ready, found)))
+        ends.append(context.Process(target=_send, args=(torus, link, int(SECONDS * line), listening, ready)))
+    for end in ends:
+        end.start()
+    measured = dict(found.get() for _ in links)
+    for end in ends:
+        end.join()
+    share = payload_share(torus.shape)
+    return [
+        Rate(
+            link=link,
+            measured_byte_s=measured[index],
+            expected_byte_s=share * _line_byte_s(torus, link),
+        )
+        for index, link in enumerate(links)
+    ]
+
+
+def _line_byte_s(torus: Torus, link: Link) -> float:
+    """Of the shaped wire, faults considered."""
+    return torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8
+
+
+def _enter(torus: Torus, link: Link, *, far: bool) -> None:
+    router = torus.topology.router_name(link.target if far else link.source)
+    netns.enter(netns.full_name(torus.name, router))
+
+
+def _receive(
+    torus: Torus,
+    link: Link,
+    index: int,
+    listening: Barrier,
+    ready: Barrier,
+    found: SimpleQueue[tuple[int, float]],
+) -> None:
+    """Rate after the first tenth of a second, so that neither slow start nor the bucket counts."""
+    _enter(torus, link, far=True)
+    with socket.create_server(("", PORT + link.dimension * 2 + (link.step < 0))) as server:
+        listening.wait()
+        connection, _ = server.accept()
+        # Woken for each packet, 32 receivers take the processors that the routers need.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(CHUNK) // 4)
+        ready.wait()
+        times, totals = [time.monotonic()], [0]
+        while data := connection.recv(len(CHUNK)):
+            times.append(time.monotonic())
+            totals.append(totals[-1] + len(data))
+        found.put((index, _slope(np.array(times), np.array(totals))))
+
+
+def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> float:
+    """Bytes per second, fitted: a receiver that gets the processor late moves one point, not the rate."""
+    steady = times_s > times_s[0] + 0.1
+    return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
+
+
+def _send(torus: Torus, link: Link, size: int, listening: Barrier, ready: Barrier) -> None:
+    _enter(torus, link, far=False)
+    listening.wait()
+    target = addresses.router_address(torus.topology, link.target)
+    with socket.create_connection((target, PORT + link.dimension * 2 + (link.step < 0))) as connection:
+        # In a queue of seconds TCP takes waiting for loss, sends twice, and the link looks slow.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(CHUNK))
+        ready.wait()
+        while size > 0:
+            size -= connection.send(CHUNK[:size])

@@ -1,0 +1,203 @@
+"""The benchmark suite against its peers, in one run: `hops` beside OSU, halo's packing beside a plain strided copy.
+
+    osu       latency, bandwidth and bidirectional bandwidth, shared memory and TCP: the median of each program's
+              samples at every power of two from 1 B to 1 MiB, in pairs of launches whose order alternates
+    packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
+
+Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
+machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`; window, repeats and buffers are
+the same. Leaves out OSU where it is not on the PATH and no folder was given: its programs are osu_latency, osu_bw and
+osu_bibw of version 7.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, median_low
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from railyard.checkout import BUILD
+
+PROGRAMS = BUILD / "benchmarks-openmpi/bin"
+MPIRUN = ("mpirun.openmpi", "-q", "--bind-to", "core")
+TRANSPORTS = {
+    "shared memory": ("--mca", "btl", "self,vader"),
+    "TCP": ("--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
+}
+#: Our test -> OSU's program, and the samples of each size.
+TESTS = {"latency": ("osu_latency", 200), "bandwidth": ("osu_bw", 20), "bibandwidth": ("osu_bibw", 20)}
+SIZES = [1 << power for power in range(21)]
+PRESETS = {"pena2013-2d": 4 * 2 * 65536 * 8, "pena2013-3d": 4 * 3 * 1536 * 1536 * 8}
+WINDOW = 64
+ROUNDS = 21
+console = Console(width=110)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratios:
+    """Ours over OSU's, at each size one ratio a round."""
+
+    transport: str
+    test: str
+    of_size: dict[int, list[float]]
+
+    @property
+    def median(self) -> float:
+        """Of all pairs."""
+        return median(ratio for ratios in self.of_size.values() for ratio in ratios)
+
+    @property
+    def sizes(self) -> list[float]:
+        """The median of each size, sorted."""
+        return sorted(median(ratios) for ratios in self.of_size.values())
+
+
+def measure(osu: Path | None, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Everything; prints tables, returns the figures."""
+    figures: dict[str, Any] = {"packing": [packing(preset) for preset in PRESETS]}
+    show_packing(figures["packing"])
+    folder = find_osu(osu)
+    if folder is None:
+        console.print("osu: left out, osu_bw is not on the PATH and --osu names no folder\n")
+        return figures
+    found = [compare(folder, transport, test, rounds) for transport in TRANSPORTS for test in TESTS]
+    show_osu(found, rounds)
+    figures["osu"] = {f"{each.transport}, {each.test}": each.median for each in found}
+    return figures
+
+
+def find_osu(folder: Path | None) -> Path | None:
+    """The folder of OSU's point-to-point programs: the one given (or below it), else that of the PATH."""
+    if folder is not None:
+        below = [path.parent for path in sorted(folder.rglob("osu_bw")) if os.access(path, os.X_OK)]
+        if not below:
+            raise SystemExit(f"bench: --osu {folder}: no program osu_bw there or below")
+        return below[0]
+    found = shutil.which("osu_bw")
+    return Path(found).parent if found else None
+
+
+def compare(folder: Path, transport: str, test: str, rounds: int) -> Ratios:
+    """Pairs of launches, ours and OSU's, each first in turn."""
+    of_size: dict[int, list[float]] = {size: [] for size in SIZES}
+    for place in range(rounds):
+        if place % 2:
+            theirs, ours = _osu(folder, transport, test), _hops(transport, test)
+        else:
+            ours, theirs = _hops(transport, test), _osu(folder, transport, test)
+        for size in SIZES:
+            of_size[size].append(ours[size] / theirs[size])
+    return Ratios(transport=transport, test=test, of_size=of_size)
+
+
+def _osu(folder: Path, transport: str, test: str) -> dict[int, float]:
+    """Size -> median sample, us or MB/s."""
+    program, samples = TESTS[test]
+    options = [
+        "-m",
+        f"1:{SIZES[-1]}",
+        "-i",
+        str(samples),
+        "-x",
+        str(samples // 10),
+        "-W",
+        str(WINDOW),
+        "-z50",
+    ]
+    if test == "latency":
+        del options[options.index("-W") : options.index("-W") + 2]
+    printed = _run(transport, str(folder / program), *options)
+    rows = [line.split() for line in printed.splitlines() if line[:1].isdigit()]
+    return {int(row[0]): float(row[2]) for row in rows}
+
+
+def _hops(transport: str, test: str) -> dict[int, float]:
+    samples = TESTS[test][1]
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "hops.json")
+        options = ["--tests", test, "--sizes", f"1-{SIZES[-1]}", "--window", str(WINDOW), "--batch", "1"]
+        counts = ["--repeats", str(samples), "--warmups", str(samples // 10), "--max-time-per-point", "0"]
+        _run(transport, str(PROGRAMS / "hops"), *options, *counts, "--json", str(output))
+        series = json.loads(output.read_text())["series"]
+    factor = 1.0 if test == "latency" else 1e3
+    return {each["labels"]["size_bytes"]: factor * median_low(each["samples"]) for each in series}
+
+
+def _run(transport: str, *command: str, ranks: int = 2) -> str:
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    full = [*MPIRUN, "-n", str(ranks), *TRANSPORTS[transport], *command]
+    done = subprocess.run(full, capture_output=True, text=True, env=os.environ | as_root, check=True)
+    return done.stdout
+
+
+def packing(preset: str) -> dict[str, Any]:
+    """Rates of packing and unpacking over those of the plain copy, and whether the volume is exact."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "halo.json")
+        options = ["--preset", preset, "--variants", "manual,copy", "--repeats", "30", "--json", str(output)]
+        _run("shared memory", str(PROGRAMS / "halo"), *options, ranks=1)
+        document = json.loads(output.read_text())
+    of = {(s["labels"]["variant"], s["fom"]): median(s["samples"]) for s in document["series"]}
+    return {
+        "preset": preset,
+        "pack": of["copy", "pack_us"] / of["manual", "pack_us"],
+        "unpack": of["copy", "unpack_us"] / of["manual", "unpack_us"],
+        "exchanged_bytes": document["parameters"]["exchanged_bytes"],
+        "exact": document["parameters"]["exchanged_bytes"] == PRESETS[preset],
+    }
+
+
+def show_packing(rows: list[dict[str, Any]]) -> None:
+    """One row for each preset."""
+    table = Table(
+        "preset", "pack", "unpack", "exchanged", title="halo: rate of packing over that of a plain copy"
+    )
+    for row in rows:
+        volume = f"{row['exchanged_bytes']} B, {'exact' if row['exact'] else 'WRONG'}"
+        table.add_row(row["preset"], f"{row['pack']:.1%}", f"{row['unpack']:.1%}", volume)
+    console.print(table, "")
+
+
+def show_osu(found: list[Ratios], rounds: int) -> None:
+    """One row for each transport and test."""
+    title = f"hops over OSU, {rounds} pairs of launches, {len(SIZES)} sizes"
+    table = Table("transport", "test", "median of all pairs", "medians of sizes", "within 2 %", title=title)
+    for each in found:
+        low, high = each.sizes[0], each.sizes[-1]
+        good = "yes" if abs(each.median - 1) <= 0.02 else "no"
+        table.add_row(each.transport, each.test, f"{each.median:.4f}", f"{low:.3f} to {high:.3f}", good)
+    console.print(table, "")
+
+
+def osu_option(parser: argparse.ArgumentParser) -> None:
+    """The option that says where OSU is."""
+    parser.add_argument(
+        "--osu", type=Path, metavar="FOLDER", help="OSU micro-benchmarks 7, built; default: those on the PATH"
+    )
+
+
+def main() -> None:
+    """This part of the bench alone: `python -m perf.suite`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.suite", description="hops and halo against their peers"
+    )
+    osu_option(parser)
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, metavar="COUNT", help="pairs of launches; default 21"
+    )
+    arguments = parser.parse_args()
+    measure(arguments.osu, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

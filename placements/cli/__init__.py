@@ -1,0 +1,1 @@
+"""The commands `place`, `links`, `nics` and `coordinates`."""

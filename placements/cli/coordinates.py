@@ -1,0 +1,51 @@
+"""`railyard coordinates`: where a machine's nodes stand, read from what the machine writes of itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from placements.hosts import naming, sources
+from placements.hosts.sources import names as hosts
+from placements.topology import catalog
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--source",
+    "kind",
+    type=click.Choice(list(sources.SOURCES)),
+    help="What the file is.  [default: what it looks like]",
+)
+@click.option("--names", type=FILE, help="Hosts of the nodes: a table of xtprocadmin, or lines HOST NAME.")
+@click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with what the numbers mean.")
+def coordinates(
+    file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
+) -> None:
+    """Print the coordinates file (HOST X Y Z a line) of the nodes in FILE.
+
+    FILE is Slurm's topology.conf, a table of xtprocadmin, interconnect.txt, a Slingshot fabric's table, the dump of
+    ibnetdiscover, a table with a header (CSV), or a coordinates file. In trees X is the leaf switch, in a Slingshot
+    fabric X the group and Y the switch.
+    """
+    found = sources.read(file, kind)
+    if names is not None:
+        found = hosts.renamed(found, hosts.read(names), str(names))
+    extents = found.extents
+    if topology is not None:
+        fits = naming.named(catalog.load(topology), found.stands, str(file))
+        extents = fits.extents
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "extents": extents}, indent=1))
+        return
+    if extents is not None:
+        click.echo("torus " + " ".join(map(str, extents)))
+    for name, at in found.stands.items():
+        click.echo(f"{name} {at[0]} {at[1]} {at[2]}")

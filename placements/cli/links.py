@@ -1,0 +1,178 @@
+"""`railyard links`: what placements would put on every link, without running anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from placements.cli.options import Asked, shared
+from placements.linkload import model, traffic
+from placements.linkload.model import PROTOCOLS, LinkLoads
+from placements.linkload.traffic import Pattern, Traffic
+from placements.orders import spec
+from railyard.errors import InputError
+
+HEADINGS = (
+    "slowest\nlink\nms",
+    "mean\nlink\nms",
+    "slowest\nhost\nms",
+    "hop-\nbytes\nGB",
+    "links\na byte\nmean",
+    "\n\nmax",
+    "sent a\nrouter\nMB",
+    "\n\nmax",
+)
+
+
+@click.command()
+@shared
+@click.option(
+    "--placements",
+    default="cart-create,custom",
+    show_default=True,
+    help=f"Placements to compare, with commas between: {spec.words()}.",
+)
+@click.option(
+    "--pattern",
+    type=click.Choice([str(p) for p in Pattern]),
+    default=str(Pattern.STENCIL6),
+    show_default=True,
+    help="What the ranks send.",
+)
+@click.option(
+    "--matrix", type=click.Path(path_type=Path, dir_okay=False), help="Measured bytes (.csv, .mtx) instead."
+)
+@click.option(
+    "--within", default="", help="Dimensions of a collective's groups: X rows, XZ planes.  [default: all]"
+)
+@click.option(
+    "--sizes",
+    help="Bytes to a face, edge, corner neighbour (stencils), or of a block.  [default: those of --cells]",
+)
+@click.option(
+    "--cells",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="Local cells (8 bytes) a dimension.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(sorted(PROTOCOLS)),
+    default="payload",
+    show_default=True,
+    help="Bytes on the wire: the payload alone, or Gemini's 96 + 9 (put) or 24 + 81 (get) for each 64.",
+)
+@click.option(
+    "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Slowest links to name."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with every link of every placement.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Heat map (.svg, .png) of the last placement.",
+)
+def links(
+    asked: Asked,
+    placements: str,
+    pattern: str,
+    matrix: Path | None,
+    within: str,
+    sizes: str | None,
+    cells: int,
+    protocol: str,
+    slowest: int,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Bytes and seconds on every link of TOPOLOGY under some placements: the link-load model. Nothing is run."""
+    if plot is not None:
+        from placements.linkload import (
+            heatmap,  # the plotting library takes longer to load than the model to run
+        )
+
+        heatmap.check_path(plot)
+    granted = asked.granted()
+    sent = _traffic(asked, pattern, matrix, within, sizes, cells)
+    found = {
+        name: model.load(
+            granted.topology, asked.placed(name, granted, sent).indices, sent, PROTOCOLS[protocol]
+        )
+        for name in placements.split(",")
+    }
+    if as_json:
+        click.echo(json.dumps({name: _document(loads) for name, loads in found.items()}))
+    else:
+        _print(granted.topology.name, found, slowest)
+    if plot is not None:
+        name, loads = list(found.items())[-1]
+        heatmap.draw(
+            loads, f"{matrix.name if matrix else pattern} on {granted.topology.name}, placement {name}", plot
+        )
+
+
+def _traffic(
+    asked: Asked, pattern: str, matrix: Path | None, within: str, sizes: str | None, cells: int
+) -> Traffic:
+    ranks = int(np.prod(asked.grid))
+    if matrix is not None:
+        return traffic.read_matrix(matrix, ranks)
+    given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(asked.grid))
+    return traffic.make(pattern, asked.grid, size_bytes=given, within=within)
+
+
+def _sizes(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError as error:
+        raise InputError("--sizes", "", text, "one to three numbers of bytes, as 32768,512,8") from error
+    if not 1 <= len(found) <= 3 or not all(0 <= size < float("inf") for size in found):
+        raise InputError("--sizes", "", text, "one to three numbers of bytes, 0 or more")
+    return found
+
+
+def _print(topology: str, found: dict[str, LinkLoads], slowest: int) -> None:
+    """A row for each placement, then its slowest links by name."""
+    table = Table("", *HEADINGS, title=f"predicted on {topology}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, loads in found.items():
+        injected = loads.injected_bytes / 1e6
+        numbers = (
+            *(loads.slowest_s * 1e3, loads.mean_s * 1e3, loads.slowest_host_s * 1e3),
+            *(loads.hop_bytes / 1e9, loads.mean_dilation, loads.max_dilation),
+            *(injected.mean(), injected.max()),
+        )
+        table.add_row(name, *(f"{number:.3g}" for number in numbers))
+    console = Console()
+    console.print(table)
+    for name, loads in found.items():
+        for link, size, seconds in loads.slowest(slowest):
+            rate = f"{link.link_class}, {link.rate_gbyte_s:.2f} GB/s"
+            text = f"{name}: {link.name} ({rate}): {size / 1e6:.4g} MB, {seconds * 1e3:.4g} ms"
+            console.print(text, highlight=False)
+
+
+def _document(loads: LinkLoads) -> dict[str, Any]:
+    return {
+        "protocol": loads.protocol.name,
+        "slowest_s": loads.slowest_s,
+        "mean_s": loads.mean_s,
+        "slowest_host_s": loads.slowest_host_s,
+        "hop_bytes": loads.hop_bytes,
+        "mean_dilation_hops": loads.mean_dilation,
+        "max_dilation_hops": loads.max_dilation,
+        "injected_bytes": {
+            "mean": float(loads.injected_bytes.mean()),
+            "max": float(loads.injected_bytes.max()),
+        },
+        "links": [
+            {"link": link.name, "class": str(link.link_class), "bytes": size, "seconds": seconds}
+            for link, size, seconds in loads.slowest(loads.link_s.size)
+        ],
+    }

@@ -1,0 +1,77 @@
+"""`railyard nics`: what a NIC policy means for each rank of a node, and how a stack is told."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from placements.nics import policies
+from placements.nics.policies import TABLE, Host, Kind, Settings, Stack
+from placements.topology import catalog
+
+
+@click.command()
+@click.argument("topology", required=False)
+@click.option("--policy", help="round-robin, nic-K, local-nic, stripe or library-default.")
+@click.option("--stack", help=f"{', '.join(Stack)}.")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
+)
+@click.option(
+    "--devices", help="Names of a node's NICs, by rail, as mlx5_0:1,mlx5_2:1.  [default: nic0,nic1,...]"
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="As JSON: variables, by local rank, and the wrapper script."
+)
+def nics(
+    topology: str | None,
+    policy: str | None,
+    stack: str | None,
+    ranks_per_node: int,
+    devices: str | None,
+    as_json: bool,
+) -> None:
+    """Print how STACK is told of POLICY on the nodes of TOPOLOGY (default catalyst-dual-rail).
+
+    Without --policy or --stack: which stack can express which policy.
+    """
+    if policy is None or stack is None:
+        _print_table()
+        return
+    topo = catalog.load(topology or "catalyst-dual-rail")
+    on = policies.host(topo, ranks_per_node, devices.split(",") if devices else None)
+    asked = policies.parse(policy, topo.rails)
+    found = policies.settings(asked, stack, on)
+    assigned = policies.assign(asked, on)
+    if as_json:
+        click.echo(json.dumps(_document(found, assigned, on)))
+        return
+    for local, chosen in enumerate(assigned):
+        names = ",".join(on.nics[nic] for nic in chosen) or "the library's choice"
+        click.echo(f"# local rank {local}: {names}")
+    for name, value in found.environment.items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(found.wrapper(), nl=False)
+
+
+def _document(found: Settings, assigned: tuple[tuple[int, ...], ...], on: Host) -> dict[str, object]:
+    return {
+        "environment": dict(found.environment),
+        "by_local_rank": [dict(variables) for variables in found.by_local_rank],
+        "nics": [[on.nics[nic] for nic in chosen] for chosen in assigned],
+        "wrapper": found.wrapper(),
+    }
+
+
+def _print_table() -> None:
+    kinds = [kind for kind in Kind if kind != Kind.LIBRARY_DEFAULT]
+    names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
+    table = Table("stack", *names, box=box.SIMPLE_HEAD)
+    for stack in Stack:
+        table.add_row(str(stack), *("yes" if kind in TABLE[stack] else "-" for kind in kinds))
+    Console().print(table)

@@ -1,0 +1,146 @@
+"""What the commands `place` and `links` share: options that say topology, allocation, grid and placement."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from placements.hosts import hostfile
+from placements.linkload.traffic import Traffic
+from placements.orders import spec
+from placements.orders.allocation import Allocation, Order, allocate, occupied, scheduled
+from placements.orders.optimiser import Effort
+from placements.orders.placement import Placement, place
+from placements.topology import catalog
+from railyard.errors import InputError
+
+MADE_ORDERS = [str(order) for order in Order if order != Order.SCHEDULER]
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The shared options, as given."""
+
+    topology: str
+    grid: tuple[int, ...]
+    allocation: str
+    block: str | None
+    nodes: Path | None
+    occupied_percent: float | None
+    ranks_per_node: int
+    seed: int | None
+    time_limit_s: float
+
+    def granted(self) -> Allocation:
+        """The allocation; InputError for options that say none."""
+        topology = catalog.load(self.topology)
+        if self.nodes is not None:
+            return scheduled(topology, hostfile.read(self.nodes, topology))
+        box = parse_extents(self.block, "--block") if self.block else None
+        granted = allocate(topology, self.allocation, block=box, seed=self.seed)
+        if self.occupied_percent is None:
+            return granted
+        if self.seed is None:
+            raise InputError("--occupied", "--seed", self.seed, "an integer, for a random part of the nodes")
+        return occupied(granted, self.occupied_percent, self.seed)
+
+    def placed(self, name: str, granted: Allocation, traffic: Traffic | None) -> Placement:
+        """The placement of that name; `optimised` shows its progress on a terminal."""
+        kind = spec.parse(name).order
+        with _progress(shown=kind == spec.Kind.OPTIMISED) as heard:
+            return place(
+                name,
+                granted,
+                self.grid,
+                ranks_per_node=self.ranks_per_node,
+                seed=self.seed,
+                traffic=traffic,
+                effort=Effort(time_limit_s=self.time_limit_s, progress=heard),
+            )
+
+
+def shared(command: Command) -> Command:
+    """Add the shared options to a command, which gets them as `asked`."""
+
+    def wrapped(**values: Any) -> Any:
+        grid = parse_extents(values.pop("grid"), "--grid")
+        names = [name for name in Asked.__dataclass_fields__ if name != "grid"]
+        asked = Asked(grid=grid, **{name: values.pop(name) for name in names})
+        return command(asked=asked, **values)
+
+    wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
+    wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own hook
+    for decorate in reversed(_OPTIONS):
+        wrapped = decorate(wrapped)
+    return wrapped
+
+
+_OPTIONS = (
+    click.argument("topology"),
+    click.option("--grid", required=True, help="Process grid, AxB or AxBxC (ranks)."),
+    click.option(
+        "--allocation",
+        type=click.Choice(MADE_ORDERS),
+        default=str(Order.SNAKE),
+        show_default=True,
+        help="Order in which the nodes are granted.",
+    ),
+    click.option("--block", help="Routers of the allocation, AxBxC from 0,0,0.  [default: all]"),
+    click.option(
+        "--nodes",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Host file of the nodes granted, one a line in the scheduler's order; instead of --allocation.",
+    ),
+    click.option(
+        "--occupied",
+        "occupied_percent",
+        type=float,
+        help="Grant a random part of the nodes, in percent (needs --seed).",
+    ),
+    click.option(
+        "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Slots of each node."
+    ),
+    click.option("--seed", type=click.IntRange(0), help="For what is random and has no seed in its name."),
+    click.option(
+        "--time-limit",
+        "time_limit_s",
+        type=click.FloatRange(min=0),
+        default=60.0,
+        show_default=True,
+        help="Seconds after which `optimised` returns the best so far.",
+    ),
+)
+
+
+def parse_extents(text: str, option: str) -> tuple[int, ...]:
+    """`4x4x2` as (4, 4, 2); InputError names the option."""
+    if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){0,2}", text):
+        raise InputError(option, "", text, "AxB or AxBxC, each at least 1")
+    return tuple(int(word) for word in text.split("x"))
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[Callable[[float, float], None] | None]:
+    """A bar on standard error, if that is a terminal."""
+    if not (shown and sys.stderr.isatty()):
+        yield None
+        return
+    columns = (
+        TextColumn("optimised"),
+        BarColumn(),
+        TextColumn("{task.fields[slowest]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0, slowest="")
+        yield lambda done, slowest: bar.update(task, completed=done, slowest=f"slowest link {slowest:.3g} s")

@@ -1,0 +1,151 @@
+"""`railyard topology` and `railyard place`: the model on the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import click
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from placements.cli.options import Asked, shared
+from placements.launchers import Launcher, Rendered, files
+from placements.launchers import render as rendered_for
+from placements.orders import spec
+from placements.orders.placement import Placement, check_ranks
+from placements.topology import catalog
+from placements.topology.routing import mean_hops
+from railyard.errors import InputError
+
+FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--yaml", "as_yaml", is_flag=True, help="As the YAML document that railyard reads.")
+def topology(name: str | None, as_yaml: bool) -> None:
+    """Describe the topology NAME (or a .yml file): extents, link classes, rates. Without NAME list those that ship."""
+    if name is None:
+        click.echo("\n".join(catalog.known()))
+        return
+    topo = catalog.load(name)
+    if as_yaml:
+        click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
+        return
+    links = Counter((_dimension(topo, k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
+    table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
+    for (dimension, link_class, rate), count in sorted(links.items()):
+        table.add_row(dimension, link_class, f"{rate:.2f}", str(count))
+    table.add_row("node", "host", f"{topo.host_rate_gbyte_s:.2f}", str(2 * len(topo.nodes) * topo.rails))
+    Console().print(table)
+
+
+@click.command()
+@shared
+@click.option(
+    "--placement", default="custom", show_default=True, help=f"ORDER[@CHOICE][/BINDING]: {spec.words()}."
+)
+@click.option("--ranks", type=click.IntRange(1), help="Check that the grid holds this many ranks.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
+)
+@click.option(
+    "--launcher",
+    type=click.Choice([str(name) for name in Launcher]),
+    help="Print command, environment and files for this launcher instead.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --launcher: the folder to write the files to, instead of printing them.",
+)
+def place(
+    asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
+) -> None:
+    """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher."""
+    if ranks is not None:
+        check_ranks(asked.grid, ranks)
+    if output is not None and launcher is None:
+        raise InputError("--output", "", str(output), "with --launcher only")
+    granted = asked.granted()
+    placed = asked.placed(placement, granted, None)
+    topo = granted.topology
+    if launcher is not None:
+        _show(rendered_for(launcher, placed), output)
+        return
+    match form:
+        case "table":
+            _print(placed, placement)
+        case "json":
+            nodes = [node.name for node in placed.nodes]
+            document = {
+                "placement": placement,
+                "grid": asked.grid,
+                "mean_hops": placed.mean_hops(),
+                "nodes": nodes,
+            }
+            click.echo(json.dumps(document))
+        case "openmpi-hostfile":
+            click.echo(files.openmpi_hostfile(placed.nodes), nl=False)
+        case "openmpi-rankfile":
+            click.echo(files.openmpi_rankfile(placed.nodes), nl=False)
+        case "links":
+            click.echo(files.links(topo), nl=False)
+        case _:
+            click.echo(files.coordinates(topo, granted.nodes), nl=False)
+
+
+def _show(rendered: Rendered, output: Path | None) -> None:
+    """Environment and command as lines to paste, then each file; or the files written to a folder."""
+    for name, value in rendered.environment.items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(shlex.join(rendered.command) + " PROGRAM")
+    for name, text in rendered.files.items():
+        if output is None:
+            click.echo(f"\n# {name}\n{text}", nl=False)
+        else:
+            _write(output, name, text)
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError("--output", "", str(folder), f"a folder to write to ({error.strerror})") from error
+
+
+def _print(placed: Placement, name: str) -> None:
+    topo = placed.allocation.topology
+    table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
+    for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):
+        core = str(local) if placed.binding != spec.Binding.NONE else "any"
+        table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
+    console = Console()
+    console.print(table)
+    every = mean_hops(topo.extents)
+    console.print(
+        f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
+    )
+
+
+def _grid_place(rank: int, grid: tuple[int, ...]) -> str:
+    return _comma([rank // math.prod(grid[d + 1 :]) % extent for d, extent in enumerate(grid)])
+
+
+def _comma(numbers: tuple[int, ...] | list[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _dimension(topo: catalog.Topology, link: catalog.Link) -> str:
+    tree = isinstance(topo, catalog.FatTree)
+    return "leaf to spine" if tree else catalog.DIMENSIONS[link.dimension]
+
+
+def _title(topo: catalog.Topology) -> str:
+    return f"{topo.name}: {topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"

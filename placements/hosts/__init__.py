@@ -1,0 +1,1 @@
+"""Locate nodes: host lists, node names, and coordinates of real machines."""

@@ -1,0 +1,51 @@
+"""Real machines' names on a topology: which node stands at which coordinate, or that nobody knows.
+
+A topology's own nodes are named by their coordinates (`n0-1-2`). A machine's are not: `named` puts its names on the
+topology, where a source of coordinates (`placements.sources`) says where they stand; `flat` is what is left where
+nothing says it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from placements.topology.base import Coordinate, LinkClass, Topology
+from placements.topology.fattree import FatTree
+from railyard.errors import InputError
+
+
+def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "coordinates") -> Topology:
+    """The topology with these names (name -> coordinate) on its nodes; those of a router fill its slots in order.
+
+    Raises InputError for a coordinate outside the topology, or more nodes on a router than it has slots.
+    """
+    slots: Counter[Coordinate] = Counter()
+    names: dict[tuple[Coordinate, int], str] = {}
+    for name, at in stands.items():
+        _check(topology, name, at, slots[at], source)
+        names[at, slots[at]] = name
+        slots[at] += 1
+    return dataclasses.replace(topology, names=names)
+
+
+def flat(names: Sequence[str], rails: int = 1) -> Topology:
+    """A network of which nothing is known: every node as far from every other, links without a meaning."""
+    return FatTree(
+        name="unknown",
+        tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},
+        host_tiles=1,
+        rails=rails,
+        names={((index, 0, 0), 0): name for index, name in enumerate(names)},
+        leaves=len(names),
+    )
+
+
+def _check(topology: Topology, name: str, at: Coordinate, slot: int, source: str) -> None:
+    if not all(0 <= c < e for c, e in zip(at, topology.extents, strict=True)):
+        box = "x".join(map(str, topology.extents))
+        raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")
+    if slot >= topology.nodes_per_router:
+        found = f"node {slot + 1} at {','.join(map(str, at))}"
+        raise InputError(source, name, found, f"at most {topology.nodes_per_router} nodes a router")

@@ -1,0 +1,48 @@
+"""interconnect.txt, written by `rtr --interconnect` on Cray XE and XK: a line for each connection of two Gemini tiles.
+
+    c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]  LinkType: backplane
+
+Pedretti et al., CUG'13, section III and Fig. 2. A blade (slot) has two Geminis and four nodes: n0 and n1 on g0, n2 and
+n3 on g1. So every Gemini that is named places two nodes, under their physical names (`c0-0c0s0n0`); which of them are
+compute nodes, and what their hosts are called, xtprocadmin says (`placements.sources.names`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from placements.hosts.sources.located import Stands, content_lines, put
+from placements.topology.base import Coordinate
+from railyard.errors import InputError
+
+NODES_PER_GEMINI = 2
+END = re.compile(r"(c\d+-\d+c\d+s\d+)g([01])l\d+\[\((\d+),(\d+),(\d+)\)\]")
+LINE = re.compile(rf"{END.pattern}\s+[XYZ][+-]\s+->\s+{END.pattern}\s+LinkType:\s*\w+")
+
+
+def matches(text: str) -> bool:
+    """Whether any line says a link's type."""
+    return "LinkType:" in text and END.search(text) is not None
+
+
+def parse(text: str, source: str) -> Stands:
+    """Physical node name -> coordinate of its Gemini; InputError names the line."""
+    stands: dict[str, Coordinate] = {}
+    for number, line in content_lines(text):
+        if not LINE.fullmatch(line):
+            raise InputError(
+                source, f"line {number}", line, "TILE[(X,Y,Z)] DIRECTION -> TILE[(X,Y,Z)] LinkType: TYPE"
+            )
+        for blade, gemini, *at in END.findall(line):
+            x, y, z = map(int, at)
+            for node in range(NODES_PER_GEMINI):
+                put(stands, f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}", (x, y, z), source, number)
+    return Stands(kind="interconnect", stands=stands, extents=_extents(stands))
+
+
+def _extents(stands: dict[str, Coordinate]) -> Coordinate | None:
+    """The whole machine is in the file, so its largest coordinates are the torus's last."""
+    if not stands:
+        return None
+    x, y, z = (max(at[d] for at in stands.values()) + 1 for d in range(3))
+    return x, y, z

@@ -1,0 +1,79 @@
+"""What every source of coordinates gives, and what its parsers share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from placements.topology.base import Coordinate
+from railyard.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stands:
+    """Node name -> coordinate, in the order of the source; `extents` where the source says them.
+
+    `kind` is the source's name, `dimensions` what the three numbers are called there.
+    """
+
+    kind: str
+    stands: dict[str, Coordinate]
+    extents: Coordinate | None = None
+    dimensions: tuple[str, str, str] = ("x", "y", "z")
+
+
+def content_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Line numbers from 1 and lines without comments (#) and outer blanks; empty ones left out."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.partition("#")[0].strip()
+        if content:
+            yield number, content
+
+
+def put(stands: dict[str, Coordinate], name: str, at: Coordinate, source: str, number: int) -> None:
+    """Add a node; InputError where it stands elsewhere already."""
+    if stands.setdefault(name, at) != at:
+        found, before = (",".join(map(str, c)) for c in (at, stands[name]))
+        raise InputError(
+            source, f"line {number}", f"{name} at {found}", f"one place for a node; it was at {before}"
+        )
+
+
+def whole_number(word: str, source: str, number: int, what: str) -> int:
+    """A number from 0; InputError names the line."""
+    if not re.fullmatch(r"\d{1,9}", word):
+        raise InputError(source, f"line {number}", word, f"{what}: a whole number from 0")
+    return int(word)
+
+
+def expand(text: str) -> list[str]:
+    """The names of a Slurm host list: `n[0-2,07],m1` is n0, n1, n2, n07, m1; several brackets multiply.
+
+    Raises InputError for a bracket that is not closed or holds anything but numbers and ranges.
+    """
+    if text.count("[") != text.count("]"):
+        raise InputError("host list", "", text, "numbers and ranges such as [0-3,7], each bracket closed")
+    return [name for part in _split_outside_brackets(text) for name in _expand_one(part)]
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    return [part for part in re.split(r",(?![^\[]*\])", text) if part]
+
+
+def _expand_one(part: str) -> Iterable[str]:
+    found = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
+    if not found:
+        return [part]
+    before, ranges, after = found.groups()
+    rests = list(_expand_one(after))
+    return [f"{before}{number}{rest}" for number in _numbers(ranges) for rest in rests]
+
+
+def _numbers(ranges: str) -> Iterator[str]:
+    for one in ranges.split(","):
+        first, _, last = one.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise InputError("host list", "", f"[{ranges}]", "numbers and ranges such as [0-3,7]")
+        for value in range(int(first), int(last or first) + 1):
+            yield f"{value:0{len(first)}d}"

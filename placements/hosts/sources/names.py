@@ -1,0 +1,39 @@
+"""Hosts for nodes that a source knows by other names: a table of xtprocadmin, or `HOST NAME` a line.
+
+On a Cray, interconnect.txt and Slingshot's tables name nodes by where they stand in the cabinet, schedulers by host.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from placements.hosts.sources import xtprocadmin
+from placements.hosts.sources.located import Stands, content_lines
+from railyard.errors import InputError
+
+
+def read(path: Path) -> dict[str, str]:
+    """Physical name -> host; InputError, in one line, for a file that cannot be read or breaks its format."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "", path.name, "a readable text file") from error
+    if xtprocadmin.matches(text):
+        return xtprocadmin.hosts(text, str(path))
+    hosts: dict[str, str] = {}
+    for number, line in content_lines(text):
+        words = line.split()
+        if len(words) != 2:
+            raise InputError(str(path), f"line {number}", line, "HOST NAME, or a table of xtprocadmin")
+        hosts[words[1]] = words[0]
+    return hosts
+
+
+def renamed(found: Stands, hosts: dict[str, str], source: str) -> Stands:
+    """The same nodes under their hosts; those without one are left out. InputError where none has one."""
+    stands = {hosts[name]: at for name, at in found.stands.items() if name in hosts}
+    if not stands:
+        known = next(iter(found.stands))
+        raise InputError(source, "", next(iter(hosts), "no name"), f"names of the source, such as {known}")
+    return dataclasses.replace(found, stands=stands)

@@ -1,0 +1,35 @@
+"""topology.conf of Slurm's topology/tree (topology.conf(5)).
+
+    SwitchName=leaf0 Nodes=n[0-3]
+    SwitchName=spine Switches=leaf[0-1]
+
+A node's coordinate is (leaf switch, 0, 0), leaves numbered as the file lists them: what a fat tree's topology needs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from placements.hosts.sources.located import Stands, content_lines, expand, put
+from placements.topology.base import Coordinate
+from railyard.errors import InputError
+
+
+def matches(text: str) -> bool:
+    """Whether any line begins with SwitchName=."""
+    return re.search(r"^\s*SwitchName=", text, re.M | re.I) is not None
+
+
+def parse(text: str, source: str) -> Stands:
+    """Name -> (leaf, 0, 0); InputError names the line."""
+    stands: dict[str, Coordinate] = {}
+    leaf = 0
+    for number, line in content_lines(text.replace("\\\n", " ")):
+        said = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line)}
+        if "switchname" not in said:
+            raise InputError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
+        if "nodes" in said:
+            for name in expand(said["nodes"]):
+                put(stands, name, (leaf, 0, 0), source, number)
+            leaf += 1
+    return Stands(kind="slurm", stands=stands, extents=(leaf, 1, 1), dimensions=("leaf", "", ""))

@@ -1,0 +1,1 @@
+"""The link-load model: traffic, bytes and seconds per link, heat maps."""

@@ -1,0 +1,1 @@
+"""NIC policies, stack by stack, and the proof that one was obeyed."""

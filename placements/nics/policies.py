@@ -1,0 +1,288 @@
+"""NIC policies: which NICs a rank sends through, and how each communication stack is told.
+
+    round-robin      local rank k uses NIC k modulo the NICs (the "Default" of LLNL's multirail poster)
+    nic-K            every rank uses NIC K ("NIC-0", "NIC-1")
+    local-nic        the NIC nearest to the rank's socket (`Topology.nearest_rail`; "Local-NIC")
+    stripe           every rank's large messages are split over all NICs
+    library-default  the library is told nothing
+
+`assign` says what a policy means for each rank; `settings` how a stack is told: variables for all ranks, or a wrapper
+script that sets them by local rank. What a stack cannot express is an InputError that names both and lists what it can.
+Sources stand beside each entry. A NIC's ordinal means something only in the driver's own numbering, and a wrong one
+fails silently in most stacks: byte counters must prove the choice (`placements.nicproof`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from placements.topology.base import Topology
+from railyard.errors import InputError
+
+
+class Kind(StrEnum):
+    """The policies there are; `nic` is written nic-K."""
+
+    ROUND_ROBIN = "round-robin"
+    NIC = "nic"
+    LOCAL_NIC = "local-nic"
+    STRIPE = "stripe"
+    LIBRARY_DEFAULT = "library-default"
+
+
+class Stack(StrEnum):
+    """The communication stacks there are."""
+
+    OPENMPI_TCP = "openmpi-tcp"
+    UCX = "ucx"
+    MPICH_OFI = "mpich-ofi"
+    CRAY_MPICH = "cray-mpich"
+    MVAPICH2 = "mvapich2"
+    PSM = "psm"
+    PSM2 = "psm2"
+    OPX = "opx"
+    INTEL_MPI = "intel-mpi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A policy; `nic` is K of nic-K, else None."""
+
+    kind: Kind
+    nic: int | None = None
+
+    def __str__(self) -> str:
+        return f"nic-{self.nic}" if self.kind == Kind.NIC else str(self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What a policy must know of a node: its NICs' names, in the order of rails, and the nearest of each local rank."""
+
+    nics: tuple[str, ...]
+    nearest: tuple[int, ...]
+    sockets: int = 1
+
+    @property
+    def ranks(self) -> int:
+        return len(self.nearest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a stack is told: variables for every rank, and variables by local rank (empty: none differ)."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    by_local_rank: tuple[Mapping[str, str], ...] = ()
+
+    def wrapper(self) -> str:
+        """A shell script that sets the variables of its local rank and becomes the program; empty if none differ."""
+        if not self.by_local_rank:
+            return ""
+        cases = "".join(
+            f"{local}) export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())} ;;\n"
+            for local, variables in enumerate(self.by_local_rank)
+        )
+        return WRAPPER.format(cases=cases, ranks=len(self.by_local_rank))
+
+
+# The launchers' names for a rank's number on its node: Open MPI, Hydra (MPICH, Intel MPI), MVAPICH2, Slurm, PALS.
+WRAPPER = """\
+#!/bin/sh
+# Which NIC a rank uses, by its number on its node.
+local=${{OMPI_COMM_WORLD_LOCAL_RANK:-${{MPI_LOCALRANKID:-${{MV2_COMM_WORLD_LOCAL_RANK:-\
+${{SLURM_LOCALID:-$PALS_LOCAL_RANKID}}}}}}}}
+case $local in
+{cases}*) echo "nic wrapper: local rank '$local', made for 0 to $(({ranks} - 1))" >&2; exit 2 ;;
+esac
+exec "$@"
+"""
+
+
+def parse(text: str, nics: int) -> Policy:
+    """The policy of a name; InputError for one that there is not, or a NIC that `nics` NICs do not have."""
+    words = ", ".join([*(str(k) for k in Kind if k != Kind.NIC), *(f"nic-{k}" for k in range(nics))])
+    found = re.fullmatch(r"nic-(\d{1,3})", text)
+    if found and int(found[1]) < nics:
+        return Policy(kind=Kind.NIC, nic=int(found[1]))
+    if found or text == Kind.NIC or text not in set(Kind):
+        raise InputError(
+            "nics", "policy", text, f"{words} (the node has {nics} NIC{'s' if nics > 1 else ''})"
+        )
+    return Policy(kind=Kind(text))
+
+
+def host(topology: Topology, ranks_per_node: int, names: Sequence[str] | None = None) -> Host:
+    """The NICs of a topology's nodes; without `names` as the virtual torus calls them."""
+    if names is not None and len(names) != topology.rails:
+        raise InputError("--devices", "", ",".join(names), f"{topology.rails} names, one for each rail")
+    return Host(
+        nics=tuple(names or (f"nic{rail}" for rail in range(topology.rails))),
+        nearest=tuple(topology.nearest_rail(local, ranks_per_node) for local in range(ranks_per_node)),
+        sockets=topology.sockets_per_node,
+    )
+
+
+def assign(policy: Policy, on: Host) -> tuple[tuple[int, ...], ...]:
+    """The NICs that each local rank sends through; empty tuples where the policy leaves that to the library."""
+    match policy.kind:
+        case Kind.ROUND_ROBIN:
+            return tuple((local % len(on.nics),) for local in range(on.ranks))
+        case Kind.NIC:
+            assert policy.nic is not None
+            return ((policy.nic,),) * on.ranks
+        case Kind.LOCAL_NIC:
+            return tuple((nic,) for nic in on.nearest)
+        case Kind.STRIPE:
+            return (tuple(range(len(on.nics))),) * on.ranks
+        case Kind.LIBRARY_DEFAULT:
+            return ((),) * on.ranks
+
+
+def settings(policy: Policy, stack: str, on: Host) -> Settings:
+    """How a stack is told of a policy.
+
+    Raises InputError for a stack that there is not, and for a policy that the stack cannot express.
+    """
+    if stack not in set(Stack):
+        raise InputError("nics", "stack", stack, ", ".join(Stack))
+    if policy.kind == Kind.LIBRARY_DEFAULT:
+        return Settings()
+    known = TABLE[Stack(stack)]
+    if policy.kind not in known:
+        able = ", ".join(
+            [*(("nic-K" if k == Kind.NIC else str(k)) for k in known), str(Kind.LIBRARY_DEFAULT)]
+        )
+        raise InputError("nics", "policy", str(policy), f"with {stack}: {able}")
+    return known[policy.kind](policy, on)
+
+
+Teller = Callable[[Policy, Host], Settings]
+
+
+def _all(**environment: str) -> Teller:
+    """The same variables for every rank. `{k}` is the policy's NIC, `{nic}` its name, `{n}` the number of NICs."""
+
+    def tell(policy: Policy, on: Host) -> Settings:
+        k = policy.nic or 0
+        words = {"k": k, "nic": on.nics[k], "n": len(on.nics), "nics": ",".join(on.nics)}
+        return Settings(environment={name: value.format(**words) for name, value in environment.items()})
+
+    return tell
+
+
+def _each(**environment: str) -> Teller:
+    """Variables by local rank. `{k}` is the NIC that the policy assigns to it, `{nic}` its name."""
+
+    def tell(policy: Policy, on: Host) -> Settings:
+        return Settings(
+            by_local_rank=tuple(
+                {name: value.format(k=nic, nic=on.nics[nic]) for name, value in environment.items()}
+                for (nic,) in assign(policy, on)
+            )
+        )
+
+    return tell
+
+
+def _mapped(**environment: str) -> Teller:
+    """One variable lists the NIC of every local rank: `{ranks}` as 0:0:1:1."""
+
+    def tell(policy: Policy, on: Host) -> Settings:
+        ranks = ":".join(str(nic) for (nic,) in assign(policy, on))
+        return Settings(environment={name: value.format(ranks=ranks) for name, value in environment.items()})
+
+    return tell
+
+
+def _numa_selectors(policy: Policy, on: Host) -> Settings:
+    """numa:UNIT:NODE for each NUMA node (a socket each)."""
+    nics = [socket * len(on.nics) // on.sockets for socket in range(on.sockets)]
+    text = ",".join(f"numa:{nic}:{socket}" for socket, nic in enumerate(nics))
+    return Settings(environment={"FI_OPX_HFI_SELECT": text})
+
+
+def _units(policy: Policy, on: Host) -> Settings:
+    """Every unit's first port: 0:1,1:1."""
+    ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
+    return Settings(environment={"PSM2_MULTIRAIL": "1", "PSM2_MULTIRAIL_MAP": ports})
+
+
+TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
+    # Open MPI, docs, tuning-apps/networking/tcp ("How do I tell Open MPI which IP interfaces to use?"):
+    # btl_tcp_if_include; several interfaces of equal btl_tcp_bandwidth share each large message. A rank binds its
+    # connections to the address of its interface (opal/mca/btl/tcp/btl_tcp_endpoint.c), so the sender decides.
+    # btl_tcp_if_seq, which dealt interfaces to local ranks, is gone since 4.1: hence the wrapper.
+    Stack.OPENMPI_TCP: {
+        Kind.ROUND_ROBIN: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
+        Kind.NIC: _all(OMPI_MCA_btl_tcp_if_include="{nic}"),
+        Kind.LOCAL_NIC: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
+        Kind.STRIPE: _all(OMPI_MCA_btl_tcp_if_include="{nics}"),
+    },
+    # UCX, FAQ ("How to specify which devices to use", "What is the default number of rails"): UCX_NET_DEVICES takes
+    # DEVICE:PORT; rendezvous uses UCX_MAX_RNDV_RAILS devices (default 2), eager UCX_MAX_EAGER_RAILS (default 1), the
+    # nearest first.
+    Stack.UCX: {
+        Kind.ROUND_ROBIN: _each(UCX_NET_DEVICES="{nic}"),
+        Kind.NIC: _all(UCX_NET_DEVICES="{nic}"),
+        Kind.LOCAL_NIC: _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="1"),
+        Kind.STRIPE: _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}"),
+    },
+    # MPICH, src/mpid/ch4/netmod/ofi/ofi_nic.c (MPIR_CVAR_CH4_OFI_PREF_NIC; default: the nearest by hwloc) and
+    # doc/wiki "Multi-NIC" (MAX_NICS, ENABLE_MULTI_NIC_STRIPING, off by default, above a threshold of 1 MiB).
+    Stack.MPICH_OFI: {
+        Kind.ROUND_ROBIN: _each(MPIR_CVAR_CH4_OFI_MAX_NICS="1", MPIR_CVAR_CH4_OFI_PREF_NIC="{k}"),
+        Kind.NIC: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="1", MPIR_CVAR_CH4_OFI_PREF_NIC="{k}"),
+        Kind.LOCAL_NIC: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="1"),
+        Kind.STRIPE: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="{n}", MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING="1"),
+    },
+    # Cray MPICH, intro_mpi(3): MPICH_OFI_NIC_POLICY (default BLOCK), MPICH_OFI_NUM_NICS "count:indices".
+    Stack.CRAY_MPICH: {
+        Kind.ROUND_ROBIN: _all(MPICH_OFI_NIC_POLICY="ROUND-ROBIN"),
+        Kind.NIC: _all(MPICH_OFI_NUM_NICS="1:{k}"),
+        Kind.LOCAL_NIC: _all(MPICH_OFI_NIC_POLICY="NUMA"),
+    },
+    # MVAPICH2 2.3 user guide, sections 11.38 to 11.40: USE_FIRST, ROUND_ROBIN, FIXED_MAPPING; messages above
+    # MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD (16K) are striped over all rails under any of them.
+    Stack.MVAPICH2: {
+        Kind.ROUND_ROBIN: _all(
+            MV2_RAIL_SHARING_POLICY="ROUND_ROBIN", MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="1G"
+        ),
+        Kind.NIC: _all(MV2_NUM_HCAS="1", MV2_IBA_HCA="{nic}"),
+        Kind.LOCAL_NIC: _mapped(
+            MV2_RAIL_SHARING_POLICY="FIXED_MAPPING",
+            MV2_PROCESS_TO_RAIL_MAPPING="{ranks}",
+            MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="1G",
+        ),
+        Kind.STRIPE: _all(MV2_NUM_HCAS="{n}", MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD="16K"),
+    },
+    # PSM (TrueScale), psm_context.c: IPATH_HCA_SELECTION_ALG is "Round Robin" (default) or "Packed", IPATH_UNIT fixes
+    # the unit. No source says that a released PSM splits one message over units.
+    Stack.PSM: {
+        Kind.ROUND_ROBIN: _all(IPATH_HCA_SELECTION_ALG="Round Robin"),
+        Kind.NIC: _all(IPATH_UNIT="{k}"),
+        Kind.LOCAL_NIC: _each(IPATH_UNIT="{k}"),
+    },
+    # PSM2, psm_ep.c and Open MPI docs "Omni-Path": PSM2_MULTIRAIL 0 off (default), 1 all units, 2 those of the NUMA
+    # node; PSM2_MULTIRAIL_MAP unit:port,...; HFI_UNIT fixes the unit. Its own selection prefers the rank's NUMA node,
+    # so alternation needs the wrapper.
+    Stack.PSM2: {
+        Kind.ROUND_ROBIN: _each(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
+        Kind.NIC: _all(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
+        Kind.LOCAL_NIC: _each(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
+        Kind.STRIPE: _units,
+    },
+    # libfabric fi_opx(7): FI_OPX_HFI_SELECT is UNIT, or TYPE:UNIT:DATA selectors (numa, core). One unit a rank.
+    Stack.OPX: {
+        Kind.ROUND_ROBIN: _each(FI_OPX_HFI_SELECT="{k}"),
+        Kind.NIC: _all(FI_OPX_HFI_SELECT="{k}"),
+        Kind.LOCAL_NIC: _numa_selectors,
+    },
+    # Intel MPI Library developer reference, "Other Environment Variables": I_MPI_MULTIRAIL deals the NICs to the ranks
+    # of a node by their nearness. Choosing one NIC is the libfabric provider's matter.
+    Stack.INTEL_MPI: {Kind.LOCAL_NIC: _all(I_MPI_MULTIRAIL="1")},
+}

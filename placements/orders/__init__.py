@@ -1,0 +1,1 @@
+"""Allocations, and the orders that put ranks on their nodes."""

@@ -1,0 +1,199 @@
+"""The nodes that a job was granted, in the scheduler's order.
+
+Orders: `contiguous` (the topology's own, X slowest), `snake` (as ALPS numbers nodes: every node beside the one before,
+block by block; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `random` (from a seed), `axes` (the first node and
+one node at each hop count from it along X, Y and Z: what a point-to-point benchmark by dimension and hops needs),
+`scheduler` (as a host file lists them). `occupied` thins an allocation out, as a machine full of other jobs does.
+`choose` takes some of the granted nodes for a job that is smaller than its allocation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.topology.base import Coordinate, Node, Topology
+from railyard.errors import InputError
+
+ALPS_BLOCK: Coordinate = (4, 2, 8)
+
+
+class Order(StrEnum):
+    """How the nodes of an allocation are numbered."""
+
+    CONTIGUOUS = "contiguous"
+    SNAKE = "snake"
+    RANDOM = "random"
+    AXES = "axes"
+    SCHEDULER = "scheduler"
+
+
+class Choice(StrEnum):
+    """Which of the granted nodes a smaller job takes; the scheduler's order stays.
+
+    `contiguous` the first, `scattered` at equal steps, `random` from a seed, `by-router` one node of every router
+    before the second of any.
+    """
+
+    CONTIGUOUS = "contiguous"
+    SCATTERED = "scattered"
+    RANDOM = "random"
+    BY_ROUTER = "by-router"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Allocation:
+    """An ordered choice of nodes: `indices` into `topology.nodes`; shape (nodes,), without repeats."""
+
+    topology: Topology
+    order: Order
+    seed: int | None
+    block: Coordinate
+    indices: NDArray[np.int64]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(self.topology.nodes[i] for i in self.indices)
+
+    @property
+    def is_whole_block(self) -> bool:
+        """Whether every node of `block` is granted."""
+        return len(self.indices) == math.prod(self.block) * self.topology.nodes_per_router
+
+
+def allocate(
+    topology: Topology,
+    order: str = Order.SNAKE,
+    *,
+    block: tuple[int, ...] | None = None,
+    seed: int | None = None,
+) -> Allocation:
+    """All nodes of a block of routers that starts at 0,0,0 (default: the whole torus), numbered in an order.
+
+    The order `axes` takes only some of them. Raises InputError for an unknown order, a block that does not fit, or
+    `random` without a seed.
+    """
+    if order not in set(Order) or order == Order.SCHEDULER:
+        made = ", ".join(o for o in Order if o != Order.SCHEDULER)
+        raise InputError("allocation", "order", order, f"{made} (or a host file, for the scheduler's own)")
+    extents = block or topology.extents
+    if len(extents) != 3 or not all(1 <= b <= e for b, e in zip(extents, topology.extents, strict=True)):
+        limit = "x".join(map(str, topology.extents))
+        raise InputError("allocation", "block", "x".join(map(str, extents)), f"AxBxC from 1x1x1 to {limit}")
+    box = (extents[0], extents[1], extents[2])
+    if order == Order.RANDOM and seed is None:
+        raise InputError("allocation", "seed", seed, "an integer, for the order random")
+    if order == Order.AXES:
+        indices = _nodes_of(topology, _axes(box))[:: topology.nodes_per_router]
+    else:
+        indices = _nodes_of(topology, snake(box, ALPS_BLOCK) if order == Order.SNAKE else row_major(box))
+    if order == Order.RANDOM:
+        indices = np.random.default_rng(seed).permutation(indices)
+    return Allocation(topology=topology, order=Order(order), seed=seed, block=box, indices=indices)
+
+
+def scheduled(topology: Topology, indices: NDArray[np.int64]) -> Allocation:
+    """The allocation of nodes as a scheduler listed them: indices into `topology.nodes`, without repeats."""
+    return Allocation(
+        topology=topology, order=Order.SCHEDULER, seed=None, block=topology.extents, indices=indices
+    )
+
+
+def within(allocation: Allocation, cube: tuple[int, ...]) -> Allocation:
+    """The granted nodes that stand in a box of nodes from 0,0,0, in their order; both nodes of a router count along Y.
+
+    So a cube of 7x7x7 nodes is made of 7x4x7 routers with two nodes each, the last of which give one. Raises InputError
+    for a box that holds nodes that were not granted.
+    """
+    per_router = allocation.topology.nodes_per_router
+    at = allocation.topology.node_coordinates[allocation.indices].copy()
+    at[:, 1] = at[:, 1] * per_router + allocation.indices % per_router
+    kept = allocation.indices[(at < np.array(cube)).all(axis=1)]
+    if len(kept) != math.prod(cube):
+        x, y, z = allocation.block
+        valid = f"AxBxC nodes that were granted: at most {x}x{y * per_router}x{z}"
+        raise InputError("allocation", "cube", "x".join(map(str, cube)), valid)
+    return dataclasses.replace(allocation, indices=kept)
+
+
+def occupied(allocation: Allocation, percent: float, seed: int) -> Allocation:
+    """A random `percent` of an allocation's nodes, in its order, at least one: the rest is somebody else's."""
+    if not 0 < percent <= 100:
+        raise InputError("allocation", "percent", percent, "above 0, at most 100")
+    count = max(1, round(len(allocation.indices) * percent / 100))
+    kept = np.sort(np.random.default_rng(seed).permutation(len(allocation.indices))[:count])
+    return dataclasses.replace(allocation, indices=allocation.indices[kept])
+
+
+def choose(allocation: Allocation, count: int, choice: Choice, seed: int | None = None) -> Allocation:
+    """`count` of an allocation's nodes, in its order.
+
+    Raises InputError for more nodes than are granted, and for `random` without a seed.
+    """
+    granted = len(allocation.indices)
+    if count > granted:
+        raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
+    match choice:
+        case Choice.CONTIGUOUS:
+            taken = np.arange(count)
+        case Choice.SCATTERED:
+            taken = np.arange(count) * granted // count
+        case Choice.RANDOM:
+            if seed is None:
+                raise InputError("placement", "seed", seed, "an integer, for the node choice random")
+            taken = np.sort(np.random.default_rng(seed).permutation(granted)[:count])
+        case Choice.BY_ROUTER:
+            slots = allocation.indices % allocation.topology.nodes_per_router
+            taken = np.sort(np.argsort(slots, kind="stable")[:count])
+    return dataclasses.replace(allocation, indices=allocation.indices[taken])
+
+
+def row_major(extents: tuple[int, ...]) -> NDArray[np.int64]:
+    """Every cell of a box, the last dimension fastest; shape (cells, dimensions)."""
+    return np.indices(extents, dtype=np.int64).reshape(len(extents), -1).T
+
+
+def boustrophedon(extents: tuple[int, ...]) -> NDArray[np.int64]:
+    """Every cell of a box, each one step from the one before, the last dimension fastest; shape (cells, dimensions).
+
+    The reflected mixed-radix Gray code: a digit runs backwards whenever the digits before it add up to an odd number.
+    """
+    cells = row_major(extents)
+    walked = cells.copy()
+    for dimension in range(1, len(extents)):
+        backwards = walked[:, :dimension].sum(axis=1) % 2 == 1
+        walked[backwards, dimension] = extents[dimension] - 1 - cells[backwards, dimension]
+    return walked
+
+
+def snake(extents: Coordinate, block: Coordinate) -> NDArray[np.int64]:
+    """A walk through a box block by block, `boustrophedon` among the blocks and within each; shape (cells, 3)."""
+    counts = tuple(math.ceil(e / b) for e, b in zip(extents, block, strict=True))
+    walk = []
+    for corner in boustrophedon(counts):
+        start = corner * np.array(block)
+        size = tuple(np.minimum(np.array(block), np.array(extents) - start).tolist())
+        walk.append(boustrophedon(size) + start)
+    return np.concatenate(walk)
+
+
+def _axes(extents: Coordinate) -> NDArray[np.int64]:
+    """The origin, then one router at each hop count along X, Y, Z; shape (routers, 3)."""
+    steps = [
+        np.eye(3, dtype=np.int64)[d] * hop
+        for d, extent in enumerate(extents)
+        for hop in range(1, extent // 2 + 1)
+    ]
+    return np.array([np.zeros(3, dtype=np.int64), *steps])
+
+
+def _nodes_of(topology: Topology, routers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Indices of the nodes behind routers, router by router, slot by slot."""
+    first = np.ravel_multi_index(tuple(routers.T), topology.extents) * topology.nodes_per_router
+    nodes: NDArray[np.int64] = (first[:, None] + np.arange(topology.nodes_per_router)).ravel()
+    return nodes

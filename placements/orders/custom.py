@@ -1,0 +1,84 @@
+"""The order `custom`: a grid laid over a block of the torus, so that grid neighbours become torus neighbours.
+
+Both nodes of a router count along Y (Peña et al., EuroMPI'13, section 4.1). Leaves out blocks with gaps; there
+`optimised` finds what fits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.orders.allocation import Allocation, boustrophedon, row_major
+from railyard.errors import InputError
+
+Grid = tuple[int, ...]
+
+
+def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[np.int64]:
+    """The node of each rank; InputError when the block has gaps, or lists the grids that fit."""
+    topology = allocation.topology
+    if not allocation.is_whole_block:
+        held = f"{len(allocation.indices)} nodes of {'x'.join(map(str, allocation.block))} routers"
+        valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
+        raise InputError("placement", "allocation", held, valid)
+    x, y, z = allocation.block
+    box = (x, y * topology.nodes_per_router, z)
+    for groups in _groupings(len(grid)):
+        for inside in grids(ranks_per_node, len(grid)):
+            if all(
+                g == f * math.prod(box[d] for d in group)
+                for g, f, group in zip(grid, inside, groups, strict=True)
+            ):
+                return _lay(allocation, grid, inside, groups, box)
+    raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
+
+
+def _lay(
+    allocation: Allocation, grid: Grid, inside: Grid, groups: tuple[tuple[int, ...], ...], box: Grid
+) -> NDArray[np.int64]:
+    """Grid position -> node. A grid dimension that covers several torus dimensions walks them in a snake."""
+    topology = allocation.topology
+    outer = row_major(grid) // np.array(inside)
+    cell = np.zeros((len(outer), 3), dtype=np.int64)
+    for dimension, group in enumerate(groups):
+        if group:
+            walk = boustrophedon(tuple(box[d] for d in group))
+            cell[:, list(group)] = walk[outer[:, dimension]]
+    slot = cell[:, 1] % topology.nodes_per_router
+    cell[:, 1] //= topology.nodes_per_router
+    router = np.ravel_multi_index(tuple(cell.T), topology.extents)
+    return np.asarray(router * topology.nodes_per_router + slot, dtype=np.int64)
+
+
+def _groupings(dimensions: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every way to give the torus's X, Y, Z to the grid's dimensions; the natural one first."""
+    owners = itertools.product(range(dimensions), repeat=3)
+    for owner in sorted(owners, key=lambda o: sum(abs(d - g) for d, g in enumerate(o))):
+        yield tuple(tuple(d for d in range(3) if owner[d] == g) for g in range(dimensions))
+
+
+def grids(ranks: int, dimensions: int) -> Iterator[Grid]:
+    """Every grid of that many ranks."""
+    if dimensions == 1:
+        yield (ranks,)
+        return
+    for extent in range(1, ranks + 1):
+        if ranks % extent == 0:
+            for rest in grids(ranks // extent, dimensions - 1):
+                yield (extent, *rest)
+
+
+def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
+    fitting = {
+        tuple(f * math.prod(box[d] for d in group) for f, group in zip(inside, groups, strict=True))
+        for groups in _groupings(dimensions)
+        for inside in grids(ranks_per_node, dimensions)
+    }
+    some = ["x".join(map(str, g)) for g in sorted(fitting, key=lambda g: (max(g), g))]
+    nodes = "x".join(map(str, box))
+    return f"for custom on {nodes} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"

@@ -1,0 +1,231 @@
+"""The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
+
+Three steps. Starts: every order that needs no file, every block shape on nodes in three orders, and the two point sets
+halved together (`placements.bisection`) in every way to pair grid and torus dimensions; all are evaluated, so the
+result is never worse than the best of them. Trial: the three best get a first round of exchanges
+(`placements.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
+
+The objective is the slowest link between routers. The slowest host link is held near what it was at the start: a
+placement that spares the torus by sending more out of a node would be no gain.
+
+One seed, one result: work is counted in trials, not in seconds. Only a run that its time limit ends depends on the
+machine; it returns the best so far.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.linalg import eigsh
+
+from placements.linkload.model import PROTOCOLS, Protocol
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders import bisection, fixed, refine
+from placements.orders.allocation import row_major
+from placements.orders.bisection import Plan
+from placements.orders.custom import grids
+from placements.orders.fixed import Job
+from placements.orders.spec import Kind
+from placements.topology.catalog import torus
+from railyard.errors import InputError
+
+Ints = NDArray[np.int32]
+FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM)
+ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
+PIECE_TRIALS = 200_000
+NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
+PATIENCE = 0.003  # end when two rounds together gain less
+LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long to try. `progress(done, slowest_s)` hears of every round, `done` from 0 to 1."""
+
+    trials_per_rank: int = 300
+    most_trials: int = 3_000_000
+    time_limit_s: float = 60.0
+    protocol: Protocol = PROTOCOLS["payload"]
+    progress: Callable[[float, float], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Found:
+    """A placement as places in the allocation, with seconds of its slowest link and its slowest host link."""
+
+    name: str
+    at: Ints
+    slowest_s: float
+    host_s: float
+
+
+def optimised(job: Job, traffic: Traffic | None, effort: Effort) -> NDArray[np.int64]:
+    """The node of each rank (index into `topology.nodes`).
+
+    Without `traffic` a stencil's faces. Raises InputError for traffic of other ranks than the job's.
+    """
+    traffic = traffic or stencil(job.grid, (1.0,))
+    if traffic.ranks != job.ranks:
+        raise InputError("traffic", "ranks", traffic.ranks, f"{job.ranks}, as many as are placed")
+    return job.allocation.indices[search(job, traffic, effort).at[: job.ranks]]
+
+
+def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
+    """The best placement found; `name` is the start that it came from."""
+    deadline = time.monotonic() + effort.time_limit_s
+    problem = refine.problem(job.allocation, job.ranks_per_node, traffic, effort.protocol)
+    found = sorted(_evaluated(job, traffic, problem, deadline), key=lambda f: (f.slowest_s, f.host_s))
+    if found[0].slowest_s == 0:
+        return found[0]
+    total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
+    trials = max(1, total // (len(ROUNDS) + 2))
+    seeds = itertools.count(1000 * (job.seed or 0) + 1)
+    tried = [
+        _round(problem, start, trials, ROUNDS[0], next(seeds), start.host_s)
+        for start in found[:3]
+        if time.monotonic() < deadline
+    ]
+    best = min([found[0], *tried], key=lambda f: f.slowest_s)
+    _report(effort, 3 / (len(ROUNDS) + 2), best)
+    return _main_rounds(problem, best, trials, seeds, deadline, effort)
+
+
+def _main_rounds(
+    problem: refine.Problem, best: Found, trials: int, seeds: Iterator[int], deadline: float, effort: Effort
+) -> Found:
+    """Rounds of rising power from the best placement, each in pieces so that the clock is seen."""
+    current, limit_s = best, best.host_s
+    pieces = max(1, round(trials / PIECE_TRIALS))
+    slowest = [best.slowest_s]
+    for number, power in enumerate(ROUNDS[1:], start=1):
+        for _ in range(pieces):
+            if time.monotonic() > deadline:
+                return best
+            current = _round(problem, current, trials // pieces, power, next(seeds), limit_s)
+            best = min(best, current, key=lambda f: f.slowest_s)
+        _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
+        slowest.append(best.slowest_s)
+        if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
+            break
+    return best
+
+
+def _round(
+    problem: refine.Problem, start: Found, trials: int, power: int, seed: int, limit_s: float
+) -> Found:
+    """Some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+    at = refine.refine(
+        problem,
+        start.at,
+        trials=trials,
+        power=power,
+        node_share=NODE_SHARE,
+        seed=seed,
+        host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
+    )
+    slowest, host = refine.slowest_s(problem, at)
+    return Found(name=start.name, at=at, slowest_s=slowest, host_s=host)
+
+
+def _report(effort: Effort, done: float, best: Found) -> None:
+    if effort.progress:
+        effort.progress(min(1.0, done), best.slowest_s)
+
+
+def _evaluated(job: Job, traffic: Traffic, problem: refine.Problem, deadline: float) -> Iterator[Found]:
+    """Every start with its seconds; when the time is up, those that there are (at least one)."""
+    for number, (name, at) in enumerate(_starts(job, traffic)):
+        filled = _fill(at, problem)
+        slowest, host = refine.slowest_s(problem, filled)
+        yield Found(name=name, at=filled, slowest_s=slowest, host_s=host)
+        if number and time.monotonic() > deadline:
+            return
+
+
+def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
+    """Name and placement (places in the allocation) of everything worth evaluating."""
+    place_of = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
+    place_of[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
+    for kind in FIXED:
+        try:
+            yield str(kind), place_of[fixed.ordered(kind, job)]
+        except InputError:
+            continue  # custom, where the grid does not match the block
+    yield from _bisections(job, traffic)
+    yield from _blocks(job)
+
+
+def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
+    """Every block shape on nodes in the scheduler's order, along the snake, along the Hilbert curve."""
+    if job.ranks > LARGE_RANKS:
+        return
+    walks = {
+        "scheduler": np.arange(len(job.allocation.indices)),
+        "snake": fixed.snake_walk(job.allocation),
+        "hilbert": fixed.hilbert_walk(job.allocation),
+    }
+    for shape in grids(job.ranks_per_node, len(job.grid)):
+        if all(extent % side == 0 for extent, side in zip(job.grid, shape, strict=True)):
+            node = fixed.blocked(job.grid, shape) // job.ranks_per_node
+            for name, walk in walks.items():
+                yield f"blocks:{'x'.join(map(str, shape))} along {name}", walk[node].astype(np.int32)
+
+
+def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
+    nodes = fixed.cells(job.allocation).astype(np.float64)
+    if len(job.grid) == 1:
+        points = _spectral(traffic)
+        for weights in ((1.0, 1.0, 1.0), _slowness(job)):
+            yield (
+                "spectral",
+                bisection.bisect(points, nodes, job.ranks_per_node, Plan(axes=None, weights=weights)),
+            )
+        return
+    points = row_major(job.grid).astype(np.float64)
+    for axes in itertools.permutations(range(3), len(job.grid)):
+        for lead, weights in ((True, (1.0, 1.0, 1.0)), (False, (1.0, 1.0, 1.0)), (False, _slowness(job))):
+            if job.ranks > LARGE_RANKS and not lead:
+                continue
+            plan = Plan(axes=axes, weights=weights, lead_by_ranks=lead)
+            name = "bisection " + "".join("XYZ"[d] for d in axes) + (" by ranks" if lead else "")
+            yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
+
+
+def _slowness(job: Job) -> tuple[float, ...]:
+    """Relative seconds per byte of a dimension's links, in the mean."""
+    topology = torus(job.allocation.topology, "optimised")
+    return tuple(
+        float(
+            np.mean([10 / (d.tiles * topology.tile_rates_gbyte_s[d.link_class(k)]) for k in range(d.extent)])
+        )
+        for d in topology.dimensions
+    )
+
+
+def _spectral(traffic: Traffic) -> NDArray[np.float64]:
+    """Ranks as points: the second to seventh eigenvector of the normalised traffic; shape (ranks, up to 6).
+
+    For traffic whose geometry is not known (a measured matrix): ranks that talk much come to stand near each other.
+    """
+    matrix = traffic.matrix()
+    both: csr_array = csr_array(matrix + matrix.T)
+    if traffic.ranks < 16 or both.nnz == 0:
+        return np.arange(traffic.ranks, dtype=np.float64)[:, None]
+    degree = np.maximum(np.asarray(both.sum(axis=1)).ravel(), 1e-300)
+    scaled = diags_array(1 / np.sqrt(degree))
+    start = np.random.default_rng(0).random(traffic.ranks)
+    _, vectors = eigsh(scaled @ both @ scaled, k=7, which="LA", v0=start, tol=1e-3, maxiter=2000)
+    return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
+
+
+def _fill(at: Ints, problem: refine.Problem) -> Ints:
+    """The same placement with every empty slot taken by a rank without messages."""
+    free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
+    rest = np.repeat(np.arange(len(free), dtype=np.int32), free)
+    return np.ascontiguousarray(np.concatenate([at, rest]), dtype=np.int32)

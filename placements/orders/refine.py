@@ -1,0 +1,189 @@
+"""The door to refine.c: traffic and allocation as its arrays, one call as a function.
+
+The C code is built by `make setup` into build/lib. Leaves out what is worth trying: `placements.optimiser` decides.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from placements.linkload.model import Protocol, link_rates
+from placements.linkload.traffic import Traffic
+from placements.orders.allocation import Allocation
+from placements.topology.catalog import torus
+from railyard.checkout import BUILD
+from railyard.errors import RunError
+
+LIBRARY = BUILD / "lib/railyard-refine.so"
+
+Ints = NDArray[np.int32]
+
+
+class _Problem(ctypes.Structure):
+    """`struct problem` of refine.c."""
+
+    _fields_ = (
+        ("extents", ctypes.c_int32 * 3),
+        ("nodes_per_router", ctypes.c_int32),
+        ("nodes", ctypes.c_int32),
+        ("chosen", ctypes.c_int32),
+        ("slots", ctypes.c_int32),
+        ("ranks", ctypes.c_int32),
+        ("where", ctypes.c_void_p),
+        ("first", ctypes.c_void_p),
+        ("other", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("in", ctypes.c_void_p),
+        ("link_s", ctypes.c_void_p),
+        ("host_s", ctypes.c_double),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """What refine.c works on. A rank's message list holds every rank it sends to or receives from.
+
+    `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
+    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages.
+    """
+
+    allocation: Allocation
+    slots: int
+    first: NDArray[np.int64]
+    other: Ints
+    out_bytes: NDArray[np.float64]
+    in_bytes: NDArray[np.float64]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.first) - 1
+
+
+def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol) -> Problem:
+    """The arrays of a traffic on an allocation with `slots` ranks a node."""
+    ranks = len(allocation.indices) * slots
+    shape = (ranks, ranks)
+    sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)
+    out = (protocol.forward * sent + protocol.backward * sent.T).tocsr()
+    both = _same_pattern(out)
+    back = both.T.tocsr()
+    back.sort_indices()
+    return Problem(
+        allocation=allocation,
+        slots=slots,
+        first=both.indptr.astype(np.int64),
+        other=both.indices.astype(np.int32),
+        out_bytes=both.data,
+        in_bytes=back.data,
+    )
+
+
+def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
+    """Seconds of the slowest link between routers, and of the slowest to a host, under a placement."""
+    host = ctypes.c_double()
+    found = _call(problem, at.copy(), 0, 2, 0, 0, _host_s(problem), host)
+    return found, host.value
+
+
+def refine(
+    problem: Problem,
+    at: Ints,
+    *,
+    trials: int,
+    power: int,
+    node_share: float,
+    seed: int,
+    host_weight: float,
+) -> Ints:
+    """A better placement after some trials, of which `node_share` exchange whole nodes.
+
+    `at[rank]` is a place in the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
+    """
+    tried = at.copy()
+    share, host_s = round(1024 * node_share), host_weight * _host_s(problem)
+    _call(problem, tried, trials, power, share, seed, host_s, None)
+    return tried
+
+
+def _same_pattern(out: sparse.csr_array) -> sparse.csr_array:
+    """The same matrix with an entry (of 0, if need be) wherever there is one the other way."""
+    pattern = out.copy()
+    pattern.data = np.ones_like(pattern.data)
+    both = (pattern + pattern.T).tocsr()
+    both.data = np.zeros_like(both.data)
+    full = _add_keeping_zeros(both, out)
+    full.sort_indices()
+    return full
+
+
+def _add_keeping_zeros(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
+    pattern.sort_indices()
+    values.sort_indices()
+    rows, columns = pattern.shape
+    keys = np.repeat(np.arange(rows, dtype=np.int64), np.diff(pattern.indptr)) * columns + pattern.indices
+    wanted = np.repeat(np.arange(rows, dtype=np.int64), np.diff(values.indptr)) * columns + values.indices
+    pattern.data[np.searchsorted(keys, wanted)] = values.data
+    return pattern
+
+
+def _host_s(problem: Problem) -> float:
+    return 1 / (problem.allocation.topology.host_rate_gbyte_s * 1e9)
+
+
+def _call(
+    problem: Problem,
+    at: Ints,
+    trials: int,
+    power: int,
+    share_of_nodes: int,
+    seed: int,
+    host_s: float,
+    host_out: ctypes.c_double | None,
+) -> float:
+    topology = torus(problem.allocation.topology, "optimised")
+    where = problem.allocation.indices.astype(np.int32)
+    rates = link_rates(topology).ravel() * 1e9
+    link_s = np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
+    arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, link_s)
+    described = _Problem(
+        (ctypes.c_int32 * 3)(*topology.extents),
+        topology.nodes_per_router,
+        len(topology.nodes),
+        len(where),
+        problem.slots,
+        problem.ranks,
+        *(array.ctypes.data for array in arrays),
+        host_s,
+    )
+    assert at.dtype == np.int32 and at.flags.c_contiguous and len(at) == problem.ranks
+    out = None if host_out is None else ctypes.byref(host_out)
+    found = _library().railyard_refine(
+        ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, out
+    )
+    if found < 0:
+        raise RunError("the optimiser found no memory")
+    return float(found)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    if not LIBRARY.is_file():
+        raise RunError(f"{LIBRARY} is not built; run `make setup`")
+    library = ctypes.CDLL(str(LIBRARY))
+    library.railyard_refine.restype = ctypes.c_double
+    library.railyard_refine.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_uint64,
+        ctypes.c_void_p,
+    )
+    return library

@@ -1,0 +1,118 @@
+"""A placement by its name: `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`, the same text wherever one is asked for.
+
+    custom                     the order custom, on the first nodes granted, without binding
+    blocks:2x2x4               blocks of 2x2x4 ranks of the grid, one a node
+    random:7@scattered/core    in an order drawn from seed 7, on nodes spread over the allocation, a core each
+
+Leaves out what the words do: `placements.orders` (order), `placements.allocation` (choice), `placements.render`
+(binding).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placements.orders.allocation import Choice
+from railyard.errors import InputError
+
+
+class Kind(StrEnum):
+    """The rank orders there are."""
+
+    PLAIN = "plain"
+    CART_CREATE = "cart-create"
+    CUSTOM = "custom"
+    SNAKE = "snake"
+    BLOCKS = "blocks"
+    HILBERT = "hilbert"
+    RANDOM = "random"
+    SCHEDULER = "scheduler"
+    FILE = "file"
+    OPTIMISED = "optimised"
+
+
+class Binding(StrEnum):
+    """What a rank is bound to on its node: nothing, the core of its local rank, the NUMA node of that core."""
+
+    NONE = "none"
+    CORE = "core"
+    NUMA = "numa"
+
+
+ARGUMENTS = {
+    Kind.BLOCKS: "AxB or AxBxC",
+    Kind.RANDOM: "SEED",
+    Kind.FILE: "PATH",
+    Kind.OPTIMISED: "SEED",
+}
+NEEDS_ARGUMENT = frozenset({Kind.BLOCKS, Kind.FILE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A placement's name, taken apart. `argument` is empty where the order has none."""
+
+    order: Kind
+    argument: str = ""
+    choice: Choice = Choice.CONTIGUOUS
+    choice_seed: int | None = None
+    binding: Binding = Binding.NONE
+
+    def seed(self, otherwise: int | None) -> int | None:
+        """The seed in the name of `random` and `optimised`, or the one given."""
+        if self.order not in {Kind.RANDOM, Kind.OPTIMISED} or not self.argument:
+            return otherwise
+        return _integer("placement", "seed", self.argument)
+
+
+def parse(text: str) -> Spec:
+    """The placement that a name says; InputError names the part that is wrong and what it may be."""
+    rest, binding = _split_last(text, "/", set(Binding))
+    rest, chosen = _split_last(rest, "@", set(Choice))
+    order, _, argument = rest.partition(":")
+    if order not in set(Kind):
+        raise InputError("placement", "", text, f"{words()}; then @{'|'.join(Choice)}, /{'|'.join(Binding)}")
+    kind = Kind(order)
+    if argument and kind not in ARGUMENTS:
+        raise InputError("placement", "", text, f"{kind} without an argument")
+    if kind in NEEDS_ARGUMENT and not argument:
+        raise InputError("placement", "", text, f"{kind}:{ARGUMENTS[kind]}")
+    choice, _, seed = chosen.partition(":")
+    spec = Spec(
+        order=kind,
+        argument=argument,
+        choice=Choice(choice or Choice.CONTIGUOUS),
+        choice_seed=_integer("placement", "@random", seed) if seed else None,
+        binding=Binding(binding or Binding.NONE),
+    )
+    spec.seed(None)
+    return spec
+
+
+def words() -> str:
+    """The orders with their arguments, for messages and help."""
+    return ", ".join(_word(kind) for kind in Kind)
+
+
+def _word(kind: Kind) -> str:
+    if kind not in ARGUMENTS:
+        return str(kind)
+    argument = f":{ARGUMENTS[kind]}"
+    return f"{kind}{argument}" if kind in NEEDS_ARGUMENT else f"{kind}[{argument}]"
+
+
+def _split_last(text: str, mark: str, known: set[str]) -> tuple[str, str]:
+    """What stands before and after the last mark, if a known word (with or without `:N`) stands after it."""
+    before, _, after = text.rpartition(mark)
+    return (before, after) if before and after.partition(":")[0] in known else (text, "")
+
+
+def _integer(source: str, field: str, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError as error:
+        raise InputError(source, field, text, "an integer of 0 or more") from error
+    if value < 0:
+        raise InputError(source, field, text, "an integer of 0 or more")
+    return value

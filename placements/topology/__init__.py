@@ -1,0 +1,1 @@
+"""Topology kinds: nodes, routers, links, routes, faults and detours."""

@@ -1,0 +1,155 @@
+"""What is wrong with a network: lanes lost, cables down, injection throttled; and the rates that are left.
+
+A lane is a third of a Gemini tile (a quarter of an InfiniBand port). Lanes fail in one direction of a cable; a cable
+that is down is down both ways. The rate of a link with lost lanes is linear in what is left: with `lanes` lost in
+`tiles` of a link's tiles, 1 - (tiles / all tiles) (lanes / lanes of a tile).
+
+Injection is the share of its rate at which a node's NICs may send (Ezell, CUG'13, section IV: balanced injection).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from placements.topology.base import Link, Node, Topology
+from railyard.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneLoss:
+    """So many lanes lost in each of so many tiles of one directed link."""
+
+    lanes: int
+    tiles: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """Faults by name: directed links -> lanes lost, directed links that are down, nodes -> injection in percent."""
+
+    lost: Mapping[str, LaneLoss] = field(default_factory=dict)
+    down: frozenset[str] = frozenset()
+    injection_percent: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.down or self.injection_percent)
+
+    def rate_gbyte_s(self, topology: Topology, link: Link) -> float:
+        """What is left of a link's rate, lost lanes considered; a link that is down keeps its number."""
+        loss = self.lost.get(link.name)
+        if loss is None:
+            return link.rate_gbyte_s
+        return link.rate_gbyte_s * (1 - loss.tiles / link.tiles * loss.lanes / topology.lanes_per_tile)
+
+    def injection_gbyte_s(self, topology: Topology, node: Node) -> float:
+        """The rate at which each NIC of a node may send."""
+        return topology.host_rate_gbyte_s * self.injection_percent.get(node.name, 100.0) / 100
+
+    def lose_lanes(self, topology: Topology, link: Link, lanes: int, tiles: int) -> Faults:
+        """With lanes lost on a healthy link. InputError for one that has a fault, or has not as many lanes or tiles."""
+        self._healthy(link)
+        if not 1 <= lanes < topology.lanes_per_tile:
+            raise InputError("--lanes-lost", "", lanes, f"1 to {topology.lanes_per_tile - 1}, of {link.name}")
+        if not 1 <= tiles <= link.tiles:
+            raise InputError(
+                "--of-tiles", "", tiles, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
+            )
+        return replace(self, lost={**self.lost, link.name: LaneLoss(lanes=lanes, tiles=tiles)})
+
+    def take_down(self, topology: Topology, link: Link) -> Faults:
+        """With both directions of a healthy link's cable down. InputError when either has a fault."""
+        both = (link, topology.reverse(link))
+        for direction in both:
+            self._healthy(direction)
+        return replace(self, down=self.down | {direction.name for direction in both})
+
+    def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
+        """With the injection of some nodes at a share of the host link's rate; 100 is no fault."""
+        others = {
+            name: p for name, p in self.injection_percent.items() if name not in {n.name for n in nodes}
+        }
+        chosen = {node.name: percent for node in nodes} if percent < 100 else {}
+        return replace(self, injection_percent={**others, **chosen})
+
+    def restore(self, topology: Topology, link: Link) -> Faults:
+        """Without the faults of a link, both directions of a cable that is down. InputError when it has none."""
+        healed = {link.name, topology.reverse(link).name} if link.name in self.down else {link.name}
+        if link.name not in self.down and link.name not in self.lost:
+            faulty = ", ".join(sorted({*self.lost, *self.down})) or "no link has a fault"
+            raise InputError("--restore", "link", link.name, faulty)
+        lost = {name: loss for name, loss in self.lost.items() if name not in healed}
+        return replace(self, lost=lost, down=self.down - healed)
+
+    @cached_property
+    def summary(self) -> tuple[str, ...]:
+        """One line for people for each fault."""
+        lines = [
+            f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()
+        ]
+        lines += [f"{name}: down" for name in sorted(self.down)]
+        for percent in sorted(set(self.injection_percent.values())):
+            names = [name for name, p in self.injection_percent.items() if p == percent]
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            lines.append(f"{', '.join(names[:3])}{more}: injection at {percent:g} %")
+        return tuple(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `parse` reads back."""
+        return {
+            "lost": {name: asdict(loss) for name, loss in self.lost.items()},
+            "down": sorted(self.down),
+            "injection_percent": dict(self.injection_percent),
+        }
+
+    def _healthy(self, link: Link) -> None:
+        for state, names in (("down", self.down), ("degraded", self.lost)):
+            if link.name in names:
+                raise InputError(
+                    "fault", "link", link.name, f"a healthy link; this one is {state}: --restore it first"
+                )
+
+
+def parse(document: Mapping[str, Any]) -> Faults:
+    """What `Faults.to_dict` wrote."""
+    return Faults(
+        lost={name: LaneLoss(**loss) for name, loss in document["lost"].items()},
+        down=frozenset(document["down"]),
+        injection_percent=document["injection_percent"],
+    )
+
+
+def find_link(topology: Topology, text: str) -> Link:
+    """The link of a name (`X+ 0,0,0>1,0,0`, `up leaf0>spine1@1`), or of a torus's coordinates alone (`0,0,0>1,0,0`).
+
+    Blanks and case do not count. InputError lists names like the one given.
+    """
+    wanted = _plain(text)
+    found = [
+        link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))
+    ]
+    if len(found) == 1:
+        return found[0]
+    raise InputError("link", "", text, _some(topology, wanted))
+
+
+def find_node(topology: Topology, name: str) -> Node:
+    """The node of a name; InputError shows what node names look like."""
+    for node in topology.nodes:
+        if node.name == name:
+            return node
+    first = ", ".join(node.name for node in topology.nodes[:4])
+    raise InputError("node", "", name, f"{first}, ... of {topology.name}")
+
+
+def _plain(text: str) -> str:
+    return "".join(text.lower().split())
+
+
+def _some(topology: Topology, wanted: str) -> str:
+    names = list(topology.links_by_name)
+    source = wanted.partition(">")[0].lstrip("xyz+-updown")
+    near = [name for name in names if source and _plain(name).split(">")[0].endswith(source)]
+    return ", ".join(f"'{name}'" for name in (near or names)[:6]) + ", ..."

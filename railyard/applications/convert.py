@@ -1,0 +1,46 @@
+"""From what a launch of a third-party program left to railyard's benchmark output.
+
+Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program that
+found fewer ranks than were asked for ran as several worlds (its MPI is not the launcher's): that is said, and nothing
+of it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth (`results.assemble`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from railyard.applications.reading import Reading
+from railyard.applications.witness import Witness
+from railyard.errors import InputError
+from railyard.records.benchmark import Series
+from railyard.records.json_io import Json
+
+
+def document(
+    benchmark: str, reading: Reading, witness: Witness, ranks: int, profile: Sequence[Series] = ()
+) -> dict[str, Json]:
+    """The launch's output, for `ranks` ranks asked; raises InputError when the program says another number."""
+    if reading.ranks not in (None, ranks):
+        raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were asked")
+    return {
+        "format": "railyard-benchmark/1",
+        "benchmark": benchmark,
+        "version": reading.version,
+        "parameters": {},
+        "mpi": dict(witness.mpi),
+        "verified": reading.verified,
+        "ranks": witness.ranks,
+        "series": [_series(each) for each in (*reading.series, *(profile if reading.verified else ()))],
+    }
+
+
+def check_world(witness: Witness, ranks: int) -> None:
+    """Raises InputError unless the program's MPI made one world of that many ranks."""
+    if witness.size != ranks:
+        alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
+        wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"
+        raise InputError("the witness", "ranks", witness.size, wanted)
+
+
+def _series(each: Series) -> dict[str, Json]:
+    return {"fom": each.fom, "labels": dict(each.labels), "samples": list(each.samples)}

@@ -1,0 +1,78 @@
+"""LULESH 2.0: zones per second of a Sedov blast wave, and whether the blast came out right.
+
+Models: standard output of `lulesh2.0`. Verified is what LLNL-TR-641973 asks for: the three measures of symmetry below
+1e-8 and, for a run to the end, the final origin energy to the six digits that are printed. That energy follows from the
+edge of the whole mesh alone (edge of a domain times the cube root of the ranks). Leaves out: runs cut short by `-i`,
+where symmetry alone is judged, and edges that are not in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from railyard.applications.reading import NUMBER, Output, Reading, finite, single
+from railyard.errors import InputError
+
+SYMMETRY_LIMIT = 1e-8
+
+#: Edge of the whole mesh -> (iterations to the end, final origin energy as printed). LLNL's reference results; 15 and
+#: 20 by one domain.
+KNOWN: Mapping[int, tuple[int, str]] = {
+    5: (72, "7.853665e+03"),
+    10: (231, "2.720531e+04"),
+    15: (400, "5.702894e+04"),
+    20: (575, "9.668856e+04"),
+    30: (932, "2.025075e+05"),
+    45: (1477, "4.234875e+05"),
+    50: (1662, "5.124778e+05"),
+    70: (2402, "9.417145e+05"),
+    90: (3145, "1.482403e+06"),
+}
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """A run's reading; raises InputError for output that is cut off or not a number."""
+    del left
+    said = Output(source=source, text=text)
+    edge = said.whole("Problem size", r"   Problem size        =  (\d+)")
+    ranks = said.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
+    iterations = said.whole("Iteration count", r"   Iteration count     =  (\d+)")
+    energy = said.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
+    finite(energy, source, "Final Origin Energy")
+    elapsed = said.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
+    fom = said.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
+    fault = _asymmetry(said) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)
+    series = [single("fom_zone_s", fom), single("elapsed_s", elapsed)]
+    return Reading(
+        program="LULESH",
+        version="2.0",
+        ranks=ranks,
+        series=[] if fault else series,
+        fault=fault,
+        parameters={"edge": edge, "iterations": iterations},
+    )
+
+
+def _asymmetry(said: Output) -> str:
+    """The first measure of symmetry that is too large, or nothing."""
+    for name in ("MaxAbsDiff", "TotalAbsDiff", "MaxRelDiff"):
+        found = said.number(name, rf"        {name} +=  *{NUMBER}")
+        if found >= SYMMETRY_LIMIT:
+            return f"LULESH: {name} is {found:g}, to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
+    return ""
+
+
+def _wrong_energy(edge: int, iterations: int, energy: str) -> str:
+    """What is wrong with the energy of a run to the end of a mesh that is known, or nothing."""
+    known = KNOWN.get(edge)
+    if known is None or known[0] != iterations or float(known[1]) == float(energy):
+        return ""
+    return f"LULESH: final origin energy is {energy}, to be {known[1]} for a mesh of edge {edge}"
+
+
+def _cube_root(ranks: int, source: str) -> int:
+    root = round(math.cbrt(ranks))
+    if root**3 != ranks:
+        raise InputError(source, "MPI tasks", ranks, "a cube of a whole number")
+    return root

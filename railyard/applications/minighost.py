@@ -1,0 +1,40 @@
+"""MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
+
+Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is still
+there within its tolerance. The program prints the rate twice, under two names; the first is taken. Leaves out: its own
+profile of phases; mpiP gives one that is the same for all programs.
+"""
+
+from __future__ import annotations
+
+from railyard.applications.reading import NUMBER, Output, Reading, single
+
+WITHIN = r" *Computation within error tolerance\."
+BEYOND = (
+    r"Time step +(?:\d+|\*+) for spike +\d+ for variable +\d+"
+    rf" the error is +{NUMBER}; error tolerance is +{NUMBER}\."
+)
+
+
+def parse(text: str, left: str, source: str) -> Reading:
+    """A run's reading; raises InputError for output that is cut off or not a number."""
+    said, wrote = Output(source=source, text=text), Output(source=f"{source}, results.yaml", text=left)
+    fault = _beyond(said)
+    if not fault:
+        said.token("Computation within error tolerance", f"({WITHIN})")
+    ranks = wrote.whole("processes", r" processes: +(\d+)")
+    rate = wrote.number("GFLOPS_Total", rf" GFLOPS_Total: +{NUMBER}")
+    time = wrote.number("Total_time", rf" Total_time: +{NUMBER}")
+    series = [single("total_gflop_s", rate), single("time_s", time)]
+    return Reading(
+        program="MiniGhost", version="1.0", ranks=ranks, series=[] if fault else series, fault=fault
+    )
+
+
+def _beyond(said: Output) -> str:
+    """The first error beyond the tolerance, or nothing."""
+    for line in said.lines(BEYOND):
+        error, tolerance = float(line.group(1)), float(line.group(2))
+        if not error <= tolerance:
+            return f"MiniGhost: the error is {line.group(1)}, its tolerance {line.group(2)}"
+    return ""

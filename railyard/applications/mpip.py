@@ -1,0 +1,123 @@
+"""mpiP's report: the share of time that a program spends in MPI, by class of call, and how large its messages are.
+
+Models: the report of mpiP 3.5 run with `MPIP=-k 0 -e -p -y -d` (no call sites, so a line for each MPI function; plain
+decimals; histograms of sizes). Shares are of all ranks' time between MPI_Init and MPI_Finalize. What a collective sends
+is what mpiP counts: the caller's own buffer. Leaves out: call sites, files, one-sided calls beyond their class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railyard.applications.reading import NUMBER, Output, finite, single
+from railyard.errors import InputError
+from railyard.records.benchmark import Series
+
+#: What mpiP is told through its environment variable.
+OPTIONS = "-k 0 -e -p -y -d"
+
+SHARE = "mpi_time_percent"
+SIZE = "message_bytes"
+MESSAGES = "messages_count"
+SENT = "sent_percent"
+COLLECTIVE_TIME = "collective_time_percent"
+
+
+class CallClass(StrEnum):
+    """The poster's two classes, and what is neither."""
+
+    POINT_TO_POINT = "point-to-point"
+    COLLECTIVE = "collective"
+    OTHER = "other"
+
+
+_POINT_TO_POINT = re.compile(
+    r"[BSR]?[sS]end(_init)?|I[bsr]?send|I?m?recv|Recv(_init)?|Mrecv|Sendrecv(_replace)?|I?m?probe|Probe|Mprobe"
+    r"|(Wait|Test)(all|any|some)?|Start(all)?|Request_free"
+)
+_COLLECTIVE = re.compile(
+    r"I?(barrier|bcast|(all)?gatherv?|scatterv?|alltoall[vw]?|(all)?reduce|reduce_scatter(_block)?|(ex)?scan"
+    r"|neighbor_(allgatherv?|alltoall[vw]?))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One run's profile as series, and the ranks that mpiP saw."""
+
+    ranks: int
+    series: Sequence[Series]
+
+
+def call_class(function: str) -> CallClass:
+    """The class of an MPI function named as mpiP names it, without `MPI_`."""
+    if _POINT_TO_POINT.fullmatch(function):
+        return CallClass.POINT_TO_POINT
+    return CallClass.COLLECTIVE if _COLLECTIVE.fullmatch(function) else CallClass.OTHER
+
+
+def parse(text: str, source: str) -> Profile:
+    """A report's profile; raises InputError for one that is cut off or lacks its options."""
+    said = Output(source=source, text=text)
+    said.token("mpiP", r"(@ mpiP)")
+    said.token("end", r"(@--- End of Report) -*")
+    total = said.lines(rf"   \* +{NUMBER} +{NUMBER} +{NUMBER}")
+    if len(total) != 1:
+        raise InputError(source, "MPI Time", f"{len(total)} lines of totals", "one")
+    share = finite(total[0].group(3), source, "MPI%")
+    series = [
+        single(SHARE, share),
+        *_shares(said),
+        *_messages(said),
+        *_histogram(said, "Aggregate Point-To-Point Sent", SENT),
+        *_histogram(said, "Aggregate Collective Time", COLLECTIVE_TIME),
+    ]
+    return Profile(ranks=len(said.lines(r"@ MPI Task Assignment +: \d+ \S+")), series=series)
+
+
+def _section(said: Output, title: str) -> str:
+    """The lines under a heading up to the next; nothing where the report does not have it."""
+    found = re.search(
+        rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", said.text, re.M | re.S
+    )
+    return found[1] if found else ""
+
+
+def _shares(said: Output) -> Iterator[Series]:
+    """Of all time, by class. The largest twenty functions are listed; no program of this suite has more."""
+    row = rf"^(\w+) +\d+ +{NUMBER} +{NUMBER} +{NUMBER} +(\d+)"
+    sums = dict.fromkeys(CallClass, 0.0)
+    times = dict.fromkeys(CallClass, 0.0)
+    for line in re.finditer(row, _section(said, "Aggregate Time"), re.M):
+        times[call_class(line[1])] += float(line[2])
+        sums[call_class(line[1])] += float(line[3])
+    for kind, percent in sums.items():
+        if times[kind] or kind is not CallClass.OTHER:
+            yield single(SHARE, round(percent, 2), **{"class": str(kind)})
+
+
+def _messages(said: Output) -> Iterator[Series]:
+    """Number and mean size of messages, by class."""
+    row = rf"^(\w+) +\d+ +(\d+) +{NUMBER} +{NUMBER} +{NUMBER}"
+    counts, totals = dict.fromkeys(CallClass, 0), dict.fromkeys(CallClass, 0.0)
+    for line in re.finditer(row, _section(said, "Aggregate Sent Message Size"), re.M):
+        counts[call_class(line[1])] += int(line[2])
+        totals[call_class(line[1])] += float(line[3])
+    for kind, count in counts.items():
+        if count:
+            yield single(MESSAGES, count, **{"class": str(kind)})
+            yield single(SIZE, totals[kind] / count, **{"class": str(kind)})
+
+
+def _histogram(said: Output, title: str, fom: str) -> Iterator[Series]:
+    """Percent of each bin of sizes, all functions and sizes of communicators together; the bin's largest size."""
+    row = rf"^(\w+) +{NUMBER} +\d+ - +\d+ +\d+ - +(\d+)"
+    bins: dict[int, float] = {}
+    for line in re.finditer(row, _section(said, title), re.M):
+        bins[int(line[3])] = bins.get(int(line[3]), 0.0) + float(line[2])
+    for largest, percent in sorted(bins.items()):
+        yield single(fom, round(percent, 3), size_bytes=largest)

@@ -1,0 +1,112 @@
+"""OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
+
+Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
+`Validation` does not say Pass makes the run unverified. MB/s become GB/s by moving the point (OSU's MB are 1e6 bytes).
+Columns are found by their heads, so that a program with full statistics (`-f`) gives minimum and maximum as well.
+Leaves out: graphs, percentiles, PAPI.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.applications import reading
+from railyard.applications.reading import Output, Reading
+from railyard.errors import InputError
+from railyard.records.benchmark import Series
+
+#: Program -> the title that it prints.
+PROGRAMS: Mapping[str, str] = {
+    "osu_latency": "Latency Test",
+    "osu_bw": "Bandwidth Test",
+    "osu_bibw": "Bi-Directional Bandwidth Test",
+    "osu_mbw_mr": "Multiple Bandwidth / Message Rate Test",
+    "osu_alltoall": "All-to-All Personalized Exchange Latency Test",
+    "osu_allgather": "Allgather Latency Test",
+    "osu_allreduce": "Allreduce Latency Test",
+    "osu_bcast": "Broadcast Latency Test",
+    "osu_barrier": "Barrier Latency Test",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column that is kept: the FOM, and how far its decimal point moves."""
+
+    fom: str
+    places: int = 0
+
+
+#: Head of a column, as printed -> what it is. Others are passed over.
+COLUMNS: Mapping[str, Column] = {
+    "Latency (us)": Column(fom="latency_us"),
+    "Avg Latency(us)": Column(fom="latency_us"),
+    "Min Latency(us)": Column(fom="min_latency_us"),
+    "Max Latency(us)": Column(fom="max_latency_us"),
+    "Bandwidth (MB/s)": Column(fom="bandwidth_gbyte_s", places=-3),
+    "MB/s": Column(fom="bandwidth_gbyte_s", places=-3),
+    "Messages/s": Column(fom="rate_message_s"),
+}
+PASS = "Pass"
+
+
+def parser(program: str, sizes: Sequence[int]) -> reading.Parser:
+    """The parser of one program's output, which must have a line for each size and no other (none: barrier)."""
+
+    def parse(text: str, left: str, source: str) -> Reading:
+        del left
+        return _parse(program, sizes, Output(source=source, text=text))
+
+    return parse
+
+
+def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
+    version = said.token("title", rf"# OSU MPI {re.escape(PROGRAMS[program])} v(\S+)")
+    heads, rows = _table(said)
+    if fault := _invalid(program, heads, rows):
+        return Reading(program=program, version=version, ranks=None, series=[], fault=fault)
+    found = [int(row[0]) for row in rows] if "Size" in heads else []
+    if found != list(sizes) or not rows:
+        missing = next((size for size in sizes if size not in found), "a line of figures")
+        raise InputError(
+            said.source, "table", f"no {missing} after {said.last_line()!r}", "output to the end"
+        )
+    return Reading(
+        program=program, version=version, ranks=None, series=list(_series(said.source, heads, rows))
+    )
+
+
+def _table(said: Output) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows; `# Size` is the head `Size`. A row that is cut off is left out."""
+    lines = [
+        line.strip() for line in said.text.split("\n")[:-1]
+    ]  # what follows the last line's end is cut off
+    at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
+    if at is None:
+        raise InputError(said.source, "table", f"missing after {said.last_line()!r}", "output to the end")
+    heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
+    rows = [line.split() for line in lines[at + 1 :] if re.match(r"\d", line)]
+    return heads, [row for row in rows if len(row) == len(heads)]
+
+
+def _is_head(line: str) -> bool:
+    return line.startswith(("# Size", "# Avg Latency"))
+
+
+def _invalid(program: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if "Validation" not in heads:
+        return ""
+    at = heads.index("Validation")
+    wrong = [row for row in rows if row[at] != PASS]
+    return f"{program}: wrong data at {wrong[0][0]} bytes: validation says {wrong[0][at]}" if wrong else ""
+
+
+def _series(source: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Series]:
+    for row in rows:
+        labels = {"size_bytes": int(row[0])} if heads[0] == "Size" else {}
+        for head, token in zip(heads, row, strict=True):
+            if column := COLUMNS.get(head):
+                value = reading.shifted(token, column.places, source, head)
+                yield Series(fom=column.fom, labels=labels, samples=(value,))

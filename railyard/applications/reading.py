@@ -1,0 +1,97 @@
+"""What one run of a third-party program said, and how it is found in text that was written for people.
+
+Models: `Reading`, the common result of every parser, and `Output`, a text in which each wanted line has one anchored
+pattern. A line that is absent, there twice, or holds no finite number is an InputError that names program and field:
+half an output never becomes half a result. Leaves out: what the lines of each program are (one module each).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from railyard.errors import InputError
+from railyard.records.benchmark import Label, Series
+from railyard.records.json_io import Json
+
+NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One run. `fault` says why the program's own verification failed, and then there are no series.
+
+    `ranks` is the number of ranks that the program itself says it had, None for one that does not say.
+    """
+
+    program: str
+    version: str
+    ranks: int | None
+    series: Sequence[Series]
+    fault: str = ""
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def verified(self) -> bool:
+        return not self.fault
+
+
+#: From the text of standard output and that of the file that the program left (empty for none) to a reading.
+Parser = Callable[[str, str, str], Reading]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One text of a program; `source` names program and file in messages."""
+
+    source: str
+    text: str
+
+    def number(self, name: str, pattern: str) -> float:
+        """The finite number that the only line like `pattern` holds; `pattern` has NUMBER once."""
+        return finite(self.token(name, pattern), self.source, name)
+
+    def whole(self, name: str, pattern: str) -> int:
+        """The same for a count, `pattern` has a group of digits."""
+        return int(self.token(name, pattern))
+
+    def token(self, name: str, pattern: str) -> str:
+        """The first group of the only line like `pattern`, which must match from the line's start to its end."""
+        found = self.lines(pattern)
+        if len(found) == 1:
+            return found[0].group(1)
+        if found:
+            many = f"there {len(found)} times"
+            raise InputError(self.source, name, many, "once: that many programs ran, each alone")
+        raise InputError(self.source, name, f"missing after {self.last_line()!r}", "output to the end")
+
+    def lines(self, pattern: str) -> list[re.Match[str]]:
+        """Every line like `pattern` that has its end: half a number is none. Trailing blanks do not matter."""
+        return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE))
+
+    def last_line(self) -> str:
+        """The last line with anything in it, at most 60 characters."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        return lines[-1][:60] if lines else "nothing"
+
+
+def finite(token: str, source: str, name: str) -> float:
+    """The number that a program printed; InputError for NaN and infinities."""
+    value = float(token)
+    if not math.isfinite(value):
+        raise InputError(source, name, token, "a finite number")
+    return value
+
+
+def shifted(token: str, places: int, source: str, name: str) -> float:
+    """The same with its decimal point moved, so that MB/s become GB/s without a digit changed."""
+    finite(token, source, name)
+    return float(Decimal(token).scaleb(places))
+
+
+def single(fom: str, value: float, **labels: Label) -> Series:
+    """A series of one sample: such programs print one figure a run."""
+    return Series(fom=fom, labels=labels, samples=(value,))

@@ -1,0 +1,44 @@
+"""The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/witness/witness.c).
+
+Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether
+the placement was obeyed; `results.assemble` compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.records import json_io
+from railyard.records.json_io import Json
+
+FORMAT = "railyard-witness/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What rank 0 wrote. `mpi` and `ranks` are valid once a benchmark's output holds them."""
+
+    mpi: Mapping[str, Json]
+    ranks: Json
+
+    @property
+    def size(self) -> int:
+        """The ranks of the program's MPI_COMM_WORLD."""
+        return int(self.mpi["ranks"])
+
+
+def load(path: Path) -> Witness:
+    """The witness in a file; raises InputError for one that is absent or something else."""
+    if not path.is_file():
+        raise InputError(path.name, "", "no such file", "a witness: the program never started MPI")
+    document = json_io.read(path)
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise InputError(path.name, "format", _format(document), FORMAT)
+    return Witness(mpi=document["mpi"], ranks=document["ranks"])
+
+
+def _format(document: Json) -> Json:
+    return document.get("format") if isinstance(document, Mapping) else document

@@ -1,0 +1,1 @@
+"""Inspect a machine and write a configuration to start from."""

@@ -1,0 +1,41 @@
+"""`railyard doctor`: looks at this machine, says what railyard can do here, prints the configuration to start from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from railyard.doctor import findings as diagnosis
+from railyard.doctor.inventory import look
+
+
+@click.command()
+@click.option(
+    "--fragment", "only_fragment", is_flag=True, help="The configuration alone, to be written to a file."
+)
+@click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
+def doctor(only_fragment: bool, as_json: bool) -> None:
+    """Look at this machine: what railyard can use, what a missing part would enable, how reframe.yml would name it.
+
+    Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
+    where you would type `reframe`.
+    """
+    machine = look()
+    if as_json:
+        found = [asdict(finding) for finding in diagnosis.findings(machine)]
+        click.echo(json.dumps({"machine": asdict(machine), "findings": found}, indent=1))
+        return
+    fragment = diagnosis.fragment(machine)
+    if not only_fragment:
+        table = Table("part", "", "found", "enables", title=f"{machine.hostname}: {machine.cpus} CPUs")
+        for finding in diagnosis.findings(machine):
+            table.add_row(
+                finding.part, "yes" if finding.there else "no", finding.found or "-", finding.enables
+            )
+        Console().print(table)
+        click.echo()
+    click.echo(fragment, nl=False)

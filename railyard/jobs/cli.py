@@ -1,0 +1,51 @@
+"""`railyard granted` and `railyard recover`: what a job script and a person do with a stage directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from railyard.errors import InputError
+from railyard.jobs import allocated_nodes as granting
+from railyard.jobs import stagedir
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=".")
+def granted(folder: Path) -> None:
+    """Place the job of the stage directory FOLDER on the nodes that the scheduler granted (in job scripts).
+
+    Nodes are those of SLURM_JOB_NODELIST, PBS_NODEFILE, LSB_DJOB_HOSTFILE or OAR_NODEFILE. A placement that they do not
+    allow is said and left out.
+    """
+    nodes = granting.names(os.environ)
+    cannot = granting.place(folder, nodes)
+    click.echo(f"{len(nodes)} nodes: {' '.join(nodes)}")
+    for placement, reason in cannot.items():
+        click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=FOLDER)
+@click.option("--reason", default="", help="Why launches are missing, where the job did not say it.")
+def recover(folders: tuple[Path, ...], reason: str) -> None:
+    """Make the records of interrupted jobs from their stage directories FOLDERS, and add them to the archive.
+
+    Every launch that ended is kept; the others are listed as not measured. A later `reframe -r` of the same check does
+    this by itself. A folder whose record was made is left alone.
+    """
+    for folder in folders:
+        if (path := stagedir.record_path(folder)) is not None:
+            click.echo(f"{folder}: recorded in {path}")
+            continue
+        stagedir.read(folder)
+        if not stagedir.began(folder):
+            raise InputError(str(folder), "", "no launch that began", "a job that launched something")
+        record = stagedir.keep(folder, reason)
+        click.echo(
+            f"{folder}: {record.status}: {record.reason or 'complete'}; {stagedir.record_path(folder)}"
+        )

@@ -1,0 +1,170 @@
+"""An Apptainer image under every rank: what it is, whether it can run here, and the words before the program.
+
+Models: a SIF file with its sha256 and labels; the two models of MPI in a container. Hybrid: the image's own MPI talks
+to the machine's launcher. Bind: the machine's MPI, in a folder, takes the place of the image's. A rank never pulls from
+a registry: the image is a local file, given once. Leaves out how images are built (containers/README.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from railyard.checkout import CHECKOUT
+from railyard.errors import InputError, RunError
+from railyard.records.record import Software
+
+#: Where `make apptainer` puts it; reframe.yml has it last on the PATH of every job.
+OWN = CHECKOUT / "build/apptainer/bin"
+#: A SIF file starts with a line for the shell, then the magic; place and size of its data stand at the header's end.
+HEADER_BYTES, MAGIC, DATA = 128, (32, b"SIF_MAGIC"), (112, "<2q")
+#: Where an image sees the machine's MPI; railyard's definitions make the folder.
+HOST_MPI = "/opt/host-mpi"
+#: Environments' features -> what an image's label calls that MPI.
+FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
+MPI_LABEL = "railyard.mpi"
+#: Labels of Apptainer's own that name files of the machine that built.
+PLACES = "org.label-schema.usage."
+BLOCK_BYTES = 1 << 20
+
+
+class Model(StrEnum):
+    """Whose MPI is in the image: its own, or the machine's in its place."""
+
+    HYBRID = "hybrid"
+    BIND = "bind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """An image that launches run from: the words before the program, and what the record says of it."""
+
+    command: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+
+def software(check: str, asked: Sequence[str], image: str) -> list[Software]:
+    """Whose programs to launch; InputError for a word that is none, one twice, or an image asked for and not named."""
+    chosen = list(asked) or [str(Software.IMAGE if image else Software.NATIVE)]
+    if set(chosen) - set(Software) or len(set(chosen)) < len(chosen):
+        raise InputError(check, "software", ",".join(chosen), "native, image, or native,image")
+    if Software.IMAGE in chosen and not image:
+        raise InputError(check, "image", "", "a SIF file, as software has image (`make sif` builds one)")
+    return [Software(each) for each in chosen]
+
+
+def missing(file: Path) -> str:
+    """Why nothing can be run from an image file here, in one line that says how to get it; empty where it can."""
+    if apptainer() is None:
+        return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
+    return "" if file.is_file() else f"no image {file}: `make sif` builds build/image/railyard.sif"
+
+
+def apptainer() -> str | None:
+    """The program: the machine's, or the checkout's own."""
+    return shutil.which("apptainer", path=f"{os.environ.get('PATH', os.defpath)}:{OWN}")
+
+
+def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
+    """The image in a file, its MPI under the bind model in the folder `host_mpi`, for an environment's features.
+
+    Raises InputError for a file that is no image, a folder that holds no MPI, and an image whose label names another
+    MPI than the environment's launcher is of.
+    """
+    file = file.resolve()
+    _check_sif(file)
+    status = file.stat()
+    labels = _labels(str(file), status.st_mtime_ns)
+    model = Model.BIND if host_mpi else Model.HYBRID
+    bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else ()
+    if model is Model.HYBRID:
+        _check_mpi(file, labels, features)
+    provenance = {
+        "file": file.name,
+        "sha256": _sha256(str(file), status.st_size, status.st_mtime_ns),
+        "size_bytes": status.st_size,
+        "mpi_model": str(model),
+        "apptainer": _version(),
+        "labels": dict(labels),
+    }
+    return Carried(command=("apptainer", "--quiet", "exec", *bound, str(file)), provenance=provenance)
+
+
+def _bound(folder: Path) -> tuple[str, ...]:
+    """The machine's MPI in the image: its libraries before the image's, and where it looks for its own files."""
+    if not any((folder / "lib").glob("libmpi*.so*")):
+        raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/gather-mpi)")
+    told = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
+    if (folder / "pmix").is_dir():
+        told["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
+    named = (word for name, value in told.items() for word in ("--env", f"{name}={value}"))
+    return ("--bind", f"{folder}:{HOST_MPI}:ro", *named)
+
+
+def _check_sif(file: Path) -> None:
+    place, magic = MAGIC
+    with file.open("rb") as image:
+        header = image.read(HEADER_BYTES)
+    if len(header) < HEADER_BYTES or header[place : place + len(magic)] != magic:
+        raise InputError("image", "", str(file), "a SIF file, as `apptainer build` makes it")
+    whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
+    if file.stat().st_size < whole:
+        raise InputError(
+            "image", str(file), f"{file.stat().st_size} bytes", f"{whole} bytes, as its header says"
+        )
+
+
+def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
+    """An image without the label is tried: ranks that do not find each other are found out by the launch."""
+    has, wants = labels.get(MPI_LABEL, ""), [FAMILIES[name] for name in features if name in FAMILIES]
+    if has and wants and not has.startswith(wants[0]):
+        valid = f"an image with {wants[0]}, whose launcher the environment has, or -S host_mpi=FOLDER"
+        raise InputError(file.name, f"label {MPI_LABEL}", has, valid)
+
+
+@functools.cache
+def _sha256(file: str, size_bytes: int, time_ns: int) -> str:
+    """Read once in a session, as long as size and time stay."""
+    digest = hashlib.sha256()
+    with Path(file).open("rb") as image:
+        while block := image.read(BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@functools.cache
+def _labels(file: str, time_ns: int) -> dict[str, str]:
+    said = _ask("inspect", "--json", "--labels", file)
+    labels = json.loads(said)["data"]["attributes"].get("labels") or {}
+    return {
+        str(name): " ".join(str(value).split())
+        for name, value in sorted(labels.items())
+        if not str(name).startswith(PLACES)
+    }
+
+
+@functools.cache
+def _version() -> str:
+    found = re.search(r"\d\S*", _ask("version"))
+    return found[0] if found else "unknown"
+
+
+def _ask(*arguments: str) -> str:
+    program = apptainer()
+    assert program is not None  # the check would have been skipped
+    done = subprocess.run([program, "--quiet", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise RunError(f"apptainer {arguments[0]} failed: {said}")
+    return done.stdout

@@ -1,0 +1,84 @@
+"""Keeps what jobs measured that ReFrame never came to judge: timed out, cancelled, or their ReFrame killed.
+
+ReFrame makes no record of a job that it gives up. So a job is known here from its submission until its record is made;
+what is left when ReFrame ends is recorded then, and what a killed ReFrame left behind when the same check runs next,
+before its stage directory is emptied.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from railyard.errors import InputError, RunError
+from railyard.jobs import stagedir
+
+_open: dict[Path, Callable[[], str]] = {}
+
+
+def owner() -> dict[str, Any]:
+    """This process, so that another can tell whether it still waits for its job."""
+    return {"host": platform.node(), "pid": os.getpid(), "started": _started(os.getpid())}
+
+
+def submitted(folder: Path, state: Callable[[], str]) -> None:
+    """A job was submitted; `state` will say what the scheduler calls it."""
+    stagedir.reserve(folder)
+    _open[folder] = state
+
+
+def recorded(folder: Path) -> None:
+    """Its record is made."""
+    _open.pop(folder, None)
+
+
+@atexit.register
+def keep_open_ones() -> None:
+    """Record every job that has launched something and has no record."""
+    for folder, state in list(_open.items()):
+        _keep(folder, f"the job ended as {state() or 'unknown'}, ReFrame gave it up")
+    _open.clear()
+
+
+def keep_left_behind(folders: Iterable[Path]) -> None:
+    """Record what is in stage directories whose ReFrame was killed; those of one that runs are left alone."""
+    for folder in folders:
+        if stagedir.record_path(folder) is None and not _is_waited_for(folder):
+            _keep(folder, "ReFrame was killed")
+
+
+def _keep(folder: Path, reason: str) -> None:
+    if not stagedir.began(folder):
+        return
+    try:
+        stagedir.keep(folder, reason)
+    except (InputError, RunError) as error:
+        print(f"railyard: {folder} could not be recorded: {error}", file=sys.stderr)
+        return
+    print(
+        f"railyard: {folder.name} was interrupted; {stagedir.record_path(folder)} has its launches",
+        file=sys.stderr,
+    )
+
+
+def _is_waited_for(folder: Path) -> bool:
+    """Whether the process that submitted the job lives; of another host's nobody can tell, and it counts as dead."""
+    try:
+        known = stagedir.read(folder).owner
+    except InputError:
+        return False
+    here = known["host"] == platform.node()
+    return bool(here and known["started"] and _started(known["pid"]) == known["started"])
+
+
+def _started(pid: int) -> str:
+    """When a process started, in the kernel's ticks; empty where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

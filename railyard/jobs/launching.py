@@ -1,0 +1,169 @@
+"""From a placement and a NIC policy to one launch's command, and from its evidence to the NIC policy's verdict.
+
+Knows ReFrame's words for launchers and environments, and which stack an environment's NICs are told through. Leaves out
+how the job is written and what becomes of the results (`checks.base`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from placements import launchers
+from placements.launchers import Launcher, Rendered
+from placements.nics import policies
+from placements.nics.evidence import Found, Sender, judge
+from placements.orders.placement import Placement
+from railyard.errors import InputError
+
+# A ReFrame environment says by its features which launcher and which stack it has.
+LAUNCHERS = {
+    ("srun", "cray-mpich"): Launcher.CRAY_MPICH,
+    ("mpirun", "openmpi"): Launcher.OPENMPI4,
+    ("mpirun", "openmpi5"): Launcher.OPENMPI5,
+    ("mpiexec", "mpich"): Launcher.MPICH,
+    ("mpirun", "mpich"): Launcher.MPICH,
+    ("srun", "mpi"): Launcher.SLURM,
+    ("srun", "mpich"): Launcher.SLURM,
+    ("local", "smpi"): Launcher.SMPI,
+    ("local", "linkload"): Launcher.LINKLOAD,
+}
+# Launchers that take Open MPI's parameters as options, and what says that an environment is Open MPI's.
+TAKES_PARAMETERS = frozenset({Launcher.OPENMPI4, Launcher.OPENMPI5})
+OPENMPI = frozenset({"openmpi", "openmpi5"})
+MCA = "OMPI_MCA_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What is written beside a launch's command: files by name (those to be executed apart), and the command itself."""
+
+    command: str
+    files: Mapping[str, str]
+    scripts: Mapping[str, str]
+
+
+def launcher_of(scheduler_launcher: str, features: Sequence[str]) -> Launcher:
+    """The launcher of a partition and an environment; InputError names both and what there is."""
+    for (name, feature), launcher in LAUNCHERS.items():
+        if name == scheduler_launcher and feature in features:
+            return launcher
+    known = ", ".join(f"{name} with feature {feature}" for (name, feature) in LAUNCHERS)
+    asked = f"{scheduler_launcher} with {', '.join(features) or 'no feature'}"
+    raise InputError("reframe.yml", "launcher", asked, known)
+
+
+def stack_of(features: Sequence[str]) -> str:
+    """The stack that a NIC policy is told to: an environment's feature, or Open MPI's usual one."""
+    named = [str(stack) for stack in policies.Stack if stack in features]
+    if named:
+        return named[0]
+    if OPENMPI & set(features):
+        return str(policies.Stack.OPENMPI_TCP)
+    raise InputError("reframe.yml", "features", ", ".join(features), f"one of {', '.join(policies.Stack)}")
+
+
+def prepare(
+    placed: Placement,
+    policy: str,
+    launcher: Launcher,
+    features: Sequence[str],
+    *,
+    stem: str,
+    program: Sequence[str],
+    devices: Sequence[str] | None = None,
+) -> Prepared:
+    """The command of a launch, ready to be pasted, and the files that it reads.
+
+    `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ...
+
+    Raises InputError for a placement or a policy that cannot be expressed there.
+    """
+    topology = placed.allocation.topology
+    rendered = launchers.render(launcher, placed, stem=file_name(stem))
+    asked = policies.parse(policy, topology.rails)
+    if launcher in {Launcher.SMPI, Launcher.LINKLOAD}:
+        return _simulated(placed, asked, rendered, file_name(policy), program)
+    told = policies.Settings()
+    if asked.kind != policies.Kind.LIBRARY_DEFAULT:
+        on = policies.host(topology, placed.ranks_per_node, devices)
+        told = policies.settings(asked, stack_of(features), on)
+    script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
+    wrapped = [f"./{script}", *program] if script else list(program)
+    words = [*rendered.command, *_options(launcher, told.environment), *wrapped]
+    exported = {**rendered.environment, **_variables(launcher, told.environment)}
+    prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
+    scripts = {script: told.wrapper()} if script else {}
+    return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
+
+
+def _simulated(
+    placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str, program: Sequence[str]
+) -> Prepared:
+    """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
+    if policy.kind == policies.Kind.STRIPE:
+        raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
+    assigned = policies.assign(policy, policies.host(placed.allocation.topology, placed.ranks_per_node))
+    rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]
+    hosts = [
+        f"{node.name}.nic{rail}" if rail else node.name
+        for node, rail in zip(placed.nodes, rails, strict=True)
+    ]
+    (before,) = (name for name in rendered.files if name.endswith(".hostfile"))
+    after = before if not any(rails) else f"{stem}-{before}"
+    files = {name: text for name, text in rendered.files.items() if name != before}
+    command = [after if word == before else word for word in rendered.command]
+    text = "".join(f"{host}\n" for host in hosts)
+    return Prepared(command=shlex.join([*command, *program]), files={**files, after: text}, scripts={})
+
+
+def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:
+    """The names of the NICs that each local rank is to send through; empty where the library decides."""
+    on = policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    return [
+        [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
+    ]
+
+
+def judge_nics(
+    hosts: Sequence[str],
+    local_ranks: Sequence[int],
+    assigned: Sequence[Sequence[str]],
+    evidence: Sequence[Mapping[str, Any]] | None,
+) -> Found:
+    """The verdict on a launch's NICs.
+
+    `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `evidence` the
+    record's `nics`.
+    """
+    senders = [
+        Sender(rank=rank, node=node, nics=tuple(assigned[local]))
+        for rank, (node, local) in enumerate(zip(hosts, local_ranks, strict=True))
+    ]
+    sent = None if evidence is None else {(e["node"], e["nic"]): int(e["tx_bytes"]) for e in evidence}
+    return judge(senders, sent)
+
+
+def file_name(text: str) -> str:
+    """A placement's or policy's name as the beginning of a file's."""
+    return re.sub(r"[^A-Za-z0-9.x-]+", "-", text).strip("-.") or "placement"
+
+
+def _options(launcher: Launcher, environment: Mapping[str, str]) -> list[str]:
+    """Open MPI's parameters as options: these win over whatever the environment says already."""
+    if launcher not in TAKES_PARAMETERS:
+        return []
+    own = {name.removeprefix(MCA): value for name, value in environment.items() if name.startswith(MCA)}
+    others = [name for name in environment if not name.startswith(MCA)]
+    return [
+        *(word for name, value in own.items() for word in ("--mca", name, value)),
+        *(word for name in others for word in ("-x", name)),
+    ]
+
+
+def _variables(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
+    mca = launcher in TAKES_PARAMETERS
+    return {name: value for name, value in environment.items() if not (mca and name.startswith(MCA))}

@@ -1,0 +1,117 @@
+"""Where the placements of a job put its ranks, as files in the stage directory: once the nodes are known.
+
+On the virtual torus of a job's own the nodes are known before it is submitted, on a cluster in the job alone
+(`railyard granted`). Leaves out which nodes they are (`placements.allocation`, `checks.granted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from placements.launchers import Launcher, files
+from placements.orders import spec
+from placements.orders.allocation import Allocation, Choice
+from placements.orders.placement import Placement, place
+from placements.orders.spec import Kind
+from placements.topology.base import Coordinate
+from railyard.errors import InputError
+from railyard.jobs import launching
+from railyard.jobs.stagedir import Job, Placed
+
+#: Orders and choices that mean nothing where nobody knows how the nodes are joined.
+NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.OPTIMISED})
+
+
+def place_all(job: Job, allocation: Allocation) -> dict[str, Placement]:
+    """Every placement of a job on an allocation; InputError for the first that cannot be."""
+    return {name: place_one(job, allocation, name) for name in job.placements}
+
+
+def place_one(job: Job, allocation: Allocation, name: str) -> Placement:
+    """One placement of a job; InputError where it cannot be on that allocation."""
+    return place(name, allocation, tuple(job.grid), ranks_per_node=job.ranks_per_node, seed=job.seed)
+
+
+def place_what_can(
+    job: Job, allocation: Allocation, without: str, scheduled: Allocation | None = None
+) -> tuple[dict[str, Placement], dict[str, str]]:
+    """The placements that can be on an allocation, and for the others why not.
+
+    `without` says which coordinates are missing; empty where all are known. `scheduled` has the nodes in the order in
+    which the launcher itself counts them, where that is another one: it is that of the placement `scheduler`.
+    """
+    made: dict[str, Placement] = {}
+    cannot: dict[str, str] = {}
+    for name in job.placements:
+        if without and (job.needs_coordinates or _needs_coordinates(name)):
+            cannot[name] = without
+            continue
+        try:
+            own = scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
+            made[name] = place_one(job, scheduled if scheduled and own else allocation, name)
+        except InputError as error:
+            cannot[name] = str(error)
+    return made, cannot
+
+
+def _needs_coordinates(name: str) -> bool:
+    said = spec.parse(name)
+    return said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
+
+
+def write_files(folder: Path, job: Job, placed: dict[str, Placement]) -> None:
+    """What the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
+    for name, placement in placed.items():
+        for policy in job.nic_policies:
+            _write_launch_files(folder, job, placement, name, policy)
+        mark(folder, name).touch()
+
+
+def mark(folder: Path, placement: str) -> Path:
+    """The file that says that a placement can be launched."""
+    return folder / f"{launching.file_name(placement)}.placed"
+
+
+def described(
+    job: Job,
+    allocation: Allocation,
+    placed: Mapping[str, Placement],
+    cannot: Mapping[str, str],
+    stands: Mapping[str, Coordinate] | None = None,
+) -> Placed:
+    """For the record. With `stands` (name -> coordinate) these are all that is known of the nodes, and no topology."""
+    at = {node.name: node.coordinate for node in allocation.nodes} if stands is None else stands
+    some = next(iter(placed.values()), None)
+    policies = job.nic_policies if some else []
+    return Placed(
+        allocation={
+            "order": str(allocation.order),
+            "seed": allocation.seed,
+            "nodes": [
+                {"name": node.name, "coordinate": list(at[node.name]) if node.name in at else None}
+                for node in allocation.nodes
+            ],
+        },
+        topology=files.described(allocation.topology) if stands is None else None,
+        hosts={name: [node.name for node in placement.nodes] for name, placement in placed.items()},
+        local_ranks={name: placement.local_ranks.tolist() for name, placement in placed.items()},
+        nics={p: launching.assigned_nics(some, p, job.devices) for p in policies if some},
+        cannot=cannot,
+    )
+
+
+def _write_launch_files(folder: Path, job: Job, placement: Placement, name: str, policy: str) -> None:
+    prepared = launching.prepare(
+        placement,
+        policy,
+        Launcher(job.launcher),
+        job.features,
+        stem=name,
+        program=[str(job.case["benchmark"])],
+        devices=job.devices,
+    )
+    for file, text in {**prepared.files, **prepared.scripts}.items():
+        (folder / file).write_text(text)
+    for file in prepared.scripts:
+        (folder / file).chmod(0o755)

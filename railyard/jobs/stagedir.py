@@ -1,0 +1,311 @@
+"""What a job leaves in its stage directory, and the record that is made of it, however the job ended.
+
+    job.json        what was asked (`Job`), written before the job is submitted
+    placed.json     where each placement puts its ranks (`Placed`), written before the first launch
+    launch-NNN.*    .begun, .ended, .json, .out, .err and .evidence of each launch
+    torus.json      the virtual torus, as `railyard torus status` said it
+    machine.json    the machine that the job ran on; where there is none, it is the one that reads
+    recorded        the record's path, once there is one; blank before
+
+A job may end before it has written any of them, or in the middle of one: a file that is cut off counts as not there.
+Leaves out how a launch is made (`checks.base`, `checks.launching`) and where its ranks go (`checks.placing`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from railyard.applications import launch as applications
+from railyard.errors import InputError
+from railyard.jobs import launching
+from railyard.records import archive, assemble, provenance
+from railyard.records.record import Record, Software, Verdict
+
+FORMAT = "railyard-job/1"
+MOST_PATH_BYTES = 4096
+TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
+#: What mpirun writes round the words of a program that failed.
+FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
+KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
+#: What the shell of a job script says of a signal: that it came, not why.
+SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
+TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One planned launch: its number in the job, what it is to measure, and its line in the job script."""
+
+    index: int
+    placement: str
+    nic_policy: str
+    repeat: int
+    command: str
+    software: str = Software.NATIVE
+
+    @property
+    def stem(self) -> str:
+        """Its files are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
+        return f"launch-{self.index:03d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What was asked of a job.
+
+    `case` is the record's without topology and allocation, which may be known on the nodes alone. `coordinates` is the
+    file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known.
+    `image` is what the record's provenance says of the image, `owner` the process that waits for the job.
+    """
+
+    case: Mapping[str, Any]
+    system: Mapping[str, str]
+    origin: str
+    reframe: Mapping[str, str]
+    archive: str
+    topology: str
+    coordinates: str
+    needs_coordinates: bool
+    order: str
+    block: Sequence[int]
+    grid: Sequence[int]
+    ranks_per_node: int
+    seed: int
+    launcher: str
+    features: Sequence[str]
+    devices: Sequence[str] | None
+    stderr: str
+    owner: Mapping[str, Any]
+    launches: Sequence[Planned]
+    image: Mapping[str, Any] | None = None
+    format: str = FORMAT
+
+    @property
+    def placements(self) -> list[str]:
+        return list(self.case["placements"])
+
+    @property
+    def nic_policies(self) -> list[str]:
+        return list(self.case["nic_policies"])
+
+    @property
+    def software(self) -> list[Software]:
+        return [Software(each) for each in self.case.get("software", [Software.NATIVE])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
+
+    `nics` are, for each policy, the NICs of each local rank; `allocation` and `topology` are the record's.
+    """
+
+    allocation: Mapping[str, Any]
+    topology: Mapping[str, Any] | None
+    hosts: Mapping[str, Sequence[str]]
+    local_ranks: Mapping[str, Sequence[int]]
+    nics: Mapping[str, Sequence[Sequence[str]]]
+    cannot: Mapping[str, str] = field(default_factory=dict)
+
+
+def write(folder: Path, written: Job | Placed) -> None:
+    """As a whole or not at all."""
+    name = "job.json" if isinstance(written, Job) else "placed.json"
+    archive.write_whole(folder / name, json.dumps(asdict(written)), replace=True)
+
+
+def read(folder: Path) -> Job:
+    """The job of a stage directory; InputError for a folder that is none, or whose job is not whole."""
+    found = _json(folder / "job.json")
+    if found.get("format") != FORMAT:
+        raise InputError(str(folder), "job.json", found.get("format"), f"a stage directory with {FORMAT}")
+    return Job(**{**found, "launches": [Planned(**launch) for launch in found["launches"]]})
+
+
+def read_placed(folder: Path) -> Placed | None:
+    """Where the ranks were to run; None where the job did not come that far."""
+    found = _json(folder / "placed.json")
+    return Placed(**found) if found else None
+
+
+def torus_of(folder: Path) -> dict[str, Any] | None:
+    """What `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
+    said = _json(folder / "torus.json")
+    if not said:
+        return _simulation(folder)
+    names = [*TORUS_FIELDS, *(name for name in TORUS_FIELDS_OF_ENGINE if name in said)]
+    return {name: said[name] for name in names} if said else None
+
+
+def _simulation(folder: Path) -> dict[str, Any] | None:
+    """What simulated the launches, in a torus's words; the same for all of them."""
+    for path in sorted(folder.glob("launch-*.evidence")):
+        if said := _json(path).get("simulation"):
+            kept = {
+                name: said[name] for name in ("calibration", "calibration_sha256", "algorithms", "faults")
+            }
+            engine = f"SimGrid {said['simgrid']}"
+            return {"name": "simulated", "engine": engine, "rate_scale": 1.0, "latency_scaled": True, **kept}
+    return None
+
+
+def began(folder: Path) -> bool:
+    """Whether any launch began."""
+    return any(folder.glob("launch-*.begun"))
+
+
+def keep(folder: Path, reason: str = "") -> Record:
+    """Make the record of a stage directory and add it to the archive; afterwards `record_path` knows it.
+
+    `reason` is why launches are missing, where the job itself has not said. Raises InputError for a folder that holds
+    no job, RunError where the archive cannot be written.
+    """
+    made = record_of(folder, reason)
+    _note(folder, archive.add(made, Path(read(folder).archive)))
+    return made
+
+
+def reserve(folder: Path) -> None:
+    """Take the room that noting the record's path needs, before launches can fill the disk: a record that is not noted
+    would be made again.
+    """
+    (folder / "recorded").write_text(" " * MOST_PATH_BYTES)
+
+
+def _note(folder: Path, record: Path) -> None:
+    """In the room that `reserve` took, where it did; the record itself is safe already."""
+    try:
+        with os.fdopen(os.open(folder / "recorded", os.O_WRONLY | os.O_CREAT, 0o666), "w") as file:
+            file.write(f"{record}\n")
+    except OSError as error:
+        print(f"railyard: {folder} does not know of its record {record}: {error.strerror}", file=sys.stderr)
+
+
+def record_path(folder: Path) -> Path | None:
+    """Of the record that was made of a stage directory."""
+    path = folder / "recorded"
+    noted = path.read_text().strip() if path.is_file() else ""
+    return Path(noted) if noted else None
+
+
+def record_of(folder: Path, reason: str = "") -> Record:
+    """The record of what there is: launches that ended with their samples, the others as not measured, and why."""
+    job, placed = read(folder), read_placed(folder)
+    ended_by = last_complaint(folder / job.stderr) or reason
+    collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
+    on = _json(folder / "machine.json")
+    unknown: dict[str, object] = {"order": job.order, "seed": None, "nodes": []}
+    return assemble.assemble(
+        case={
+            **job.case,
+            "topology": placed.topology if placed else None,
+            "allocation": placed.allocation if placed else unknown,
+        },
+        system=job.system,
+        origin=job.origin,
+        provenance={**collected, "machine": on or collected["machine"]},
+        launches=[_run_of(folder, job, placed, launch, ended_by) for launch in job.launches],
+    )
+
+
+def _run_of(
+    folder: Path, job: Job, placed: Placed | None, launch: Planned, ended_by: str
+) -> assemble.LaunchRun:
+    """What a launch left."""
+    stem = launch.stem
+    evidence = _json(folder / f"{stem}.evidence")
+    start = _numbers(folder / f"{stem}.begun", 1)
+    end = _numbers(folder / f"{stem}.ended", 2)
+    hosts = placed.hosts.get(launch.placement) if placed else None
+    found = None
+    if placed and hosts:
+        local, assigned = placed.local_ranks[launch.placement], placed.nics[launch.nic_policy]
+        found = launching.judge_nics(hosts, local, assigned, evidence.get("nics"))
+    return assemble.LaunchRun(
+        index=launch.index,
+        placement=launch.placement,
+        nic_policy=launch.nic_policy,
+        software=Software(launch.software),
+        repeat=launch.repeat,
+        command=launch.command,
+        exit_status=int(end[0]) if end else None,
+        started=assemble.utc_text(datetime.fromtimestamp(start[0], UTC)) if start else None,
+        elapsed_s=end[1] - start[0] if end and start else None,
+        output=folder / f"{stem}.json",
+        expected_hosts=hosts,
+        reason=_reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end)),
+        guard=evidence.get("guard"),
+        nics=evidence.get("nics"),
+        nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
+        nic_reason=found.reason if found else "",
+        fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
+    )
+
+
+def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> str:
+    """Make the benchmark output of a program that is not ours; why it is no result, or nothing."""
+    benchmark = job.case["benchmark"]
+    if not applications.is_application(benchmark):
+        return ""
+    return applications.read(folder, launch.stem, benchmark, job.case["parameters"], ranks)
+
+
+def _reason(
+    folder: Path, placed: Placed | None, launch: Planned, ended_by: str, *, begun: bool, ended: bool
+) -> str:
+    """Why a launch is no good, if it is none: what it said itself, why it could not be, or what ended the job."""
+    said = first_complaint(folder / f"{launch.stem}.err")
+    if ended:
+        return said
+    if (folder / f"{launch.stem}.{'ended' if begun else 'begun'}").exists():
+        return "its files are cut off, as on a full disk"
+    if begun:
+        return f"the job ended while it ran: {ended_by or said or 'nothing says why'}"
+    cannot = placed.cannot.get(launch.placement, "") if placed else ""
+    return cannot or ended_by
+
+
+def first_complaint(path: Path) -> str:
+    """The first line that a program wrote to its standard error, mpirun's own frame left out."""
+    return next(iter(_complaints(path)), "")
+
+
+def last_complaint(path: Path) -> str:
+    """The last such line: what a job script said before it ended."""
+    return next(reversed(_complaints(path)), "")
+
+
+def _complaints(path: Path) -> list[str]:
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    killed = [found[1] for line in lines if (found := KILLED.match(line))]
+    words = [line for line in lines if line.strip("- ") and not SIGNAL.match(line)]
+    return [*killed, *(line for line in words if not line.startswith(FRAME))]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where it is not there or not whole."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _numbers(path: Path, count: int) -> list[float] | None:
+    """The numbers of a file's one line; None where it has not so many, or the line is cut off."""
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    if not text.endswith("\n"):
+        return None
+    try:
+        found = [float(word) for word in text.split()]
+    except ValueError:
+        return None
+    return found if len(found) == count else None

@@ -1,0 +1,269 @@
+"""From launches to one record: reads each launch's benchmark output and decides what it is worth.
+
+Models: status of each launch (ok, failed, not measured) and the placement's verdict, each with a reason that
+names what was asked and what was found. Evidence of a failed launch is kept beside the reason. Leaves out:
+running anything, reading the clock for the launches, writing the record (`results.archive`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.records import benchmark, record
+from railyard.records.benchmark import Benchmark
+from railyard.records.json_io import Json
+from railyard.records.record import Record, Software, Status, Verdict
+
+_NOT_MET = "the program's MPI does not understand what started it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRun:
+    """What the job knows of one launch: what was asked, how it ended, where its output should be.
+
+    `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
+    asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
+    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
+    what is wrong with the data or why there is no output, where the check knows more than the output tells.
+    """
+
+    placement: str
+    nic_policy: str
+    repeat: int
+    command: str
+    index: int = -1
+    exit_status: int | None = None
+    started: str | None = None
+    elapsed_s: float | None = None
+    output: Path | None = None
+    expected_hosts: Sequence[str] | None = None
+    reason: str = ""
+    guard: Mapping[str, Json] | None = None
+    nics: Sequence[Mapping[str, Json]] | None = None
+    nic_verdict: Verdict = Verdict.CANNOT_TELL
+    nic_reason: str = ""
+    software: Software = Software.NATIVE
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finding:
+    """What one launch left behind, judged."""
+
+    status: Status
+    reason: str
+    verdict: Verdict = Verdict.CANNOT_TELL
+    output: Benchmark | None = None
+
+
+def assemble(
+    *,
+    case: Mapping[str, Json],
+    system: Mapping[str, str],
+    origin: str,
+    provenance: Mapping[str, Json],
+    launches: Iterable[LaunchRun],
+    created: datetime | None = None,
+) -> Record:
+    """The record of one job.
+
+    Launches are numbered in the order given. A combination of the case that is not among them is listed as
+    not measured. `provenance["mpi"]` None is filled from the first output. Raises InputError when the result
+    breaks the format (a placement that the case does not name, ...).
+    """
+    runs = [*launches]
+    runs += _missing(case, runs)
+    findings = [judge(run, case) for run in runs]
+    documents = [
+        _launch(index, run, found) for index, (run, found) in enumerate(zip(runs, findings, strict=True))
+    ]
+    return _record(
+        case=case,
+        system=system,
+        origin=origin,
+        provenance={**provenance, "mpi": provenance.get("mpi") or _mpi(findings)},
+        status=record.job_status([found.status for found in findings]),
+        reason=_job_reason(findings),
+        launches=documents,
+        created=created,
+    )
+
+
+def absent(
+    *,
+    status: Status,
+    reason: str,
+    case: Mapping[str, Json],
+    system: Mapping[str, str],
+    origin: str,
+    provenance: Mapping[str, Json],
+    created: datetime | None = None,
+) -> Record:
+    """The record of a job without launches: skipped, not measured, or failed before the first."""
+    return _record(
+        case=case,
+        system=system,
+        origin=origin,
+        provenance={"mpi": None, **provenance},
+        status=status,
+        reason=one_line(reason),
+        launches=[],
+        created=created,
+    )
+
+
+def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
+    """What a launch is worth: the first fault found, in the order a person would look."""
+    if run.exit_status is None:
+        return _Finding(
+            status=Status.NOT_MEASURED, reason=one_line(run.reason) or "the launch was never started"
+        )
+    output, fault = _read(run)
+    verdict, moved = judge_placement(run.expected_hosts, output)
+    ended = f"exit status {run.exit_status}" if run.exit_status else ""
+    unlike = _unlike_case(output, case) if output else ""
+    wrong = one_line(run.fault) or "the benchmark found wrong data"
+    unverified = wrong if output and output.verified is False else ""
+    empty = "the output has no series" if output and not output.series else ""
+    why = run.fault if output and output.verified is False else run.reason or run.fault
+    said = ended and "; ".join(filter(None, [ended, one_line(why)]))
+    strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
+    reason = next(filter(None, [said, fault, unlike, unverified, moved, strayed, empty]), "")
+    status = Status.FAILED if reason else Status.OK
+    return _Finding(status=status, reason=reason, verdict=verdict, output=output)
+
+
+def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) -> tuple[Verdict, str]:
+    """Whether each rank ran on the host asked for it, and if not, the first that did not."""
+    if expected is None or output is None:
+        return Verdict.CANNOT_TELL, ""
+    found = [rank.host for rank in output.ranks]
+    if len(found) == 1 and len(expected) > 1:
+        return Verdict.NOT_OBEYED, f"{len(expected)} singletons instead of {len(expected)} ranks: {_NOT_MET}"
+    if len(found) != len(expected):
+        return Verdict.NOT_OBEYED, f"{len(found)} ranks ran, asked {len(expected)}"
+    for rank, (ran, asked) in enumerate(zip(found, expected, strict=True)):
+        if not same_host(ran, asked):
+            return Verdict.NOT_OBEYED, one_line(f"rank {rank} ran on {ran}, asked {asked}")
+    return Verdict.OBEYED, ""
+
+
+def same_host(one: str, other: str) -> bool:
+    """Whether two names mean one host: equal, or one is the other with its domain."""
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks and other control characters as blanks."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _read(run: LaunchRun) -> tuple[Benchmark | None, str]:
+    if run.output is None or not run.output.exists():
+        return None, one_line(run.fault) or "the benchmark left no output"
+    try:
+        return benchmark.load(run.output), ""
+    except InputError as error:
+        return None, one_line(str(error).replace(str(run.output), run.output.name))
+
+
+def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
+    """The first difference between what the case asked for and what the program says it ran, or nothing."""
+    if output.benchmark != case["benchmark"]:
+        return f"{output.benchmark} ran, the case says {case['benchmark']}"
+    for name, asked in case["parameters"].items():
+        if name in output.parameters and output.parameters[name] != asked:
+            return one_line(f"parameter {name}: {output.parameters[name]!r} ran, the case says {asked!r}")
+    return ""
+
+
+def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[LaunchRun]:
+    there = {(run.placement, run.nic_policy, run.software, run.repeat) for run in runs}
+    repeats = range(case["launches_per_combination"])
+    software = map(Software, case.get("software", [Software.NATIVE]))
+    asked = itertools.product(repeats, case["placements"], case["nic_policies"], software)
+    return [
+        LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, software=whose, command="")
+        for repeat, placement, policy, whose in asked
+        if (placement, policy, whose, repeat) not in there
+    ]
+
+
+def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
+    output = found.output
+    return {
+        "index": index,
+        "placement": run.placement,
+        "nic_policy": run.nic_policy,
+        "software": str(run.software),
+        "repeat": run.repeat,
+        "command": run.command,
+        "status": str(found.status),
+        "reason": found.reason,
+        "exit_status": run.exit_status,
+        "started": run.started,
+        "elapsed_s": run.elapsed_s,
+        "placement_verdict": str(found.verdict),
+        "ranks": list(output.ranks_json) if output else [],
+        "verified": output.verified if output else None,
+        "series": list(output.series_json) if output else [],
+        "not_measured": list(output.not_measured_json) if output else [],
+        "guard": None if run.guard is None else dict(run.guard),
+        "nics": None if run.nics is None else [dict(each) for each in run.nics],
+        "nic_verdict": str(run.nic_verdict),
+    }
+
+
+def _mpi(findings: Sequence[_Finding]) -> dict[str, str] | None:
+    output = next((found.output for found in findings if found.output), None)
+    return None if output is None else {"library": output.mpi_library, "standard": output.mpi_standard}
+
+
+def _job_reason(findings: Sequence[_Finding]) -> str:
+    failed = [found.reason for found in findings if found.status is Status.FAILED]
+    absent = [found.reason for found in findings if found.status is Status.NOT_MEASURED]
+    if not findings:
+        return "the case has no launch"
+    parts = [
+        f"{len(reasons)} of {len(findings)} launches {word}: {reasons[0]}"
+        for reasons, word in ((failed, "failed"), (absent, "not measured"))
+        if reasons
+    ]
+    return "; ".join(parts)
+
+
+def _record(
+    *,
+    case: Mapping[str, Json],
+    system: Mapping[str, str],
+    origin: str,
+    provenance: Mapping[str, Json],
+    status: Status,
+    reason: str,
+    launches: Sequence[Json],
+    created: datetime | None,
+) -> Record:
+    document: dict[str, Json] = {
+        "schema": record.FORMAT,
+        "created": utc_text(created or datetime.now(UTC)),
+        "origin": str(origin),
+        "system": dict(system),
+        "case": dict(case),
+        "status": str(status),
+        "reason": reason,
+        "launches": list(launches),
+        "provenance": dict(provenance),
+    }
+    return record.from_content(document, "the assembled record")
+
+
+def utc_text(time: datetime) -> str:
+    """A time as records write it: UTC, whole seconds, `Z`. Raises ValueError for a time without a zone."""
+    if time.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

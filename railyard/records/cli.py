@@ -1,0 +1,212 @@
+"""`railyard results`: add, list, show, check, pack and unpack records.
+
+Models: what the user names (files, folders, bundles) and what is printed. Everything is read and judged before
+anything is written. Lists and checks of many records go through the index (`results.index`) or show their progress.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from railyard.checkout import RESULTS
+from railyard.errors import InputError
+from railyard.records import archive, bundle, entries, index, listing, record
+from railyard.records.entries import Entry
+from railyard.records.json_io import Json
+from railyard.records.validate import Checked, check_paths
+
+_MANY = 50
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: Lines that are printed at once.
+_BATCH = 1000
+
+archive_option = click.option(
+    "--archive",
+    "root",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=RESULTS,
+    help="Folder of the archive.  [default: results/ of the checkout]",
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="JSON for programs, on the standard output."
+)
+
+
+@click.group()
+def results() -> None:
+    """Add, list, show, check, pack and unpack records."""
+
+
+@results.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@archive_option
+def add(files: tuple[Path, ...], root: Path) -> None:
+    """Add record FILES to the archive; one that is there already is left alone."""
+    read = [record.load(path) for path in files]
+    for each in read:
+        click.echo(archive.add(each, root))
+
+
+@results.command("list")
+@archive_option
+@click.option("--system", help="Only records of this system.")
+@click.option("--check", "check_name", help="Only records of this check.")
+@click.option("--since", default="", help="Only records of this UTC date (2026-11-21) or later.")
+@click.option("--until", default="", help="Only records of this UTC date or earlier.")
+@json_option
+def list_(
+    root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
+) -> None:
+    """List the records of an archive, one a line: how many launches are results, void, failed, not measured."""
+    for option, date in (("--since", since), ("--until", until)):
+        if date and not _DATE.fullmatch(date):
+            raise InputError(option, "", date, "a UTC date such as 2026-11-21")
+    chosen = (
+        each
+        for each in index_of(root).entries(values=False)
+        if system in (None, each.head["system"])
+        and check_name in (None, each.head["check"])
+        and since <= each.head["created"][:10] <= (until or "9")
+    )
+    lines = listing.json_lines(chosen) if as_json else listing.table_lines(chosen)
+    while batch := list(itertools.islice(lines, _BATCH)):
+        click.echo("\n".join(batch))
+
+
+@results.command()
+@click.argument("name")
+@archive_option
+@json_option
+def show(name: str, root: Path, as_json: bool) -> None:
+    """Show the record NAME: a file, or an id (or its beginning) in the archive."""
+    path = find(name, root)
+    (read,) = archive.iterate([path])
+    click.echo(record.text(read) if as_json else listing.record_text(read), nl=not as_json)
+
+
+@results.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--strict", "is_strict", is_flag=True, help="Ask for complete evidence, as of a bidder.")
+@json_option
+@click.pass_context
+def check(ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
+    """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
+
+    Every record must be valid and be what its id says. With --strict it must also hold the evidence that a decision
+    needs: enough launches and samples, verified data, proof of placement and NICs, the guard's word, one unit for each
+    figure, a clean commit.
+    """
+    done = list(check_paths(paths or (RESULTS,), is_strict, progress))
+    bad = [each for each in done if each.faults]
+    if as_json:
+        click.echo(json.dumps(_checked_json(done), indent=1))
+    else:
+        for each in bad:
+            for fault in each.faults:
+                click.echo(f"{each.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
+        click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
+    ctx.exit(1 if bad or not done else 0)
+
+
+def _checked_json(done: list[Checked]) -> dict[str, Json]:
+    return {
+        "format": "railyard-check/1",
+        "ok": bool(done) and not any(each.faults for each in done),
+        "records": [
+            {
+                "source": each.source,
+                "id": each.id,
+                "sha256": each.sha256,
+                "faults": [{"field": fault.field, "text": fault.text} for fault in each.faults],
+            }
+            for each in done
+        ],
+    }
+
+
+@results.command()
+@click.argument("records", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("railyard-results.tar.gz"),
+    show_default=True,
+    help="The bundle to write.",
+)
+@click.option(
+    "--signed-off-by", "signed", required=True, help="Who stands behind these records: a name and address."
+)
+@click.option("--note", default="", help="One line for the reader.")
+def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:
+    """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
+    files = [path for given in records or (RESULTS,) for path in files_of(given)]
+    digest = bundle.pack(list(progress(files, len(files))), output, signed_off_by=signed, note=note)
+    click.echo(f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}\nsha256 {digest}")
+
+
+@results.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@archive_option
+def unpack(file: Path, root: Path) -> None:
+    """Verify the bundle FILE and add its records to the archive; one with any fault adds nothing."""
+    manifest = bundle.manifest_of(file)
+    count = bundle.unpack(file, root)
+    click.echo(
+        f"added {count} record{'' if count == 1 else 's'} to {root}, signed off by {manifest.signed_off_by}"
+    )
+
+
+def index_of(root: Path) -> index.Index:
+    """The index of an archive, with a progress bar on a terminal while new records are read."""
+    if not root.is_dir():
+        raise InputError("--archive", "", str(root), "a folder that exists")
+    gc.disable()  # a hundred thousand entries are no garbage; looking for some takes a tenth of the time
+    return index.read(root, progress=progress)
+
+
+def entries_of(given: Path) -> Iterator[Entry]:
+    """The entries of what an argument means: an archive's by its index; of a file or a system's folder by reading."""
+    if given.is_dir() and not archive.paths_of_system(given):
+        found = index_of(given)
+        if found.lines:
+            return found.entries()
+    return entries.of_files(files_of(given))
+
+
+def progress(files: Iterable[Path], count: int) -> Iterable[Path]:
+    """A progress bar on a terminal, for many files."""
+    if count < _MANY:
+        return files
+    from rich.console import Console  # here: an index that is up to date needs no bar
+    from rich.progress import track
+
+    return track(files, "reading records", count, console=Console(stderr=True), transient=True)
+
+
+def files_of(given: Path) -> list[Path]:
+    """The record files that an argument means: itself, an archive's, or those of one system's folder."""
+    if not given.is_dir():
+        return [given]
+    found = archive.paths(given) or archive.paths_of_system(given)
+    if not found:
+        raise InputError(str(given), "", "a folder without records", "a folder with <date>-<id>.json files")
+    return found
+
+
+def find(name: str, root: Path) -> Path:
+    """The file of a record by path or by id; raises InputError for none or several."""
+    if Path(name).is_file():
+        return Path(name)
+    found = [path for path in archive.paths(root) if path.stem[11:].startswith(name)]
+    if len(found) != 1:
+        wanted = f"a record's file, or an id in {root}" if not found else "enough digits for one record"
+        raise InputError("NAME", "", name if not found else f"{name}: {len(found)} records", wanted)
+    return found[0]

@@ -1,0 +1,153 @@
+"""What lists and comparisons need of one record: its setting, what is its own, and its launches' values.
+
+Models: the setting, all fields that many records of an archive share (case, software, machine); the record's own
+fields (id, time, status, counts of launches); a launch's value of each series, the median of its repeats. Leaves out:
+raw samples, ranks, evidence (the records have them), and where entries are kept (`results.index`).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from railyard.errors import InputError
+from railyard.records import archive, benchmark, record
+from railyard.records.benchmark import Labels
+from railyard.records.json_io import Json
+from railyard.records.record import Launch, Record
+
+
+class SeriesKey(NamedTuple):
+    """What one series was taken under and at. A tuple, because comparisons look it up a million times."""
+
+    placement: str
+    nic_policy: str
+    software: str
+    fom: str
+    labels: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record; docs/formats.md ("Index") names the fields of `setting` and `own`.
+
+    Entries of one index that have equal settings have the very same object. `values` has the launches' values of each
+    series, in the FOM's unit.
+    """
+
+    path: str
+    setting: Mapping[str, Json]
+    own: Mapping[str, Json]
+    values: Sequence[tuple[SeriesKey, Sequence[float]]]
+
+    @property
+    def head(self) -> dict[str, Json]:
+        """All fields."""
+        return {**self.own, **self.setting}
+
+
+def of_record(read: Record) -> Entry:
+    """The entry of a record."""
+    return Entry(read.source, _setting(read), _own(read), _values(read))
+
+
+def of_files(files: Iterable[Path]) -> Iterator[Entry]:
+    """Entries of single record files; raises InputError."""
+    for path in files:
+        if not path.exists():
+            raise InputError(str(path), "", "no such file", "a record file or an archive's folder")
+        yield from map(of_record, archive.iterate([path]))
+
+
+def head(read: Record) -> dict[str, Json]:
+    """The fields of a record's entry."""
+    return {**_own(read), **_setting(read)}
+
+
+def _own(read: Record) -> dict[str, Json]:
+    return {
+        "id": read.id,
+        "created": read.created,
+        "status": str(read.status),
+        "reason": read.reason,
+        **counts(read.launches),
+    }
+
+
+def _setting(read: Record) -> dict[str, Json]:
+    case, torus = read.case, read.provenance["torus"]
+    code, mpi = read.provenance["railyard"], read.provenance["mpi"]
+    return {
+        "origin": str(read.origin),
+        "system": read.system.name,
+        "partition": read.system.partition,
+        "environment": read.system.environment,
+        "check": case.check,
+        "benchmark": case.benchmark,
+        "parameters": dict(case.parameters),
+        "studies": list(case.studies),
+        "topology": case.topology.name if case.topology else "",
+        "topology_sha256": case.topology.sha256 if case.topology else "",
+        "nodes": len(case.allocation["nodes"]),
+        "ranks": max((len(each.ranks) for each in read.launches), default=0),
+        "placements": list(case.placements),
+        "nic_policies": list(case.nic_policies),
+        "git_commit": code["git_commit"],
+        "git_dirty": code["git_dirty"],
+        "mpi": mpi["library"] if mpi else "",
+        "machine": _machine(read.provenance["machine"]),
+        "software": list(map(str, case.software)),
+        "image": _image(read.provenance.get("image")),
+        "torus": {} if torus is None else {k: v for k, v in torus.items() if k != "name"},
+    }
+
+
+def _machine(machine: Mapping[str, Json]) -> str:
+    return f"{machine['hostname']}: {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
+
+
+def _image(image: Mapping[str, Json] | None) -> str:
+    """An image by its content and by whose MPI is in it; empty for none."""
+    return f"{image['sha256']} {image['mpi_model']}" if image else ""
+
+
+def counts(launches: Sequence[Launch]) -> dict[str, int]:
+    """How launches ended; void ones are no results and counted apart."""
+    return {
+        "ok": sum(each.is_result for each in launches),
+        "void": sum(each.is_void for each in launches),
+        "failed": sum(each.status is record.Status.FAILED for each in launches),
+        "not_measured": sum(each.status is record.Status.NOT_MEASURED for each in launches),
+    }
+
+
+def _values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
+    """The values of each series' launches, in the order they ran."""
+    found: dict[SeriesKey, list[float]] = {}
+    for launch in read.launches:
+        if launch.is_result:
+            for (fom, labels), value in launch_values(launch).items():
+                key = SeriesKey(launch.placement, launch.nic_policy, str(launch.software), fom, labels)
+                found.setdefault(key, []).append(value)
+    return list(found.items())
+
+
+def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
+    """A launch's value of each series."""
+    return {key: value_of(taken) for key, taken in launch_samples(launch).items()}
+
+
+def value_of(taken: Sequence[Sequence[float]]) -> float:
+    """The median of a launch's repeats; several pairs of hosts or ranks give one value, the median over the pairs."""
+    return statistics.median(map(statistics.median, taken))
+
+
+def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
+    """A launch's repeats of each series, of several pairs of hosts or ranks one after another."""
+    taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
+    for series in launch.series:
+        taken.setdefault((series.fom, benchmark.point(series.labels)), []).append(series.samples)
+    return taken

@@ -1,0 +1,157 @@
+"""An index of an archive: the entries of its records (`results.entries`), kept so that a record is parsed once.
+
+Models: a file with one line for each record file, known by its path, size and time of change; a file that is new or
+changed is read and validated again, as by `results.record.load`. Settings and series' keys, of which an archive has
+few, are written once and named by number. The index is a cache in the user's cache folder, never in the archive: an
+archive from a stranger cannot bring its own. Losing it costs time, nothing else. Leaves out: forgetting the settings
+of records that are gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+import railyard
+from railyard.records import archive, entries
+from railyard.records.entries import Entry, SeriesKey
+from railyard.records.json_io import Json
+
+#: Changes whenever a line's meaning does; an index of another version is made anew.
+VERSION = f"railyard-index/3 {railyard.__version__}".encode()
+_SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_END = b"\n==\n"
+_BATCH = 64
+_FEW = 200
+
+Progress = Callable[[Iterable[Path], int], Iterable[Path]]
+#: A record as JSON: setting, own fields, and key and values of each series.
+_Summary = tuple[bytes, bytes, Sequence[tuple[bytes, bytes]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """The whole index in memory: settings and keys as JSON, and by path a line for each record."""
+
+    settings: Sequence[bytes] = ()
+    keys: Sequence[bytes] = ()
+    lines: Sequence[bytes] = ()
+
+    def entries(self, *, values: bool = True) -> Iterator[Entry]:
+        """The entries by path; `values` False leaves the series out."""
+        settings: list[Mapping[str, Json]] = [orjson.loads(each) for each in self.settings]
+        keys = [_key(*orjson.loads(each)) for each in self.keys]
+        for line in self.lines:
+            stamp, setting, own, series = line.split(b"\t")
+            taken = [(keys[number], found) for number, found in orjson.loads(series)] if values else ()
+            yield Entry(_path(stamp), settings[int(setting)], orjson.loads(own), taken)
+
+
+def _key(placement: str, nic_policy: str, software: str, fom: str, labels: Sequence[Json]) -> SeriesKey:
+    return SeriesKey(placement, nic_policy, software, fom, tuple((name, value) for name, value in labels))
+
+
+def _path(stamp: bytes) -> str:
+    return stamp[: stamp.index(b" ")].decode()
+
+
+def read(root: Path, *, progress: Progress | None = None) -> Index:
+    """The index of an archive, brought up to date.
+
+    `progress` wraps the files that must be read anew. Raises InputError at the first file that is no valid record.
+    """
+    stamps, old = set(_stamps(root)), _load(root)
+    kept = [line for line in old.lines if line[: line.index(b"\t")] in stamps]
+    missing = sorted(stamps.difference(line[: line.index(b"\t")] for line in kept))
+    if not missing and len(kept) == len(old.lines):
+        return old
+    settings, keys = _numbers(old.settings), _numbers(old.keys)
+    files = [root / _path(stamp) for stamp in missing]
+    shown = progress(files, len(files)) if progress and files else files
+    made = [
+        _line(stamp, summary, settings, keys)
+        for stamp, summary in zip(missing, _summaries(shown, len(files)), strict=True)
+    ]
+    new = Index(settings=list(settings), keys=list(keys), lines=sorted(kept + made))
+    _save(root, new)
+    return new
+
+
+def _stamps(root: Path) -> Iterator[bytes]:
+    """`path size time` of every record file; the names of systems and records have no blanks."""
+    with os.scandir(root) as folders:
+        names = [each.name for each in folders if _SYSTEM.fullmatch(each.name) and each.is_dir()]
+    for name in names:
+        with os.scandir(root / name) as files:
+            for file in files:
+                if archive.is_record_name(file.name) and file.is_file():
+                    status = file.stat()
+                    yield f"{name}/{file.name} {status.st_size} {status.st_mtime_ns}".encode()
+
+
+def _numbers(texts: Iterable[bytes]) -> dict[bytes, int]:
+    return {text: number for number, text in enumerate(texts)}
+
+
+def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dict[bytes, int]) -> bytes:
+    """A record's line; what is met for the first time gets the next number."""
+    setting, own, series = summary
+    number = settings.setdefault(setting, len(settings))
+    values = b",".join(b"[%d,%s]" % (keys.setdefault(key, len(keys)), found) for key, found in series)
+    return b"%s\t%d\t%s\t[%s]" % (stamp, number, own, values)
+
+
+def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary]:
+    """Reads records in the order given, on every processor when there are many."""
+    if count < _FEW:
+        yield from map(_summary, files)
+        return
+    rest = iter(files)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        while batch := list(itertools.islice(rest, _BATCH * (os.cpu_count() or 1) * 4)):
+            yield from pool.map(_summary, batch, chunksize=_BATCH)
+
+
+def _summary(path: Path) -> _Summary:
+    (found,) = archive.iterate([path])
+    entry = entries.of_record(found)
+    series = [(orjson.dumps(tuple(key)), orjson.dumps(values)) for key, values in entry.values]
+    return orjson.dumps(entry.setting, option=orjson.OPT_SORT_KEYS), orjson.dumps(entry.own), series
+
+
+def file_of(root: Path) -> Path:
+    """Where the index of an archive is kept."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    return cache / "railyard" / f"index-{key}.txt"
+
+
+def _load(root: Path) -> Index:
+    """The index as it was kept; an empty one when there is none, or one that is cut or of another version."""
+    try:
+        version, *parts = file_of(root).read_bytes().split(_END)
+    except OSError:
+        return Index()
+    if version != VERSION or len(parts) != 4 or parts[-1]:
+        return Index()
+    settings, keys, lines = (part.split(b"\n") if part else [] for part in parts[:3])
+    return Index(settings=settings, keys=keys, lines=lines)
+
+
+def _save(root: Path, made: Index) -> None:
+    """Replaces the index, or leaves it where the cache cannot be written."""
+    path = file_of(root)
+    parts = (VERSION, *(b"\n".join(part) for part in (made.settings, made.keys, made.lines)), b"")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        archive.write_bytes(path, [_END.join(parts)], replace=True)
+    except OSError:
+        return

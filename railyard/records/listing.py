@@ -1,0 +1,96 @@
+"""Records as text: the lines of `railyard results list`, the page of `railyard results show`.
+
+Leaves out: statistics over several records (`analysis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import orjson
+
+from railyard.records import entries, units
+from railyard.records.entries import Entry
+from railyard.records.record import Record, combination_name
+
+_COLUMNS = (
+    ("date", 10),
+    ("id", 12),
+    ("origin", 9),
+    ("system", 16),
+    ("check", 20),
+    ("status", 12),
+    ("ok", 5),
+    ("void", 5),
+    ("failed", 6),
+    ("not measured", 12),
+)
+_NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
+
+
+def table_lines(found: Iterable[Entry]) -> Iterator[str]:
+    """A header and one aligned line for each record; long names are not cut."""
+    yield _line([name for name, _ in _COLUMNS])
+    for each in found:
+        head = {**each.head, "date": each.head["created"][:10], "not measured": each.head["not_measured"]}
+        yield _line([str(head[name]) for name, _ in _COLUMNS])
+
+
+def _line(cells: Iterable[str]) -> str:
+    parts = [
+        cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
+        for cell, (name, width) in zip(cells, _COLUMNS, strict=True)
+    ]
+    return "  ".join(parts).rstrip()
+
+
+def json_lines(found: Iterable[Entry]) -> Iterator[str]:
+    """One JSON document: an array with an object for each record, each on a line of its own."""
+    yield "["
+    previous = ""
+    for each in found:
+        if previous:
+            yield f"{previous},"
+        previous = orjson.dumps({**each.head, "path": each.path}).decode()
+    if previous:
+        yield previous
+    yield "]"
+
+
+def record_text(read: Record) -> str:
+    """What a record says: its case, how its launches ended, the median of each series, its provenance."""
+    entry = entries.of_record(read)
+    head = entry.head
+    counted = ", ".join(
+        f"{head[name]} {name.replace('_', ' ')}" for name in ("ok", "void", "failed", "not_measured")
+    )
+    facts = [
+        ("record", f"{read.id} of {read.created}"),
+        ("status", " ".join(filter(None, [str(read.status), read.reason and f"({read.reason})"]))),
+        ("origin", str(read.origin)),
+        ("system", f"{read.system.name}:{read.system.partition}+{read.system.environment}"),
+        ("check", f"{read.case.check} ({read.case.benchmark})"),
+        *((name.replace("_", " "), str(value)) for name, value in sorted(read.case.parameters.items())),
+        ("topology", head["topology"] or "none"),
+        ("launches", counted),
+        (
+            "commit",
+            f"{head['git_commit'] or 'not known'}{' (changed)' if head['git_dirty'] else ''}",
+        ),
+        ("MPI", head["mpi"] or "not known"),
+        *([("image", head["image"])] if head["image"] else []),
+        ("machine", head["machine"]),
+    ]
+    return "\n".join([*(f"{name:<12} {value}" for name, value in facts), "", *_series_lines(entry)])
+
+
+def _series_lines(entry: Entry) -> Iterator[str]:
+    for key, values in entry.values:
+        labels = ", ".join(f"{name} {value}" for name, value in key.labels)
+        ordered = sorted(values)
+        middle = len(ordered) // 2
+        median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+        what = " ".join(filter(None, [units.stem(key.fom), labels]))
+        unit = units.unit_of(key.fom).text
+        side = combination_name(key.placement, key.nic_policy, key.software)
+        yield f"{side}: {what}: median {median:.6g} {unit}, n = {len(ordered)}"

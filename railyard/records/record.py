@@ -1,0 +1,382 @@
+"""The record: one job, one case, all its launches with raw samples and evidence (docs/formats.md, "Record").
+
+Models: the document of `schema/record-v1.json`, the rules between its fields, and its id. The JSON document
+is the authority (id and file are made from it); the dataclasses are typed views of it, parsed once. The id
+covers content, not blanks: a record that was re-indented is still itself. Leaves out: where records live
+(`results.archive`), how one is made (`results.assemble`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.records import benchmark, json_io, versions
+from railyard.records.benchmark import Rank, Series, Unmeasured
+from railyard.records.json_io import Json
+
+SCHEMA = "record-v1.json"
+#: The version that is written; `results.history` says which others are read, and what differs.
+FORMAT = "railyard-record/1.2"
+ID_DIGITS = 12
+
+
+class Origin(StrEnum):
+    """Which of the four kinds of place a record comes from; a report never mixes them in one comparison."""
+
+    EMULATED = "emulated"
+    SIMULATED = "simulated"
+    MODELLED = "modelled"
+    MEASURED = "measured"
+
+
+class Status(StrEnum):
+    """Four different values: ran well, ran badly, not meant to run here, meant to run and did not."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    NOT_MEASURED = "not-measured"
+
+
+class Verdict(StrEnum):
+    """Whether the ranks stood where the placement asked them to."""
+
+    OBEYED = "obeyed"
+    NOT_OBEYED = "not-obeyed"
+    CANNOT_TELL = "cannot-tell"
+
+
+class Software(StrEnum):
+    """Whose programs a launch ran: the machine's own, or those of the image that the provenance names."""
+
+    NATIVE = "native"
+    IMAGE = "image"
+
+
+def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
+    """What a launch was to measure, for people; native programs are the rule and not named."""
+    return " + ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """Where it ran, in ReFrame's words."""
+
+    name: str
+    partition: str
+    environment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """Which topology file, by name and content; `extents` is empty for one that is no torus."""
+
+    name: str
+    sha256: str
+    extents: tuple[int, ...]
+    nodes_per_router: int
+    rails: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What was asked for. `allocation` stays JSON: order, seed, nodes with name and coordinate."""
+
+    check: str
+    benchmark: str
+    studies: tuple[str, ...]
+    parameters: Mapping[str, Json]
+    topology: Topology | None
+    allocation: Mapping[str, Json]
+    placements: tuple[str, ...]
+    nic_policies: tuple[str, ...]
+    seed: int
+    launches_per_combination: int
+    software: tuple[Software, ...] = (Software.NATIVE,)
+
+
+class Guarded(StrEnum):
+    """Whether the machine carried a launch as the virtual torus says; a void launch is no result."""
+
+    OK = "ok"
+    VOID = "void"
+    CANNOT_TELL = "cannot-tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """The guard's word on one launch; `figures` are what it looked at, as JSON."""
+
+    verdict: Guarded
+    reasons: tuple[str, ...]
+    figures: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NicBytes:
+    """What one NIC of one node sent and received during a launch."""
+
+    node: str
+    nic: str
+    tx_bytes: int
+    rx_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One mpirun. A launch that never started has no exit status, start, ranks or series.
+
+    `guard` and `nics` are None where nobody looked; `nic_verdict` says whether the NIC policy was obeyed.
+    """
+
+    index: int
+    placement: str
+    nic_policy: str
+    repeat: int
+    command: str
+    status: Status
+    reason: str
+    exit_status: int | None
+    started: str | None
+    elapsed_s: float | None
+    placement_verdict: Verdict
+    ranks: tuple[Rank, ...]
+    verified: bool | None
+    series: tuple[Series, ...]
+    not_measured: tuple[Unmeasured, ...]
+    guard: Guard | None = None
+    nics: tuple[NicBytes, ...] | None = None
+    nic_verdict: Verdict = Verdict.CANNOT_TELL
+    software: Software = Software.NATIVE
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it ended well but the guard refused it: no result, though its samples are kept."""
+        return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
+
+    @property
+    def is_result(self) -> bool:
+        """Whether its samples may enter a statistic."""
+        return self.status is Status.OK and not self.is_void
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A valid record. `source` is the file it came from, for messages; `document` must not be changed."""
+
+    source: str
+    document: Mapping[str, Json]
+    id: str
+    created: str
+    origin: Origin
+    system: System
+    case: Case
+    status: Status
+    reason: str
+    launches: tuple[Launch, ...]
+    provenance: Mapping[str, Json]
+
+
+def load(path: Path) -> Record:
+    """The record in a file; raises InputError (one line) for one that is truncated, wrong or not its id."""
+    return validate(json_io.read(path), str(path))
+
+
+def validate(document: Json, source: str) -> Record:
+    """The record in a JSON document; raises InputError naming field, value and what is valid there."""
+    json_io.validate(document, SCHEMA, source)
+    wanted = content_id(document)
+    if document["id"] != wanted:
+        raise InputError(
+            source, "id", document["id"], f"{wanted}, the hash of the content: the record was changed"
+        )
+    versions.check(document, source)
+    record = _parse(document, source)
+    _check_times(record)
+    _check_launches(record)
+    _check_status(record)
+    _check_image(record)
+    if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
+        raise InputError(source, "provenance.torus", None, "the virtual torus, as origin is emulated")
+    return record
+
+
+def from_content(content: Mapping[str, Json], source: str) -> Record:
+    """The record with this content: made plain JSON (tuples become lists), given its id, validated."""
+    try:
+        document = json_io.loads(json_io.canonical(content), source)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(source, "", str(error), "values that JSON can hold, finite numbers") from error
+    return validate({**document, "id": content_id(document)}, source)
+
+
+def content_id(document: Mapping[str, Json]) -> str:
+    """12 hex digits of the sha256 of the canonical JSON of a document without its key `id`."""
+    return content_sha256(document)[:ID_DIGITS]
+
+
+def content_sha256(document: Mapping[str, Json]) -> str:
+    """All 64 digits of the same."""
+    content = {key: value for key, value in document.items() if key != "id"}
+    return hashlib.sha256(json_io.canonical(content).encode("ascii")).hexdigest()
+
+
+def text(record: Record) -> str:
+    """The record as its file holds it."""
+    return json_io.text(record.document)
+
+
+def _parse(document: Mapping[str, Json], source: str) -> Record:
+    return Record(
+        source=source,
+        document=document,
+        id=document["id"],
+        created=document["created"],
+        origin=Origin(document["origin"]),
+        system=System(**document["system"]),
+        case=_parse_case(document["case"]),
+        status=Status(document["status"]),
+        reason=document["reason"],
+        launches=tuple(map(_parse_launch, document["launches"])),
+        provenance=document["provenance"],
+    )
+
+
+def _parse_case(item: Mapping[str, Json]) -> Case:
+    tuples = {name: tuple(item[name]) for name in ("studies", "placements", "nic_policies")}
+    topology = item["topology"] and Topology(
+        **{**item["topology"], "extents": tuple(item["topology"]["extents"])}
+    )
+    software = tuple(map(Software, item.get("software", [Software.NATIVE])))
+    return Case(**{**item, **tuples, "topology": topology, "software": software})
+
+
+def _parse_launch(item: Mapping[str, Json]) -> Launch:
+    parsed = {
+        "status": Status(item["status"]),
+        "placement_verdict": Verdict(item["placement_verdict"]),
+        "ranks": benchmark.parse_ranks(item["ranks"]),
+        "series": benchmark.parse_series(item["series"]),
+        "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
+        "guard": _parse_guard(item.get("guard")),
+        "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
+        "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
+        "software": Software(item.get("software", Software.NATIVE)),
+    }
+    return Launch(**{**item, **parsed})
+
+
+def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
+    if item is None:
+        return None
+    figures = {name: value for name, value in item.items() if name not in {"verdict", "reasons"}}
+    return Guard(verdict=Guarded(item["verdict"]), reasons=tuple(item["reasons"]), figures=figures)
+
+
+def _check_times(record: Record) -> None:
+    times = {"created": record.created}
+    times |= {
+        f"launches[{place}].started": each.started
+        for place, each in enumerate(record.launches)
+        if each.started
+    }
+    for field, time in times.items():
+        try:
+            datetime.fromisoformat(time)
+        except ValueError as error:
+            raise InputError(record.source, field, time, "a UTC time such as 2026-11-21T03:00:00Z") from error
+
+
+def _check_launches(record: Record) -> None:
+    seen: set[tuple[str, str, str, int]] = set()
+    for place, launch in enumerate(record.launches):
+        field = f"launches[{place}]"
+        _check_place_in_case(record, launch, place, field)
+        _check_launch_status(record.source, launch, field)
+        benchmark.check_ranks(launch.ranks, record.source, f"{field}.ranks")
+        benchmark.check_series(launch.series, record.source, f"{field}.series")
+        combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
+        if combination in seen:
+            raise InputError(
+                record.source, field, " ".join(map(str, combination)), "each combination and repeat once"
+            )
+        seen.add(combination)
+
+
+def _check_place_in_case(record: Record, launch: Launch, place: int, field: str) -> None:
+    case, source = record.case, record.source
+    if launch.index != place:
+        raise InputError(source, f"{field}.index", launch.index, f"{place} (launches in the order they ran)")
+    if launch.placement not in case.placements:
+        raise InputError(source, f"{field}.placement", launch.placement, "one of case.placements")
+    if launch.nic_policy not in case.nic_policies:
+        raise InputError(source, f"{field}.nic_policy", launch.nic_policy, "one of case.nic_policies")
+    if launch.software not in case.software:
+        raise InputError(source, f"{field}.software", launch.software, "one of case.software")
+    if launch.repeat >= case.launches_per_combination:
+        last = case.launches_per_combination - 1
+        raise InputError(
+            source, f"{field}.repeat", launch.repeat, f"0 to {last}, as launches_per_combination says"
+        )
+
+
+def _check_launch_status(source: str, launch: Launch, field: str) -> None:
+    """An ok launch ended with 0, was not refuted and has samples; any other says why in `reason`."""
+    _check_reason(source, launch.status, launch.reason, f"{field}.reason")
+    if launch.status is Status.OK:
+        if launch.exit_status != 0:
+            raise InputError(source, f"{field}.exit_status", launch.exit_status, "0 for a launch that is ok")
+        if launch.verified is False or Verdict.NOT_OBEYED in (launch.placement_verdict, launch.nic_verdict):
+            wanted = "failed: data not verified, or placement or NIC policy not obeyed"
+            raise InputError(source, f"{field}.status", "ok", wanted)
+        if not launch.series:
+            raise InputError(source, f"{field}.series", "empty", "at least one series in a launch that is ok")
+    if launch.status is Status.NOT_MEASURED and (launch.exit_status is not None or launch.series):
+        raise InputError(source, f"{field}.status", "not-measured", "failed or ok: this launch has run")
+
+
+def _check_status(record: Record) -> None:
+    source, case = record.source, record.case
+    _check_reason(source, record.status, record.reason, "reason")
+    wanted = job_status([launch.status for launch in record.launches])
+    if not record.launches and record.status in {Status.SKIPPED, Status.NOT_MEASURED, Status.FAILED}:
+        return
+    if record.status is not wanted:
+        raise InputError(source, "status", str(record.status), f"{wanted}, as its launches say")
+    combinations = len(case.placements) * len(case.nic_policies) * len(case.software)
+    combinations *= case.launches_per_combination
+    if len(record.launches) != combinations:
+        found = f"{len(record.launches)} launches"
+        raise InputError(
+            source, "launches", found, f"{combinations}: one that never started is listed as not-measured"
+        )
+
+
+def _check_image(record: Record) -> None:
+    image = record.provenance.get("image")
+    if (image is not None) != (Software.IMAGE in record.case.software):
+        wanted = "the image" if image is None else "null, as case.software has no image"
+        raise InputError(record.source, "provenance.image", "null" if image is None else "an image", wanted)
+
+
+def job_status(launches: Sequence[Status]) -> Status:
+    """The status of a job from its launches': failed if any failed, not measured if any is missing."""
+    if Status.FAILED in launches:
+        return Status.FAILED
+    return Status.OK if launches and set(launches) == {Status.OK} else Status.NOT_MEASURED
+
+
+def _check_reason(source: str, status: Status, reason: str, field: str) -> None:
+    if (status is Status.OK) != (not reason):
+        wanted = (
+            "empty when status is ok" if status is Status.OK else f"one line that says why it is {status}"
+        )
+        raise InputError(source, field, reason, wanted)

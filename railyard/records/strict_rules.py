@@ -1,0 +1,183 @@
+"""The strict check of a record: what a bidder's evidence must hold beyond being a valid record.
+
+Models: rules as a table, each a function from a record to the faults it finds; all rules are applied, so that one
+reading names everything. A study's minimum of launches and samples counts where the record names one. Leaves out: the
+validity of the record itself (`results.record`), the bundle around it (`results.bundle`), whether the numbers are good.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from railyard.records import record, studies, units
+from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
+
+#: Without a study: the fewest launches of each combination that give a 95 % interval of the median.
+LAUNCHES = 6
+SAMPLES = 1
+#: Origins where packets crossed NICs that can be read.
+WITH_NICS = frozenset({Origin.EMULATED, Origin.MEASURED})
+DEFAULT_POLICIES = frozenset({"library-default", "default"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing missing or wrong: the field and one line that says what."""
+
+    field: str
+    text: str
+
+
+Rule = Callable[[Record], Iterator[Fault]]
+
+
+def faults(read: Record, content: bytes | None = None) -> list[Fault]:
+    """Everything that the strict check holds against a record; `content` are its file's bytes, where there is one."""
+    found = [fault for rule in RULES for fault in rule(read)]
+    if content is not None and content != record.text(read).encode():
+        found.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+    return found
+
+
+def _results(read: Record) -> Iterator[tuple[str, Launch]]:
+    """The launches that count, with their fields."""
+    for place, launch in enumerate(read.launches):
+        if launch.is_result:
+            yield f"launches[{place}]", launch
+
+
+def _ended(read: Record) -> Iterator[Fault]:
+    if read.status is not Status.OK:
+        yield Fault(field="status", text=f"{read.status}: {read.reason}")
+    for place, launch in enumerate(read.launches):
+        if launch.is_void and launch.guard:
+            why = "; ".join(launch.guard.reasons) or "no reason given"
+            yield Fault(field=f"launches[{place}].guard", text=f"void: {why}")
+
+
+def _guarded(read: Record) -> Iterator[Fault]:
+    if read.origin is not Origin.EMULATED:
+        return
+    for field, launch in _results(read):
+        if launch.guard is None:
+            yield Fault(field=f"{field}.guard", text="no guard watched this launch")
+        elif launch.guard.verdict is Guarded.CANNOT_TELL:
+            yield Fault(field=f"{field}.guard", text="the guard could not tell")
+
+
+def _enough_launches(read: Record) -> Iterator[Fault]:
+    least = max([LAUNCHES, *(study.launches for study in studies.of(read.case.studies))])
+    if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
+        least = 1
+    counted = Counter((each.placement, each.nic_policy, each.software) for _, each in _results(read))
+    for asked in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
+        if counted[asked] < least:
+            text = f"{counted[asked]} results of {combination_name(*asked)}; at least {least} are needed"
+            yield Fault(field="launches", text=text)
+
+
+def _enough_samples(read: Record) -> Iterator[Fault]:
+    least = max([SAMPLES, *(study.samples for study in studies.of(read.case.studies))])
+    if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
+        least = 1
+    for field, launch in _results(read):
+        for place, series in enumerate(launch.series):
+            if len(series.samples) < least:
+                text = f"{len(series.samples)} samples; at least {least} are needed"
+                yield Fault(field=f"{field}.series[{place}]", text=text)
+
+
+def _verified(read: Record) -> Iterator[Fault]:
+    for field, launch in _results(read):
+        if launch.verified is not True:
+            yield Fault(field=f"{field}.verified", text="the benchmark did not verify its data")
+
+
+def _one_unit(read: Record) -> Iterator[Fault]:
+    """A figure of merit has one unit throughout; a time and a rate may have one name."""
+    first: dict[tuple[str, str], str] = {}
+    for field, launch in _results(read):
+        for place, series in enumerate(launch.series):
+            what = units.stem(series.fom), units.unit_of(series.fom).measures
+            there = first.setdefault(what, series.fom)
+            if there != series.fom:
+                yield Fault(
+                    field=f"{field}.series[{place}].fom", text=f"{series.fom} beside {there}: mixed units"
+                )
+
+
+def _same_series(read: Record) -> Iterator[Fault]:
+    """Every launch has the figures of merit of the first."""
+    wanted: set[str] | None = None
+    for field, launch in _results(read):
+        found = {series.fom for series in launch.series}
+        wanted = found if wanted is None else wanted
+        if found != wanted:
+            names = ", ".join(sorted(found ^ wanted))
+            yield Fault(field=f"{field}.series", text=f"not the figures of the first launch: {names}")
+
+
+def _placed(read: Record) -> Iterator[Fault]:
+    for field, launch in _results(read):
+        if not launch.ranks:
+            yield Fault(field=f"{field}.ranks", text="no evidence of where the ranks stood")
+        if launch.placement_verdict is not Verdict.OBEYED:
+            yield Fault(field=f"{field}.placement_verdict", text="the placement is not proved")
+        if any(rank.cpu is None and rank.allowed_cpus is None for rank in launch.ranks):
+            yield Fault(field=f"{field}.ranks", text="no evidence of the ranks' CPUs")
+
+
+def _nics(read: Record) -> Iterator[Fault]:
+    if read.origin not in WITH_NICS:
+        return
+    for field, launch in _results(read):
+        yield from _launch_nics(field, launch)
+
+
+def _launch_nics(field: str, launch: Launch) -> Iterator[Fault]:
+    hosts = {rank.host for rank in launch.ranks}
+    if not launch.nics:
+        yield Fault(field=f"{field}.nics", text="no evidence of the NICs")
+        return
+    sent = {each.node for each in launch.nics if each.tx_bytes}
+    missing = sorted(hosts - {each.node for each in launch.nics})
+    if missing:
+        yield Fault(field=f"{field}.nics", text=f"no NIC of {missing[0]} and {len(missing) - 1} more")
+    elif len(hosts) > 1 and not sent & hosts:
+        yield Fault(field=f"{field}.nics", text="no NIC sent a byte")
+    if launch.nic_policy not in DEFAULT_POLICIES and launch.nic_verdict is not Verdict.OBEYED:
+        yield Fault(field=f"{field}.nic_verdict", text=f"{launch.nic_policy} is not proved")
+
+
+def _provenance(read: Record) -> Iterator[Fault]:
+    found = read.provenance
+    code = found["railyard"]
+    if code["git_commit"] is None:
+        yield Fault(field="provenance.railyard.git_commit", text="the commit is not known")
+    if code["git_dirty"] is not False:
+        yield Fault(field="provenance.railyard.git_dirty", text="the checkout was changed, or nobody looked")
+    for name in ("reframe", "mpi"):
+        if found[name] is None:
+            yield Fault(field=f"provenance.{name}", text="missing")
+    for name, value in found["machine"].items():
+        if value in (None, ""):
+            yield Fault(field=f"provenance.machine.{name}", text="not known")
+    if read.case.topology is None:
+        yield Fault(field="case.topology", text="the topology is not named")
+
+
+RULES: Sequence[Rule] = (
+    _ended,
+    _guarded,
+    _enough_launches,
+    _enough_samples,
+    _verified,
+    _one_unit,
+    _same_series,
+    _placed,
+    _nics,
+    _provenance,
+)

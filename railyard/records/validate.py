@@ -1,0 +1,85 @@
+"""`railyard results check`: every record of files, archives and bundles against the rules, each with its faults.
+
+Models: a record that cannot be read is a fault, not the end: the others are checked as well. A bundle with a fault of
+its own (a wrong sum, a file too many) is one refused entry. Leaves out: the rules (`results.record`, `results.strict`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.errors import InputError
+from railyard.records import archive, bundle, strict_rules
+from railyard.records.record import Record
+from railyard.records.strict_rules import Fault
+
+Progress = Callable[[Iterable[Path], int], Iterable[Path]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One record file or bundle member; good when it has no faults. `sha256` is that of the file."""
+
+    source: str
+    id: str
+    sha256: str
+    faults: Sequence[Fault]
+
+
+def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> Iterator[Checked]:
+    """Everything in files, archives and bundles, in the order given. Raises InputError for a path that is not there."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(str(path), "", "no such file", "a record, an archive's folder or a bundle")
+        if path.is_dir():
+            files = archive.paths(path) or archive.paths_of_system(path)
+            yield from (check_file(file, is_strict) for file in progress(files, len(files)))
+        elif bundle.is_bundle(path):
+            yield from check_bundle(path, is_strict)
+        else:
+            yield check_file(path, is_strict)
+
+
+def check_file(path: Path, is_strict: bool) -> Checked:
+    """One record file; in an archive its name must be its id."""
+    try:
+        content = path.read_bytes()
+        (read,) = archive.iterate([path])
+    except OSError as error:
+        return _refused(str(path), b"", error.strerror or str(error))
+    except InputError as error:
+        return _refused(str(path), content, _reason(error))
+    return _judged(str(path), content, read, is_strict)
+
+
+def check_bundle(path: Path, is_strict: bool) -> Iterator[Checked]:
+    """Every record of a bundle, and the bundle itself where it is not what its manifest says."""
+    try:
+        for member in bundle.members(path):
+            source = f"{path}: {member.path}"
+            try:
+                read = bundle.parse(path, member)
+            except InputError as error:
+                yield _refused(source, member.content, _reason(error))
+            else:
+                yield _judged(source, member.content, read, is_strict)
+    except InputError as error:
+        yield _refused(str(path), b"", _reason(error))
+
+
+def _judged(source: str, content: bytes, read: Record, is_strict: bool) -> Checked:
+    found = strict_rules.faults(read, content) if is_strict else []
+    return Checked(source=source, id=read.id, sha256=hashlib.sha256(content).hexdigest(), faults=found)
+
+
+def _refused(source: str, content: bytes, reason: str) -> Checked:
+    digest = hashlib.sha256(content).hexdigest() if content else ""
+    return Checked(source=source, id="", sha256=digest, faults=[Fault(field="", text=reason)])
+
+
+def _reason(error: InputError) -> str:
+    """The message without the source, which the caller names."""
+    return str(error).removeprefix(f"{error.source}: ")

@@ -1,0 +1,68 @@
+"""The history of the record's format, and how records of every version are read.
+
+Models: a minor version adds fields that may be absent, so that a reader of 1.1 reads 1 as it is and a launch without
+the added fields has None there; a record says its version and holds no field younger than that. A record is never
+rewritten, because its id is made of its content. A major version would add a function from the former document to
+the next, applied on reading. Leaves out: benchmark outputs, which live as long as their job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from railyard.errors import InputError
+from railyard.records.json_io import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of the format; `launch_fields` are those that it added to a launch, and so on."""
+
+    name: str
+    date: str
+    change: str
+    launch_fields: frozenset[str] = frozenset()
+    case_fields: frozenset[str] = frozenset()
+    provenance_fields: frozenset[str] = frozenset()
+
+
+#: Oldest first. docs/formats.md shows the same table; a test compares them.
+VERSIONS: tuple[Version, ...] = (
+    Version(name="railyard-record/1", date="2026-11-21", change="the first"),
+    Version(
+        name="railyard-record/1.1",
+        date="2026-11-21",
+        change="a launch may have guard, nics and nic_verdict",
+        launch_fields=frozenset({"guard", "nics", "nic_verdict"}),
+    ),
+    Version(
+        name="railyard-record/1.2",
+        date="2026-11-21",
+        change="a launch and a case may have software, the provenance image",
+        launch_fields=frozenset({"software"}),
+        case_fields=frozenset({"software"}),
+        provenance_fields=frozenset({"image"}),
+    ),
+)
+
+
+def check(document: Mapping[str, Json], source: str) -> None:
+    """Raises InputError for a field that is younger than the version that the document names."""
+    names = [version.name for version in VERSIONS]
+    younger = VERSIONS[names.index(document["schema"]) + 1 :]
+    for version in younger:
+        for field, part, added in _parts(document, version):
+            for name in sorted(added & part.keys()):
+                wanted = f"a record of {version.name} or younger"
+                raise InputError(source, f"{field}.{name}", f"in {document['schema']}", wanted)
+
+
+def _parts(
+    document: Mapping[str, Json], version: Version
+) -> Iterator[tuple[str, Mapping[str, Json], frozenset[str]]]:
+    """Each part of a document with its place, and the fields that a version added to it."""
+    yield "case", document["case"], version.case_fields
+    yield "provenance", document["provenance"], version.provenance_fields
+    for place, launch in enumerate(document["launches"]):
+        yield f"launches[{place}]", launch, version.launch_fields

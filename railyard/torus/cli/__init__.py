@@ -1,0 +1,1 @@
+"""The commands `torus` and its views of links."""

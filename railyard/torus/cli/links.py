@@ -1,0 +1,178 @@
+"""`railyard torus fault` and `railyard torus counters`: what happens on the links of a torus."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from placements.topology.base import Link, Topology
+from placements.topology.faults import Faults, find_link, find_node
+from railyard.errors import InputError
+from railyard.torus.virtual import counters, lifecycle, live_faults
+from railyard.torus.virtual.counters import Counter, Reading
+
+HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
+
+PERCENT = click.FloatRange(0, 100, min_open=True)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("link", required=False)
+@click.option("--lanes-lost", type=int, metavar="N", help="Lanes lost in each tile that has the fault.")
+@click.option("--of-tiles", metavar="K/N", help="K of the link's N tiles have it.  [default: all]")
+@click.option("--down", is_flag=True, help="The whole cable, both directions; routes go round it.")
+@click.option("--injection", type=PERCENT, metavar="PERCENT", help="NICs send at this share of their rate.")
+@click.option(
+    "--restore", is_flag=True, help="Undo the fault of LINK; without LINK every fault of the torus."
+)
+def fault(
+    name: str,
+    link: str | None,
+    lanes_lost: int | None,
+    of_tiles: str | None,
+    down: bool,
+    injection: float | None,
+    restore: bool,
+) -> None:
+    """Put a fault on a LINK of the torus NAME, or undo it, while traffic flows.
+
+    LINK is a directed link's name ('X+ 0,0,0>1,0,0', 'up leaf0>spine1', with @1 on rail 1) or its two coordinates
+    ('0,0,0>1,0,0'). With --injection it is a node, by default all of them.
+    """
+    with lifecycle.lock():
+        torus = lifecycle.get(name)
+        faults = changed(
+            torus.topology,
+            torus.faults,
+            link=link,
+            lanes_lost=lanes_lost,
+            of_tiles=of_tiles,
+            down=down,
+            injection=injection,
+            restore=restore,
+        )
+        torus = live_faults.apply(torus, faults)
+    click.echo(f"{name}: {_said(torus.faults)}")
+
+
+def changed(
+    topology: Topology,
+    faults: Faults,
+    *,
+    link: str | None,
+    lanes_lost: int | None,
+    of_tiles: str | None,
+    down: bool,
+    injection: float | None,
+    restore: bool,
+) -> Faults:
+    """The faults after one more, or one less, in the words of `fault`'s options; InputError names what is wrong."""
+    wanted = [lanes_lost is not None, down, injection is not None, restore]
+    if sum(wanted) != 1:
+        raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
+    if of_tiles is not None and lanes_lost is None:
+        raise InputError("--of-tiles", "", of_tiles, "an addition to --lanes-lost")
+    if injection is not None:
+        nodes = (find_node(topology, link),) if link else topology.nodes
+        return faults.throttle(nodes, injection)
+    if restore and link is None:
+        return Faults()
+    return _on_link(topology, faults, link, lanes_lost, of_tiles, restore)
+
+
+def _on_link(
+    topology: Topology,
+    faults: Faults,
+    text: str | None,
+    lanes: int | None,
+    of_tiles: str | None,
+    restore: bool,
+) -> Faults:
+    if text is None:
+        raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
+    link = find_link(topology, text)
+    if restore:
+        return faults.restore(topology, link)
+    if lanes is None:
+        return faults.take_down(topology, link)
+    return faults.lose_lanes(topology, link, lanes, _tiles(of_tiles, link))
+
+
+def _tiles(text: str | None, link: Link) -> int:
+    """`3/8` as 3; the link must have that many tiles."""
+    if text is None:
+        return link.tiles
+    match = re.fullmatch(r"(\d+)(?:/(\d+))?", text)
+    if match is None or (match[2] is not None and int(match[2]) != link.tiles):
+        raise InputError(
+            "--of-tiles", "", text, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
+        )
+    return int(match[1])
+
+
+def _said(faults: Faults) -> str:
+    lines = list(faults.summary)
+    some = "; ".join(lines[:4]) + (f"; and {len(lines) - 4} more" if len(lines) > 4 else "")
+    return some or "no faults"
+
+
+@click.command("counters")
+@click.argument("name")
+@click.option("--since", type=click.Path(path_type=Path), help="An earlier --json: count from there.")
+@click.option("--active", is_flag=True, help="Only links that sent something.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON (docs/formats.md).")
+def show_counters(name: str, since: Path | None, active: bool, as_json: bool) -> None:
+    """Print what each link of the torus NAME has sent: bytes with Ethernet headers, packets, drops, stalls, backlog.
+
+    One block for each router, one line for each link that leaves it and for each of its nodes, as Pedretti et al. print
+    Gemini's counters; throttled counts the packets that waited for the link's rate. Exits with 1 when the two ends of a
+    link do not agree on the bytes.
+    """
+    torus = lifecycle.get(name)
+    found = counters.read(torus.name, torus.topology)
+    if since is not None:
+        found = counters.difference(found, _load(since))
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=1))
+    else:
+        shown = [link for link in found.links if link.packets or not active]
+        click.echo("\n".join(_blocks(shown)) if shown else "nothing was sent")
+    for line in found.lost:
+        click.echo(f"bytes are not conserved: {line}", err=True)
+    sys.exit(0 if found.conserved else 1)
+
+
+def _load(path: Path) -> Reading:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError("--since", "", str(path), f"a readable JSON file ({error})") from error
+    return counters.from_dict(document, str(path))
+
+
+def _blocks(links: list[Counter]) -> Iterator[str]:
+    """Pedretti et al., CUG'13, Figure 4, with our counters; what nodes send stands with their router."""
+    yield HEADING
+    place = None
+    for link in sorted(links, key=_place):
+        if _place(link)[:3] != place:
+            place = _place(link)[:3]
+            yield f"({','.join(map(str, link.coordinate))})" + (f" rail {link.rail}" if link.rail else "")
+        yield (
+            f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {link.bytes:14d} "
+            f"{link.packets:10d} {link.drops:10d} {link.throttled:10d} {link.backlog_bytes:10d}"
+        )
+
+
+def _place(link: Counter) -> tuple[int, bool, tuple[int, ...], int]:
+    return link.rail, link.source.startswith("spine"), link.coordinate, "UXYZH".find(link.dimension)
+
+
+def _remote(link: Counter) -> str:
+    return f"{link.source} sends" if (link.dimension, link.direction) == ("H", "+") else link.target

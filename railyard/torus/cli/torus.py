@@ -1,0 +1,242 @@
+"""`railyard torus ...`: the virtual torus on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from placements.topology import catalog
+from railyard.errors import InputError, RunError
+from railyard.torus.cli import links
+from railyard.torus.engines import docker_engine
+from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.native import programs
+from railyard.torus.plan.plan import Shape
+from railyard.torus.slurm import cluster
+from railyard.torus.virtual import launch, lifecycle, netem, packet_budget, rootless, status
+
+RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+DEFAULT = Shape()
+
+
+@click.group()
+def torus() -> None:
+    """A virtual torus on this machine: nodes and routers as network namespaces, links shaped to their class's rate.
+
+    Works as root and, where user namespaces are allowed, as an ordinary user. Nodes can be containers instead
+    (`up --engine docker`), for root alone.
+    """
+    if rootless.needed():
+        rootless.reenter()
+
+
+@torus.command()
+@click.argument("topology")
+@click.option("--name", help="Name of the torus.  [default: the topology's name]")
+@click.option(
+    "--rate-scale",
+    type=float,
+    default=DEFAULT.rate_scale,
+    show_default=True,
+    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s.",
+)
+@click.option(
+    "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
+)
+@click.option(
+    "--burst",
+    type=click.FloatRange(1, 1000),
+    default=DEFAULT.burst_packets,
+    show_default=True,
+    help="Credit of an idle link, in full packets. More than 1 lets small messages pass above the link's rate.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["netns", "docker"]),
+    default="netns",
+    show_default=True,
+    help="What a node is: a network namespace, or a container.",
+)
+@click.option("--image", help=f"Engine docker: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]")
+@click.option(
+    "--volume",
+    "volumes",
+    multiple=True,
+    metavar="FOLDER",
+    help="Engine docker: a folder of this machine that the nodes see under the same path; may be given several "
+    "times.  [default: the current folder]",
+)
+@click.option(
+    "--slurm",
+    "with_slurm",
+    is_flag=True,
+    help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
+)
+def up(
+    topology: str,
+    name: str | None,
+    rate_scale: float,
+    mtu: int,
+    burst: float,
+    engine: str,
+    image: str | None,
+    volumes: tuple[str, ...],
+    with_slurm: bool,
+) -> None:
+    """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
+    topo = catalog.load(topology)
+    shape = Shape(
+        rate_scale=rate_scale,
+        mtu_bytes=mtu,
+        burst_packets=burst,
+        latency_scaled=netem.can_scale(topo),
+    )
+    if with_slurm:
+        _check_slurm()
+    containers = _containers(engine, image, volumes)
+    steps = len(topo.routers) + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("making hosts", total=steps)
+        made, new = lifecycle.up(
+            topo,
+            name=name or topo.name,
+            shape=shape,
+            containers=containers,
+            with_slurm=with_slurm,
+            progress=lambda done: bar.update(task, completed=done),
+        )
+    click.echo(
+        f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
+        f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
+    )
+    if with_slurm:
+        click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
+    if too_much := packet_budget.warning(topo, shape, packet_budget.known_packets_s()):
+        click.echo(f"railyard: {too_much}", err=True)
+
+
+@torus.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_tori(as_json: bool) -> None:
+    """List the tori that are up on this machine, incomplete ones too."""
+    rows = [status.brief(name) for name in sorted(lifecycle.names())]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    table = Table("torus", "topology", "state", "nodes", "rate scale")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in ("name", "topology", "state", "nodes", "rate_scale")))
+    Console().print(table if rows else "no torus is up")
+
+
+@torus.command("status")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(name: str, as_json: bool) -> None:
+    """Compare the torus NAME with its plan, as the kernel reports it. Exits with 1 where they differ."""
+    report = status.inspect(lifecycle.get(name))
+    if as_json:
+        click.echo(json.dumps(report.to_dict(), indent=1))
+    else:
+        table = Table(title=f"torus {name}", show_header=False)
+        for key, value in report.rows():
+            table.add_row(key, value)
+        Console().print(table)
+    if not report.sound:
+        click.echo(f"railyard: torus {name}: {report.differences[0]}", err=True)
+    sys.exit(0 if report.sound else 1)
+
+
+@torus.command("exec", context_settings=RAW)
+@click.argument("name")
+@click.argument("host")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def execute(name: str, host: str, command: tuple[str, ...]) -> None:
+    """Run COMMAND on HOST (a node, a router such as r0-0-0, or `head`) of the torus NAME."""
+    words = _after_dashes(command)
+    if not words:
+        raise InputError("torus exec", "", "no command", "railyard torus exec NAME HOST -- COMMAND ...")
+    launch.on_host(lifecycle.get(name), host, words)
+
+
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def mpirun(name: str, arguments: tuple[str, ...]) -> None:
+    """Run the system's mpirun across the torus NAME; all arguments are mpirun's.
+
+    One launch at a time on a machine: a second one waits, or the two would measure each other.
+    """
+    sys.exit(launch.mpirun(lifecycle.get(name), _after_dashes(arguments)))
+
+
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def srun(name: str, arguments: tuple[str, ...]) -> None:
+    """Run Slurm's srun on the torus NAME (up --slurm); all arguments are srun's.
+
+    In a job of that Slurm it starts a step of the job, elsewhere a job of its own.
+    """
+    sys.exit(launch.srun(lifecycle.get(name), _after_dashes(arguments)))
+
+
+@torus.command(context_settings=RAW)
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
+    """Run the system's MPICH across the torus NAME; all arguments are those of its mpiexec (Hydra)."""
+    sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
+
+
+@torus.command()
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every torus, and what killed commands left behind.")
+def down(name: str | None, everything: bool) -> None:
+    """Remove the torus NAME: end what runs in it, delete its namespaces and files."""
+    if (name is None) == (not everything):
+        raise InputError("torus down", "", name, "either a torus's name or --all")
+    if name is None:
+        removed = lifecycle.down_all()
+    else:
+        lifecycle.down(name)
+        removed = [name]
+    click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
+    if not lifecycle.names():
+        rootless.release()
+
+
+def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
+    """What `up` makes the nodes of; None for engine netns. InputError for options that do not go together."""
+    if engine == "docker":
+        if rootless.INSIDE in os.environ:
+            raise InputError(
+                "--engine", "", engine, "netns for an ordinary user; the docker engine is for root"
+            )
+        return docker_engine.containers(image or docker_engine.DEFAULT_IMAGE, volumes)
+    for option, value in (("--image", image), ("--volume", " ".join(volumes))):
+        if value:
+            raise InputError(option, "", value, "only with --engine docker")
+    return None
+
+
+def _check_slurm() -> None:
+    """RunError where this machine cannot run Slurm."""
+    programs.need()
+    if reason := cluster.missing():
+        raise RunError(reason)
+
+
+def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the `--` that separates our own arguments from the command's."""
+    return words[1:] if words[:1] == ("--",) else words
+
+
+torus.add_command(links.fault)
+torus.add_command(links.show_counters)

@@ -1,0 +1,1 @@
+"""Create and remove the virtual torus: network namespaces, Docker containers."""

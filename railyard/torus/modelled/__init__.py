@@ -1,0 +1,1 @@
+"""Run a benchmark's traffic through the link-load model in the program's place."""

@@ -1,0 +1,1 @@
+"""C helpers of the virtual torus, and where their builds are."""

@@ -1,0 +1,1 @@
+"""Plan a virtual torus: namespaces, addresses, routes, shapers. Pure."""

@@ -1,0 +1,362 @@
+"""What a virtual torus consists of, as data: namespaces, cables, addresses, routes, shapers. Pure; `netns` applies it.
+
+Every router and node is a network namespace, every cable a veth pair, shaped where packets leave it. Packets are
+forwarded by the kernel along prefix routes (`routes`). Next hops are link-local addresses with permanent neighbour
+entries: no ARP in a measurement.
+
+Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
+its addresses: what is sent from a NIC leaves by that NIC, stays on its rail, and is delivered whichever of the
+destination's addresses it bears. So ranks with different NICs reach each other, and the sender decides the rail.
+
+The management network (one unshaped bridge in the namespace `head`) carries what a launcher says to its daemons, as the
+service network of a cluster does, so that only MPI's own traffic crosses the torus.
+
+Latency: where the kernel has netem and the topology says what a hop costs, each router's ports delay packets by that
+cost over the rate scale; elsewhere a hop costs what the kernel takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from placements.topology.base import Link, Node, Router, Topology
+from placements.topology.detours import Detours, detours
+from placements.topology.faults import Faults
+from railyard.errors import InputError
+from railyard.torus.plan import addresses, routes
+
+HEAD = "head"
+# Longer than all TCP windows that can meet at one port: a lossless network drops nothing.
+QUEUE_BYTES = 32 << 20
+ETHERNET_BYTES = 14
+TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full packet must still fit
+NIC_PORT = 128  # of a MAC address: ports from here on lead to nodes
+NIC_GATEWAY = "169.254.0.1"
+FIRST_RAIL_TABLE = 100
+BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR_MAX_PORTS without port 0
+HEALTHY = Faults()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How link rates become shapers. The defaults are the measured trade of docs/torus.md."""
+
+    rate_scale: float = 1.25e-4
+    mtu_bytes: int = 2500
+    burst_packets: float = 1.1
+    latency_scaled: bool = False
+
+    @property
+    def burst_bytes(self) -> int:
+        return round(self.burst_packets * (self.mtu_bytes + ETHERNET_BYTES)) + TICK_SLACK_BYTES
+
+    def rate_bit_s(self, rate_gbyte_s: float) -> int:
+        """The shaper's rate for a link of the real machine; 1 GB/s becomes 1 Mbit/s at the default scale."""
+        return round(rate_gbyte_s * 8e9 * self.rate_scale)
+
+    @property
+    def lowest_rate_bit_s(self) -> float:
+        """TBF keeps a bucket as time, in a 32-bit count of 64 ns ticks."""
+        return 8 * max(self.burst_bytes, QUEUE_BYTES) / (2**32 * 64e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namespace:
+    """One host of the virtual machine, as lines for `ip -batch` and `tc -batch` inside it, and its sysctls.
+
+    `routes` maps a prefix to the rest of its route; `ports` an interface to the lines that bring it up.
+    """
+
+    name: str
+    ip: tuple[str, ...]
+    ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
+    tc: tuple[str, ...] = ()
+    sysctls: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def ip_lines(self) -> list[str]:
+        """All of it for `ip -batch`, in order."""
+        ports = [line for lines in self.ports.values() for line in lines]
+        return [*self.ip, *ports, *(f"route add {prefix} {rest}" for prefix, rest in self.routes.items())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """One end of a cable: an interface in a namespace."""
+
+    namespace: str
+    interface: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cable:
+    """One veth pair."""
+
+    ends: tuple[Port, Port]
+    mtu_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that `up` makes, in the order in which it makes it."""
+
+    topology: Topology
+    shape: Shape
+    faults: Faults
+    namespaces: tuple[Namespace, ...]
+    cables: tuple[Cable, ...]
+    hosts: tuple[tuple[str, str], ...] = field(repr=False)
+
+
+def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
+    """The plan of a topology's virtual torus, with its faults.
+
+    Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
+    """
+    addresses.check(topology)
+    _check_nodes(topology)
+    _check_rates(topology, shape)
+    dead = [topology.links_by_name[name] for name in faults.down]
+    around = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    return Plan(
+        topology=topology,
+        shape=shape,
+        faults=faults,
+        namespaces=(
+            _head(topology),
+            *(_router(topology, shape, faults, around[r.rail], r) for r in topology.routers),
+            *(_node(topology, shape, faults, index, node) for index, node in enumerate(topology.nodes)),
+        ),
+        cables=tuple(_cables(topology, shape)),
+        hosts=tuple(_hosts(topology)),
+    )
+
+
+def _check_nodes(topology: Topology) -> None:
+    if len(topology.nodes) > BRIDGE_PORTS:
+        valid = (
+            f"at most {BRIDGE_PORTS} in a virtual torus, as many as one bridge of Linux joins; take a smaller "
+            "topology, or `railyard sim` or `railyard model` for this one"
+        )
+        raise InputError(topology.name, "nodes", len(topology.nodes), valid)
+
+
+def _check_rates(topology: Topology, shape: Shape) -> None:
+    rates = [link.rate_gbyte_s for link in topology.links()] + [topology.host_rate_gbyte_s]
+    scales = shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
+    if not scales[0] <= shape.rate_scale <= scales[1]:
+        valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that the kernel can shape every link"
+        raise InputError("--rate-scale", "", shape.rate_scale, valid)
+
+
+def _mac(router: Router, port: int, *, far: bool = False) -> str:
+    """Locally administered: 02, then rail, level and end, x, y, z, port. `far` is the node's end of a host link."""
+    x, y, z = router.coordinate
+    return f"02:{16 * router.rail + 2 * router.level + far:02x}:{x:02x}:{y:02x}:{z:02x}:{port:02x}"
+
+
+def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
+    for link in topology.links():
+        if link.step > 0:
+            ends = _near(topology, link), _near(topology, topology.reverse(link))
+            yield Cable(ends=ends, mtu_bytes=shape.mtu_bytes)
+    for index, node in enumerate(topology.nodes):
+        yield _management_cable(index, node)
+        for rail in range(topology.rails):
+            yield _host_cable(topology, shape, node, rail)
+
+
+def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cable:
+    router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
+    return Cable(
+        ends=(
+            Port(namespace=topology.router_name(router), interface=f"h{node.slot}", mac=_mac(router, port)),
+            Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(router, port, far=True)),
+        ),
+        mtu_bytes=shape.mtu_bytes,
+    )
+
+
+def _management_cable(index: int, node: Node) -> Cable:
+    mac = f"02:fe:{{}}:00:{index >> 8:02x}:{index & 255:02x}"
+    return Cable(
+        ends=(
+            Port(namespace=HEAD, interface=f"m{index}", mac=mac.format("00")),
+            Port(namespace=node.name, interface="mgmt0", mac=mac.format("01")),
+        ),
+        mtu_bytes=1500,
+    )
+
+
+def _near(topology: Topology, link: Link) -> Port:
+    """The interface through which a directed link leaves its source."""
+    return Port(
+        namespace=topology.router_name(link.source),
+        interface=link.port,
+        mac=_mac(link.source, _index(topology, link)),
+    )
+
+
+def _index(topology: Topology, link: Link) -> int:
+    """Of a link's port among the ports of its router."""
+    ports = [other.port for other in topology.links_from(link.source)]
+    return ports.index(link.port)
+
+
+def _gateway(port_index: int) -> str:
+    return f"169.254.0.{port_index + 1}"
+
+
+def _shaper(interface: str, rate_gbyte_s: float, shape: Shape) -> str:
+    rate = shape.rate_bit_s(rate_gbyte_s)
+    bucket = f"burst {shape.burst_bytes} limit {QUEUE_BYTES}"
+    return f"qdisc replace dev {interface} root handle 1: tbf rate {rate}bit {bucket}"
+
+
+def _delay(interface: str, topology: Topology, shape: Shape) -> list[str]:
+    """What a router's port adds where latency is scaled: one hop's latency over the rate scale."""
+    if not shape.latency_scaled:
+        return []
+    delay = topology.hop_latency_us / shape.rate_scale
+    packets = QUEUE_BYTES // shape.mtu_bytes
+    return [f"qdisc replace dev {interface} parent 1:1 handle 10: netem delay {delay:.0f}us limit {packets}"]
+
+
+def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, router: Router) -> Namespace:
+    links = list(topology.links_from(router))
+    own = addresses.router_address(topology, router)
+    ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
+    table: dict[str, str] = {}
+    tc = []
+    for slot in range(topology.nodes_per_router if router.level == 0 else 0):
+        node = Node(coordinate=router.coordinate, slot=slot, name="")
+        own_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
+        mac = _mac(router, NIC_PORT + slot, far=True)
+        ports[f"h{slot}"] = (
+            f"link set h{slot} up",
+            *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in own_addresses),
+        )
+        table |= {f"{address}/32": f"dev h{slot}" for address in own_addresses}
+        tc += [_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape), *_delay(f"h{slot}", topology, shape)]
+    for link in links:
+        rate = faults.rate_gbyte_s(topology, link)
+        tc += [_shaper(link.port, rate, shape), *_delay(link.port, topology, shape)]
+    gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
+    table |= {
+        prefix: f"via {gateways[link.port]} dev {link.port} onlink src {own}"
+        for prefix, link in routes.table(topology, router, around).items()
+    }
+    return Namespace(
+        name=topology.router_name(router),
+        ip=("link set lo up", f"addr add {own}/32 dev lo"),
+        ports=ports,
+        routes=table,
+        tc=tuple(tc),
+        sysctls=ROUTER_SYSCTLS,
+    )
+
+
+def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
+    peer = _near(topology, topology.reverse(link)).mac
+    neighbour = f"neigh replace {_gateway(index)} lladdr {peer} dev {link.port} nud permanent"
+    return f"link set {link.port} up", neighbour
+
+
+def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: Node) -> Namespace:
+    ip = [
+        "link set lo up",
+        f"addr add {addresses.management_address(index)}/16 dev mgmt0",
+        "link set mgmt0 up",
+    ]
+    table, rules, tc = {}, [], []
+    for rail in range(topology.rails):
+        router = Router(coordinate=node.coordinate, rail=rail)
+        own = addresses.node_address(topology, node, rail)
+        mac = _mac(router, NIC_PORT + node.slot)
+        ip += [
+            f"link set nic{rail} gso_max_segs 1 up",
+            f"addr add {own}/10 dev nic{rail} noprefixroute",
+            f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent",
+        ]
+        way = f"via {NIC_GATEWAY} dev nic{rail} onlink src {own} {TCP_ROUTE}"
+        table[addresses.rail_prefix(rail)] = way
+        rules += _rail_rules(rail, own, way)
+        tc.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
+    return Namespace(
+        name=node.name,
+        ip=(*ip, *(rules if topology.rails > 1 else ())),
+        routes=table,
+        tc=tuple(tc),
+        sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
+    )
+
+
+def _rail_rules(rail: int, own: str, way: str) -> list[str]:
+    """What is sent from a NIC's address leaves by that NIC, whichever of a node's addresses it goes to."""
+    number = FIRST_RAIL_TABLE + rail
+    return [
+        f"route add {addresses.EVERY_RAIL} {way} table {number}",
+        f"route add unreachable default table {number}",
+        f"rule add from {own}/32 lookup {number} pref {number}",
+    ]
+
+
+def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
+    """What one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
+
+    More would stand before the messages of the node's other sockets.
+    """
+    millisecond = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
+    return "net/ipv4/tcp_limit_output_bytes", str(max(4 * shape.mtu_bytes, millisecond))
+
+
+def _head(topology: Topology) -> Namespace:
+    """The bridge that is the management network, with the head's own address on it."""
+    ip = ["link add mgmt0 type bridge forward_delay 0 mcast_snooping 0", "link set lo up"]
+    ip += [f"link set m{index} master mgmt0 up" for index in range(len(topology.nodes))]
+    ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
+    return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
+
+
+def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
+    """Name -> address, as in /etc/hosts: NAME is a node's NIC on rail 0, NAME.nic1 on rail 1; NAME.mgmt manages it."""
+    yield HEAD, addresses.head_address()
+    for index, node in enumerate(topology.nodes):
+        yield node.name, addresses.node_address(topology, node, 0)
+        for rail in range(1, topology.rails):
+            yield f"{node.name}.nic{rail}", addresses.node_address(topology, node, rail)
+        yield f"{node.name}.mgmt", addresses.management_address(index)
+    for router in topology.routers:
+        yield topology.router_name(router), addresses.router_address(topology, router)
+
+
+# IPv6 off: its neighbour discovery would be background traffic on every link.
+COMMON_SYSCTLS = (
+    ("net/ipv6/conf/all/disable_ipv6", "1"),
+    ("net/ipv6/conf/default/disable_ipv6", "1"),
+)
+# A response takes the destination's own X-Y-Z route back, in general another one: no reverse-path filter.
+ROUTER_SYSCTLS = (
+    *COMMON_SYSCTLS,
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    ("net/ipv4/ip_forward", "1"),
+)
+# The real networks are lossless, with credits from link to link; the nearest that TCP comes to it: no slow start
+# (TCP_ROUTE), no loss detection by timing, windows that hold whole messages, nothing remembered between launches.
+# With Linux's defaults 64 nodes that exchange 1 MiB reach 75 % of their links, because acknowledgements wait behind
+# data and Cubic takes the wait for congestion.
+TCP_ROUTE = "initcwnd 1000 initrwnd 1000 congctl reno"
+NODE_SYSCTLS = (
+    *COMMON_SYSCTLS,
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    ("net/ipv4/tcp_rmem", "4096 4194304 8388608"),
+    ("net/ipv4/tcp_wmem", "4096 4194304 8388608"),
+    ("net/ipv4/tcp_early_retrans", "0"),
+    ("net/ipv4/tcp_no_metrics_save", "1"),
+    ("net/ipv4/tcp_slow_start_after_idle", "0"),
+)

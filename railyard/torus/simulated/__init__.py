@@ -1,0 +1,1 @@
+"""The simulated torus: SimGrid's network, calibrations and SMPI."""

@@ -1,0 +1,73 @@
+"""Calibration files: what a network costs beyond its topology file, each value with its source.
+
+`calibrations/*.yml` come with railyard; their schema is `calibrations/schema.json`. One set of values serves every run
+on a network: nothing is fitted for a figure. Leaves out how SimGrid is told (`torus.smpi`,
+`torus.simnetwork`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from placements.topology.base import Topology
+from placements.topology.torus import Torus
+from railyard import schemas
+from railyard.errors import InputError
+
+FOLDER = Path(__file__).parent / "calibrations"
+SCHEMA = FOLDER / "schema.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The values of one file, payload rates in GB/s (1e9 bytes per second).
+
+    `router_gbyte_s` and `reach_hops` None are no limit, `hop_latency_us` None what the topology says.
+    """
+
+    name: str
+    payload_share: float
+    endpoint_latency_us: float
+    mpi_latency_us: float
+    eager_bytes: int
+    memory_gbyte_s: float
+    core_gbyte_s: float
+    collectives: str
+    hop_latency_us: float | None = None
+    router_gbyte_s: float | None = None
+    reach_hops: int | None = None
+    sha256: str = ""
+
+    def hop_us(self, topology: Topology) -> float:
+        """What one more router adds: this file's word, or else the topology's."""
+        return topology.hop_latency_us if self.hop_latency_us is None else self.hop_latency_us
+
+
+def known() -> list[str]:
+    """The names of the calibrations that ship with railyard."""
+    return sorted(path.stem for path in FOLDER.glob("*.yml"))
+
+
+def usual(topology: Topology) -> str:
+    """The calibration for a topology when none is asked for: Gemini's for a torus."""
+    return "gemini" if isinstance(topology, Torus) else "plain"
+
+
+def load(name_or_path: str) -> Calibration:
+    """The calibration of a shipped name or of a YAML file; InputError in one line for anything else."""
+    path = Path(name_or_path)
+    if path.suffix not in {".yml", ".yaml"}:
+        path = FOLDER / f"{name_or_path}.yml"
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        valid = f"{', '.join(known())}, or the path of a readable .yml file"
+        raise InputError("--calibration", "", name_or_path, valid) from error
+    schemas.validate(document, schemas.validator(SCHEMA), str(path))
+    values = {name: entry["value"] for name, entry in document.items() if name != "name"}
+    return Calibration(name=document["name"], sha256=hashlib.sha256(text.encode()).hexdigest(), **values)

@@ -1,0 +1,290 @@
+"""SimGrid's SMPI as a launcher: one simulated launch of an MPI program on a topology, within limits.
+
+Models: who runs where is a host file, what the network costs is a calibration, what is wrong with it are faults. The
+program is one that smpicc built; all its ranks are threads of one process and take turns, so a run repeats bit for bit.
+Times are simulated: communication takes some, and what a program says it copies (halo/copytime.h). Leaves out
+all other computation, which takes none.
+
+Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and app_smpi.rst.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from placements.topology.base import Node, Topology
+from placements.topology.faults import Faults
+from railyard.checkout import CHECKOUT
+from railyard.errors import InputError, RunError
+from railyard.torus.simulated import network
+from railyard.torus.simulated.calibration import Calibration
+
+PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
+STACK_KIB = 512
+POLL_S = 0.02
+BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
+FRAME = re.compile(
+    r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
+)
+COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
+MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """Where a rank runs: a node, and the rail that it sends on."""
+
+    node: Node
+    rail: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one launch may take of this machine: seconds of its time, GiB of its memory."""
+
+    time_s: float = 600.0
+    memory_gib: float = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One simulated launch: rank k runs on `ranks[k]`. Collectives without an algorithm here follow the calibration."""
+
+    topology: Topology
+    ranks: Sequence[Nic]
+    program: Sequence[str]
+    calibration: Calibration
+    algorithms: Mapping[str, str] = field(default_factory=dict)
+    faults: Faults = field(default_factory=Faults)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a launch ended: the program's exit status, payload bytes by link name, this machine's memory at most."""
+
+    status: int
+    link_bytes: Mapping[str, int]
+    memory_mib: float
+
+
+def missing() -> str:
+    """Why nothing can be simulated here, in one line; empty when it can."""
+    if shutil.which("smpirun") is None:
+        return "SimGrid's smpirun is not installed; `make simulated` installs it (Debian: simgrid, libsimgrid-dev)"
+    return "" if PLATFORM.is_file() else f"{PLATFORM} is not built; run `make simulated`"
+
+
+def version() -> str:
+    """`3.32`; `unknown` when smpirun does not tell, or is not there."""
+    if shutil.which("smpirun") is None:
+        return "unknown"
+    done = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+[\d.]*", done.stdout)
+    return found[0] if found else "unknown"
+
+
+def read_hostfile(path: Path, topology: Topology) -> list[Nic]:
+    """Line k says where rank k runs: a node (`n0-0-0`), or a NIC of one (`n0-0-0.nic1`). InputError names the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("--hostfile", "", str(path), "a readable host file") from error
+    nodes = {node.name: node for node in topology.nodes}
+    found = []
+    for number, line in enumerate(lines, start=1):
+        name, _, nic = line.strip().partition(".nic")
+        rail = int(nic) if nic.isdecimal() else 0
+        if name not in nodes or rail >= topology.rails or (nic and not nic.isdecimal()):
+            some = ", ".join(list(nodes)[:2])
+            raise InputError(
+                str(path), f"line {number}", line, f"a node of {topology.name}, {some}, ..., or NODE.nicK"
+            )
+        found.append(Nic(node=nodes[name], rail=rail))
+    if not found:
+        raise InputError(str(path), "", "no node", "one node a line")
+    return found
+
+
+def read_algorithms(text: str) -> dict[str, str]:
+    """`alltoall:ring,allgather:rdb`: SMPI's algorithm for a collective. InputError for what is no such pair."""
+    pairs = [word.strip().partition(":") for word in text.split(",") if word.strip()]
+    for name, _, algorithm in pairs:
+        if name not in COLLECTIVES or not re.fullmatch(r"\w+", algorithm):
+            valid = f"COLLECTIVE:ALGORITHM of {', '.join(COLLECTIVES)}, as SimGrid's smpi/COLLECTIVE has it"
+            raise InputError("--algorithms", "", text, valid)
+    return {name: algorithm for name, _, algorithm in pairs}
+
+
+def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
+    """smpirun's, in the order in which a person would ask: network, MPI, this machine."""
+    overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
+    configured = {
+        "network/model": "CM02",  # flows share links fairly; latency and rate as the network says
+        "network/crosstraffic": "yes",  # what answers a message takes 5 % of its rate on the way back
+        "network/TCP-gamma": "0",  # no window
+        "smpi/os": overhead,
+        "smpi/ois": overhead,
+        "smpi/or": overhead,
+        "smpi/async-small-thresh": str(calibration.eager_bytes),
+        "smpi/send-is-detached-thresh": str(calibration.eager_bytes),
+        "smpi/coll-selector": calibration.collectives,
+        **{f"smpi/{name}": algorithm for name, algorithm in algorithms.items()},
+        "smpi/simulate-computation": "no",
+        "smpi/test": "1e-7",  # what a call of MPI_Test takes: programs that poll must see time pass
+        "smpi/grow-injected-times": "no",
+        "contexts/stack-size": str(STACK_KIB),
+    }
+    said = [f"--cfg={name}:{value}" for name, value in configured.items()]
+    return ["-no-privatize", *said, "--log=root.thres:critical"]
+
+
+def _overhead(seconds: float) -> str:
+    """What a message of any size takes of its rank. SimGrid 3 crashes on a single number; SimGrid 4 leaves messages of
+    0 bytes out of sizes "from 0 on".
+    """
+    major = version().partition(".")[0]
+    return f"{seconds:.10g}" if major.isdigit() and int(major) >= 4 else f"0:{seconds:.10g}:0"
+
+
+def command(launch: Launch, hostfile: str) -> list[str]:
+    """The smpirun line; RAILYARD_NETWORK in its environment names the network."""
+    start = ["smpirun", "-np", str(len(launch.ranks)), "-platform", str(PLATFORM), "-hostfile", hostfile]
+    return [*start, *options(launch.calibration, launch.algorithms), *launch.program]
+
+
+def run(launch: Launch) -> Ended:
+    """Run it; what the program prints goes where this process prints.
+
+    Raises InputError for what cannot be simulated, RunError where SimGrid is absent and when a limit ends the launch.
+    """
+    if reason := missing():
+        raise RunError(reason)
+    _check(launch)
+    program = [str(_built_by_smpicc(launch.program[0])), *launch.program[1:]]
+    launch = dataclasses.replace(launch, program=program)
+    with tempfile.TemporaryDirectory(prefix="railyard-sim-") as name:
+        folder = Path(name)
+        write(launch, folder)
+        environment = {
+            **os.environ,
+            "RAILYARD_NETWORK": str(folder / "network"),
+            "RAILYARD_LINK_BYTES": str(folder / "bytes"),
+            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.core_gbyte_s:g}",
+        }
+        child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
+        with (folder / "errors").open("wb") as errors:
+            status, memory_kib = _within_limits(child, environment, launch.limits, errors)
+        said = _own_words((folder / "errors").read_text(errors="replace"))
+        if status in BROKEN_OFF:
+            why = f"{said[0]}; " if said else ""
+            limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
+            raise RunError(
+                f"the simulation broke off: {why}status {status}; its memory is limited to {limit}"
+            )
+        sys.stderr.write("".join(f"{line}\n" for line in said))
+        counted = folder / "bytes"
+        return Ended(
+            status=status,
+            link_bytes=network.link_bytes(counted.read_text()) if counted.is_file() else {},
+            memory_mib=memory_kib / 1024,
+        )
+
+
+def write(launch: Launch, folder: Path) -> None:
+    """Write `network` and `hosts`, which the smpirun line reads."""
+    nodes = list(dict.fromkeys(nic.node for nic in launch.ranks))
+    text = network.render(launch.topology, nodes, launch.faults, launch.calibration)
+    (folder / "network").write_text(text)
+    hosts = (network.nic_name(nic.node, nic.rail) for nic in launch.ranks)
+    (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
+
+
+def _check(launch: Launch) -> None:
+    """InputError for a topology too large to list, and for stacks that alone exceed the memory."""
+    routers = len({nic.node.coordinate for nic in launch.ranks})
+    if routers**2 * launch.topology.rails > MOST_PAIRS:
+        valid = f"at most {int((MOST_PAIRS / launch.topology.rails) ** 0.5)} routers with ranks"
+        raise InputError("topology", "", f"{routers} routers of {launch.topology.name}", valid)
+    stacks_gib = len(launch.ranks) * STACK_KIB / 2**20
+    if stacks_gib > launch.limits.memory_gib:
+        valid = f"more than {stacks_gib:.3g} GiB, which the stacks of {len(launch.ranks)} ranks take"
+        raise InputError("--memory-limit", "", f"{launch.limits.memory_gib:g}", valid)
+
+
+def _built_by_smpicc(program: str) -> Path:
+    """The program on the PATH; InputError for one that another MPI's compiler built."""
+    found = shutil.which(program)
+    if found is None:
+        raise InputError("sim", "PROGRAM", program, "a program on the PATH (build/benchmarks-simgrid/bin)")
+    if b"libsimgrid" not in Path(found).read_bytes():
+        raise InputError(
+            "sim", "PROGRAM", found, "a program that smpicc built (build/benchmarks-simgrid/bin)"
+        )
+    return Path(found).resolve()
+
+
+def _own_words(text: str) -> list[str]:
+    """The program's lines on standard error, without smpirun's frame and SimGrid's stack."""
+    return [line for line in text.splitlines() if line.strip() and not FRAME.search(line)]
+
+
+def _within_limits(
+    child: Sequence[str], environment: Mapping[str, str], limits: Limits, errors: IO[bytes]
+) -> tuple[int, int]:
+    """Exit status, and the most memory that a process of the simulation had (KiB)."""
+    most_bytes = int(limits.memory_gib * 2**30)
+    process = subprocess.Popen(
+        child,
+        env=environment,
+        stderr=errors,
+        start_new_session=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes)),
+    )
+    with _signals_to(process):
+        memory_kib = _wait(process, limits.time_s)
+    status = process.returncode
+    return 128 - status if status < 0 else status, memory_kib
+
+
+def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
+    """Until it ends; RunError after so many seconds. Popen's own wait does not tell the memory."""
+    end_s = time.monotonic() + time_s
+    while time.monotonic() < end_s:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_maxrss
+        time.sleep(POLL_S)
+    raise RunError(f"simulation ended after {time_s:g} s of this machine's time (--time-limit)")
+
+
+@contextlib.contextmanager
+def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever ends this command ends the simulation, which has a session of its own."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    former = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        signal.signal(number, lambda received, _: os.killpg(process.pid, received))
+    try:
+        yield
+    finally:
+        if process.returncode is None and process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for number, handler in former.items():
+            signal.signal(number, handler)

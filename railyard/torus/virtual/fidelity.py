@@ -1,0 +1,226 @@
+"""Watches the machine during a launch and says whether its numbers are the network's or the machine's.
+
+A virtual torus is honest as long as the machine forwards packets as fast as the links allow. `Watch` has
+railyard-counters look every tenth of a second at the processors and at the busiest link; `judge` then calls a launch
+
+- void when packets were dropped or bytes lost, or when over more than `HOST_SHARE` of the time with traffic the
+  processors were busy and yet no link was: the machine held the packets back, not the network;
+- cannot-tell when there was nothing to look at, or too little traffic to blame the machine for;
+- ok otherwise.
+
+Leaves out latency: a message of few bytes loads no link, and its time is the machine's in any case (docs/torus.md).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from railyard.errors import RunError
+from railyard.torus.virtual import counters
+from railyard.torus.virtual.counters import Counter, Reading
+from railyard.torus.virtual.lifecycle import Torus
+
+FORMAT = "railyard-evidence/1"
+INTERVAL_MS = 100
+TRAFFIC_SHARE = 0.05  # of the busiest link's rate, or
+BULK_PACKETS_S = 1000  # so many packets a second
+BULK_BYTES = 500  # of so many bytes on average: else all is quiet
+IDLE_SHARE = 0.05  # of all processors' time: below, they are busy, and
+SOFTIRQ_SHARE = 0.1  # of it goes to packets: below, they are busy with what the ranks compute
+LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
+ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks
+HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
+
+
+class Verdict(StrEnum):
+    """What a launch's numbers are worth."""
+
+    OK = "ok"
+    VOID = "void"
+    CANNOT_TELL = "cannot-tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A tenth of a second: shares of all processors' time, the largest share of its rate that a link sent."""
+
+    seconds: float
+    idle: float
+    softirq: float
+    steal: float
+    link_share: float
+    link: str
+    packets: int
+    bytes: int
+
+    @property
+    def traffic(self) -> bool:
+        """Whether there was more than small messages."""
+        bulk = self.packets >= BULK_PACKETS_S * self.seconds and self.bytes >= BULK_BYTES * self.packets
+        return bulk or self.link_share >= TRAFFIC_SHARE
+
+    @property
+    def host_limited(self) -> bool:
+        busy = self.idle < IDLE_SHARE and self.softirq >= SOFTIRQ_SHARE
+        return self.traffic and busy and self.link_share < LINK_SHARE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """The verdict, its reasons, and the figures it stands on. Shares are of the time with traffic, from 0 to 1.
+
+    The busiest link is the one that needs longest, at its rate, for what it sent.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    watched_s: float
+    traffic_s: float
+    host_limited_s: float
+    idle_share: float
+    softirq_share: float
+    steal_share: float
+    busiest_link: str
+    busiest_link_share: float
+    packets_per_s: float
+    drops: int
+    conserved: bool
+
+
+def judge(intervals: Sequence[Interval], counted: Reading) -> Guard:
+    """The verdict on a launch from its intervals and what its links counted."""
+    busy = [i for i in intervals if i.traffic]
+    traffic_s = sum(i.seconds for i in busy)
+    limited_s = sum(i.seconds for i in busy if i.host_limited)
+    drops = sum(link.drops for link in counted.links)
+    reasons = [f"bytes are not conserved: {line}" for line in counted.lost[:1]]
+    if drops:
+        worst = max(counted.links, key=lambda link: link.drops)
+        reasons.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
+    doubts = [] if intervals else ["the launch was too short to be watched"]
+    if limited_s > HOST_SHARE * traffic_s:
+        held = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
+        if traffic_s < ENOUGH_TRAFFIC_S:
+            doubts.append(f"{held}, too little to tell; use more repeats")
+        else:
+            reasons.append(f"{held}; use fewer nodes or a smaller --rate-scale")
+    verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
+    busiest = max(counted.links, key=_seconds_at_rate)
+    return Guard(
+        verdict=verdict,
+        reasons=tuple(reasons or doubts),
+        watched_s=sum(i.seconds for i in intervals),
+        traffic_s=traffic_s,
+        host_limited_s=limited_s,
+        idle_share=_mean(busy, "idle"),
+        softirq_share=_mean(busy, "softirq"),
+        steal_share=_mean(busy, "steal"),
+        busiest_link=busiest.name,
+        busiest_link_share=_seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0,
+        packets_per_s=sum(i.packets for i in busy) / traffic_s if traffic_s else 0.0,
+        drops=drops,
+        conserved=counted.conserved,
+    )
+
+
+def _seconds_at_rate(link: Counter) -> float:
+    """How long a link needs, at its rate, for what it sent."""
+    return link.bytes * 8e-6 / link.rate_mbit_s
+
+
+def _mean(intervals: Sequence[Interval], share: str) -> float:
+    total = sum(i.seconds for i in intervals)
+    return sum(getattr(i, share) * i.seconds for i in intervals) / total if total else 0.0
+
+
+class Watch:
+    """Context manager around a launch; afterwards `guard` and `counted` say what was seen."""
+
+    guard: Guard
+    counted: Reading
+
+    def __init__(self, torus: Torus) -> None:
+        self.torus = torus
+
+    def __enter__(self) -> Watch:
+        if not counters.PROGRAM.is_file():
+            raise RunError(f"{counters.PROGRAM} is not built; run `make setup`")
+        self.seen: IO[str] = tempfile.TemporaryFile("w+", dir=self.torus.folder)
+        command = [str(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.DEVNULL
+        )
+        self.begun = datetime.now(UTC)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.communicate()
+        self.seen.seek(0)
+        lines = self.seen.readlines()
+        self.seen.close()
+        if kind is None:
+            self._conclude(lines)
+
+    def _conclude(self, lines: list[str]) -> None:
+        snapshots = counters.parse(lines)
+        if len(snapshots) != 3:
+            raise RunError(f"the counters of {self.torus.name} could not be read during the launch")
+        name, topology = self.torus.name, self.torus.topology
+        before = counters.reading(name, topology, snapshots[0], snapshots[0])
+        after = counters.reading(name, topology, snapshots[1], snapshots[2])
+        self.counted = counters.difference(after, before)
+        self.guard = judge(intervals(lines), self.counted)
+
+    def evidence(self) -> dict[str, Any]:
+        """What a check keeps of the launch (docs/formats.md, "Launch evidence")."""
+        return {
+            "format": FORMAT,
+            "torus": self.torus.name,
+            "begun": self.begun.isoformat(),
+            "guard": asdict(self.guard),
+            "nics": list(self.counted.nics(self.torus.topology)),
+            "links": [asdict(link) for link in self.counted.links],
+        }
+
+
+def write(evidence: dict[str, Any], path: Path) -> None:
+    """As a whole or not at all. RunError when the folder cannot be written."""
+    temporary = path.with_name(f".{path.name}")
+    try:
+        temporary.write_text(json.dumps(evidence), encoding="utf-8")
+        temporary.rename(path)
+    except OSError as error:
+        raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
+
+
+def intervals(lines: Iterable[str]) -> list[Interval]:
+    """The lines `t` of railyard-counters."""
+    found = []
+    for line in lines:
+        if line.startswith("t "):
+            seconds, total, idle, softirq, steal, share, host, interface, packets, sent = line.split()[1:]
+            ticks = max(int(total), 1)
+            found.append(
+                Interval(
+                    seconds=float(seconds),
+                    idle=int(idle) / ticks,
+                    softirq=int(softirq) / ticks,
+                    steal=int(steal) / ticks,
+                    link_share=float(share),
+                    link=f"{host}:{interface}",
+                    packets=int(packets),
+                    bytes=int(sent),
+                )
+            )
+    return found

@@ -1,0 +1,272 @@
+"""Running commands on a torus: one on a host, or a stock `mpirun` across the nodes.
+
+Open MPI is told of the torus by environment variables alone (OMPI_MCA_*), so every argument of mpirun stays the
+caller's. It starts its daemons through `railyard-enter -s`, which stands where ssh stands on a cluster.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from railyard.checkout import TORUS_BIN
+from railyard.errors import InputError, RunError
+from railyard.torus.engines import netns
+from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.native import programs
+from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
+from railyard.torus.plan.plan import HEAD
+from railyard.torus.slurm import cluster
+from railyard.torus.virtual import fidelity
+from railyard.torus.virtual.lifecycle import RUN, Torus
+
+SHIM = TORUS_BIN
+INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
+# Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
+NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
+
+
+def hosts(torus: Torus) -> list[str]:
+    """Every host that a command can run on: the head, the nodes, the routers."""
+    prefix = netns.full_name(torus.name, "")
+    return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
+
+
+def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
+    """Replace this process by a command on a host; InputError for a host that the torus does not have."""
+    if host not in hosts(torus):
+        some = ", ".join(node.name for node in torus.topology.nodes[:4])
+        raise InputError(
+            "host", "", host, f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}"
+        )
+    environment = {**os.environ, **_common(torus)}
+    os.execvpe("railyard-enter", ["railyard-enter", host, *command], environment)
+
+
+def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
+    """Run the system's mpirun on the torus's head, once no other launch is running; its exit status.
+
+    What the guard saw goes to the file that RAILYARD_EVIDENCE names; a void launch is said on stderr, too. In a job of
+    the torus's Slurm it runs where it is called, on the nodes of the job.
+    """
+    if cluster.allocated(torus.name):
+        return _watched(torus, [_system_mpirun(), *arguments], openmpi_in_slurm(torus), host=None)
+    own = _for_containers(torus, torus.containers) if torus.containers else []
+    return _watched(torus, [_system_mpirun(), *own, *arguments], openmpi(torus))
+
+
+def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
+    """The same for the system's MPICH, whose launcher is Hydra's mpiexec."""
+    if torus.containers:
+        raise InputError("torus mpiexec", "engine", "docker", "a torus of engine netns")
+    program = shutil.which("mpiexec.mpich") or shutil.which("mpiexec.hydra")
+    if program is None:
+        raise RunError("no mpiexec.mpich on the PATH; Debian's package mpich has it")
+    return _watched(torus, [program, *arguments], mpich(torus))
+
+
+def srun(torus: Torus, arguments: Sequence[str]) -> int:
+    """Run the system's srun: in a job of the torus's Slurm where it is called, elsewhere on the head.
+
+    What the ranks' MPI must know of the torus is set where the caller has not set it.
+    """
+    if not torus.slurm:
+        raise InputError("torus srun", "", torus.name, "a torus that is up with --slurm")
+    program = _system_program("srun")
+    if torus.containers:
+        _tell_what_is_seen(torus.containers)
+    told = {**_openmpi_ranks(torus), **_ucx(torus)}
+    unset = {name: value for name, value in told.items() if name not in os.environ}
+    host = None if cluster.allocated(torus.name) else HEAD
+    unset["LD_PRELOAD"] = f"{_preloaded()} {FENCE}"
+    return _watched(torus, [program, *arguments], unset, host=host)
+
+
+def _watched(
+    torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
+) -> int:
+    """Run a launcher on a host (None: here), the guard watching; its exit status."""
+    _wait_for_turn()
+    with fidelity.Watch(torus) as watch:
+        status = _run(torus, command, environment, host)
+    if watch.guard.verdict == fidelity.Verdict.VOID:
+        print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
+    if path := os.environ.get("RAILYARD_EVIDENCE"):
+        fidelity.write(watch.evidence(), Path(path))
+    return status
+
+
+def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None) -> int:
+    where = [str(ENTER), host] if host else []
+    child = subprocess.Popen(
+        [*where, "setpriv", "--pdeathsig", "TERM", *command],
+        env={**os.environ, **_common(torus), "LD_PRELOAD": _preloaded(), **environment, INSIDE_LAUNCH: "1"},
+        stderr=subprocess.PIPE,
+        close_fds=False,
+    )
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    assert child.stderr is not None
+    for line in child.stderr:
+        if not NOISE.search(line):
+            sys.stderr.buffer.write(line)
+            sys.stderr.buffer.flush()
+    status = child.wait()
+    return 128 - status if status < 0 else status
+
+
+def openmpi(torus: Torus) -> Mapping[str, str]:
+    """What Open MPI must know: how to reach a host, the hosts, which network is whose, that ranks share cores."""
+    parameters = {
+        "plm": "rsh",
+        "plm_rsh_agent": "railyard-enter -s",
+        "plm_rsh_no_tree_spawn": "1",
+        "plm_rsh_num_concurrent": "4096",
+        "orte_default_hostfile": str(torus.folder / "hostfile"),
+    }
+    return {**_mca(parameters), **_openmpi_daemons(torus), **_openmpi_ranks(torus)}
+
+
+def openmpi_in_slurm(torus: Torus) -> Mapping[str, str]:
+    """The same in a job of the torus's Slurm, which says what the hosts are and starts Open MPI's daemons."""
+    path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
+    return {**_openmpi_daemons(torus), **_openmpi_ranks(torus), "PATH": f"{BIN}:{path}"}
+
+
+def _openmpi_daemons(torus: Torus) -> Mapping[str, str]:
+    # The only user of a container or a user namespace is root, and harmless.
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return _mca({"orte_tmpdir_base": str(torus.folder), "oob_tcp_if_include": "mgmt0"}) | root
+
+
+def _openmpi_ranks(torus: Torus) -> Mapping[str, str]:
+    """What the ranks must know, whoever starts them."""
+    return _mca(
+        {
+            "pml": "ob1",
+            "btl": "self,vader,tcp",
+            "btl_tcp_if_include": _nics(torus),
+            # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
+            "btl_tcp_flags": "send",
+            "osc": "pt2pt",  # one-sided calls; the other components want put
+            "mpi_yield_when_idle": "1",
+            "hwloc_base_binding_policy": "none",
+        }
+    )
+
+
+def _mca(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+
+
+def _nics(torus: Torus) -> str:
+    return ",".join(f"nic{rail}" for rail in range(torus.topology.rails))
+
+
+def mpich(torus: Torus) -> Mapping[str, str]:
+    """What Hydra and MPICH's UCX must know: how to reach a host, and that nodes talk over their NICs alone.
+
+    UCX would use shared memory between the nodes, since all are of one machine. NICs that the caller names stay.
+    """
+    hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent")}
+    return {**hydra, **_ucx(torus)}
+
+
+def _ucx(torus: Torus) -> Mapping[str, str]:
+    return {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": os.environ.get("UCX_NET_DEVICES", _nics(torus))}
+
+
+def _common(torus: Torus) -> Mapping[str, str]:
+    programs.need()
+    scheduler = cluster.environment(torus.folder) if torus.slurm else {}
+    path = f"{BIN}:{os.environ.get('PATH', os.defpath)}"
+    return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler, **_apptainer(torus)}
+
+
+def _apptainer(torus: Torus) -> Mapping[str, str]:
+    """For ranks in an image: they see where their daemons keep the session, and what they are to load first. Root that
+    lacks a capability could not ask for all of them.
+    """
+    seen = [os.environ.get("APPTAINER_BIND"), str(torus.folder), str(IDLE), str(FENCE)]
+    return {"APPTAINER_BIND": ",".join(filter(None, seen)), "APPTAINER_NO_PRIVS": "1"}
+
+
+def _preloaded() -> str:
+    """What the ranks are to load first: railyard/torus/native/idle.c, then what the caller wanted."""
+    return " ".join(filter(None, [str(IDLE), os.environ.get("LD_PRELOAD")]))
+
+
+def _for_containers(torus: Torus, containers: Containers) -> Sequence[str]:
+    """Arguments of mpirun for ranks in containers: there Open MPI is where the image has it, and daemons stay attached
+    to their agents, so that one that cannot run in an image ends the launch instead of never answering.
+
+    Raises RunError where the image's Open MPI is of another series than the system's: their daemons would not talk.
+    """
+    node = torus.topology.nodes[0].name
+    series = {
+        "here": _mpi_series([_system_mpirun()], _common(torus)),
+        f"in the image {containers.image}": _mpi_series(["railyard-enter", node, "mpirun"], _common(torus)),
+    }
+    if len(set(series.values())) > 1 or None in series.values():
+        found = ", ".join(f"{place} {what or 'none'}" for place, what in series.items())
+        raise RunError(f"Open MPI must be of the same series on both sides; {found}: use another --image")
+    _tell_what_is_seen(containers)
+    return ["--noprefix", "--leave-session-attached"]
+
+
+def _tell_what_is_seen(containers: Containers) -> None:
+    """Say so where the ranks cannot be in the folder that the launch is started from."""
+    if not any(Path.cwd().is_relative_to(volume) for volume in containers.volumes):
+        seen = ", ".join(containers.volumes) or "none"
+        print(
+            f"railyard: the containers do not see {Path.cwd()}; they see: {seen}", file=sys.stderr, flush=True
+        )
+
+
+def _mpi_series(mpirun: Sequence[str], changes: Mapping[str, str]) -> str | None:
+    """`4.1` for Open MPI 4.1.4; None where that mpirun is not there, or no Open MPI's."""
+    command = [*mpirun, "--allow-run-as-root", "--version"]
+    done = subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+\.\d+)", done.stdout)
+    return found[1] if found else None
+
+
+def _system_mpirun() -> str:
+    """The first Open MPI mpirun on the PATH that is not our own; Debian's name says which MPI it is."""
+    return _system_program("mpirun.openmpi", "mpirun")
+
+
+def _system_program(*names: str) -> str:
+    """The first of these names on the PATH that is not our own program; RunError where there is none."""
+    path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
+    found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    if found is None:
+        package = {"mpirun": "openmpi-bin", "srun": "slurm-client"}[names[-1]]
+        raise RunError(f"no {names[-1]} on the PATH; Debian's package {package} has it")
+    return found
+
+
+def _wait_for_turn() -> None:
+    """Take the launch lock. It stays with the processes of the launch, whoever dies first, until the last has ended.
+
+    RunError in a launch, which would wait for itself: a script named mpirun or srun on the PATH calls ours again.
+    """
+    if INSIDE_LAUNCH in os.environ:
+        raise RunError(
+            "a launch within a launch; is a script on the PATH named mpirun or srun that calls it again?"
+        )
+    descriptor = os.open(RUN / "launch", os.O_RDWR | os.O_CREAT, 0o600)
+    os.set_inheritable(descriptor, True)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("railyard: waiting for another launch on this machine to end", file=sys.stderr, flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,0 +1,289 @@
+"""A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
+
+    /run/railyard/lock                 held while a torus is made, changed or removed
+    /run/railyard/launch               held by a running launch: two at once would measure each other
+    /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
+    /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
+    /run/railyard/NAME/hostfile        Open MPI's default host file
+    /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
+    /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
+    /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
+    /run/railyard/NAME/slurm/          the Slurm that runs on it (torus/slurm.py)
+
+The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
+something by which `down` finds the rest. Containers are found by their label even where the folder is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from placements.launchers import files
+from placements.topology import catalog
+from placements.topology import faults as fault_model
+from placements.topology.base import Topology
+from placements.topology.faults import Faults
+from railyard.errors import InputError, RunError
+from railyard.torus.engines import docker_engine, netns
+from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.plan import plan
+from railyard.torus.plan.plan import Plan, Shape
+from railyard.torus.slurm import cluster
+
+RUN = Path("/run/railyard")
+NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by then
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torus:
+    """A torus that was asked for: by whom it is used is the kernel's to say, see `status`."""
+
+    name: str
+    engine: Literal["netns", "docker"]
+    topology: Topology
+    shape: Shape
+    complete: bool
+    faults: Faults = plan.HEALTHY
+    containers: Containers | None = None
+    slurm: bool = False
+
+    @property
+    def folder(self) -> Path:
+        return RUN / self.name
+
+    def provenance(self) -> dict[str, Any]:
+        """The record's `provenance.torus` (docs/formats.md)."""
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "rate_scale": self.shape.rate_scale,
+            "mtu_bytes": self.shape.mtu_bytes,
+            "burst_bytes": self.shape.burst_bytes,
+            "latency_scaled": self.shape.latency_scaled,
+            "faults": list(self.faults.summary),
+            **self._image(),
+        }
+
+    def _image(self) -> dict[str, str]:
+        made_of = self.containers
+        return {"image": made_of.image, "image_sha256": made_of.image_sha256} if made_of else {}
+
+
+def up(
+    topo: Topology,
+    *,
+    name: str,
+    shape: Shape,
+    containers: Containers | None = None,
+    with_slurm: bool = False,
+    progress: netns.Progress = lambda done: None,
+) -> tuple[Torus, bool]:
+    """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
+
+    With `containers` the nodes are containers (engine docker), and `progress` counts them before the namespaces. With
+    `with_slurm` a Slurm runs on it, and `progress` counts its nodes after them.
+    Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
+    when the kernel or the Docker engine refuses, after removing what had been made.
+    """
+    if not NAME.fullmatch(name):
+        raise InputError("--name", "", name, "a letter, then up to 30 letters (lower case), digits or dashes")
+    made = plan.make(topo, shape)
+    wanted = Torus(
+        name=name,
+        engine="docker" if containers else "netns",
+        topology=topo,
+        shape=shape,
+        complete=True,
+        containers=containers,
+        slurm=with_slurm,
+    )
+    with lock():
+        existing = read(name)
+        if existing is not None and existing.complete:
+            if existing == wanted:
+                return existing, False
+            raise InputError(
+                "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
+            )
+        _remove(name, labelled=containers is not None)
+        write(dataclasses.replace(wanted, complete=False), made)
+        try:
+            _create(wanted, made, progress)
+        except BaseException:
+            _remove(name)
+            raise
+        write(wanted, made)
+    return wanted, True
+
+
+def down(name: str) -> None:
+    """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
+    with lock():
+        labelled = docker_engine.tori() if name not in names() else set()
+        if name not in names() | labelled:
+            raise InputError("torus", "", name, ", ".join(sorted(names() | labelled)) or "none is up")
+        _remove(name, labelled=name in labelled)
+
+
+def down_all() -> list[str]:
+    """Remove every torus, what killed runs left behind included; their names.
+
+    Where one cannot be removed the others are all the same; then raises that one's RunError.
+    """
+    failed: list[RunError] = []
+    with lock():
+        labelled = docker_engine.tori()
+        found = sorted(names() | labelled)
+        for name in found:
+            try:
+                _remove(name, labelled=name in labelled)
+            except RunError as error:
+                failed.append(error)
+    if failed:
+        raise failed[0]
+    return found
+
+
+def names() -> set[str]:
+    """Of every torus of which anything exists; one of which only containers are left is known to `down` alone."""
+    return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
+
+
+def get(name: str) -> Torus:
+    """The complete torus of that name; InputError when there is none."""
+    torus = read(name)
+    if torus is None or not torus.complete:
+        valid = ", ".join(sorted(names())) or "none is up; see `railyard torus up --help`"
+        what = "one that is complete (take this one down and up again)" if torus or name in names() else valid
+        raise InputError("torus", "", name, what)
+    return torus
+
+
+def read(name: str) -> Torus | None:
+    """What was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
+    try:
+        document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
+        return Torus(
+            name=name,
+            engine=document["engine"],
+            topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
+            shape=Shape(**document["shape"]),
+            complete=document["complete"],
+            faults=fault_model.parse(document["faults"]),
+            containers=_read_containers(document["containers"]),
+            slurm=document["slurm"],
+        )
+    except (OSError, json.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def _read_containers(document: dict[str, Any] | None) -> Containers | None:
+    return Containers(**{**document, "volumes": tuple(document["volumes"])}) if document else None
+
+
+def write(torus: Torus, made: Plan) -> None:
+    """Write what `read` reads, and the files that launches need, each as a whole."""
+    torus.folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "hosts": "".join(
+            f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)
+        ),
+        "hostfile": files.openmpi_default_hostfile(torus.topology),
+        "coordinates": files.coordinates(torus.topology),
+        "topology.yml": yaml.safe_dump(torus.topology.to_dict(), sort_keys=False),
+        "torus.json": json.dumps(
+            {
+                "engine": torus.engine,
+                "topology": torus.topology.to_dict(),
+                "shape": asdict(torus.shape),
+                "containers": torus.containers and asdict(torus.containers),
+                "slurm": torus.slurm,
+                "complete": torus.complete,
+                "faults": torus.faults.to_dict(),
+            },
+            indent=1,
+        ),
+    }
+    for name, text in texts.items():
+        path, temporary = torus.folder / name, torus.folder / f".{name}"
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue  # a daemon may have it mounted, and nothing can be mounted over a file that was replaced
+        temporary.write_text(text, encoding="utf-8")
+        temporary.rename(path)
+
+
+def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
+    nodes = [node.name for node in torus.topology.nodes]
+    before = 0
+    pids: dict[str, int] = {}
+    if torus.slurm:
+        cluster.prepare(torus.name, torus.topology, torus.folder)
+    if torus.containers:
+        hosts = dict(made.hosts)
+        service = cluster.service(torus.folder) if torus.slurm else docker_engine.NO_SERVICE
+        pids = docker_engine.create(
+            torus.name, nodes, torus.containers, hosts, torus.folder, progress, service
+        )
+        before = len(nodes)
+    netns.create(torus.name, made, lambda done: progress(before + done), pids)
+    before += len(made.namespaces)
+    if torus.slurm:
+        cluster.start(
+            torus.name,
+            torus.topology,
+            torus.folder,
+            lambda done: progress(before + done),
+            torus.containers,
+        )
+
+
+def _remove(name: str, *, labelled: bool = False) -> None:
+    """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it."""
+    torus = read(name)
+    netns.remove(name)
+    if labelled or (torus is not None and torus.containers):
+        unfinished = torus is not None and not torus.complete
+        docker_engine.remove(name, settle_s=UNFINISHED_S if unfinished else 0)
+    shutil.rmtree(RUN / name, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def lock() -> Iterator[None]:
+    """One `up`, `down` or fault at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
+    descriptor = _acquire(RUN / "lock")
+    try:
+        yield
+    finally:
+        if not names():
+            shutil.rmtree(RUN, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    """An exclusive lock on a file that is still there once it is ours (the holder before us may have removed it)."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            continue
+        except PermissionError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}; run as root") from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        os.close(descriptor)

@@ -1,0 +1,97 @@
+"""Applies faults to a torus that is up, while traffic flows: what differs between the plan before and after.
+
+Order: ports that come back, then routes everywhere, then rates, then ports that go. So nothing is sent towards a dead
+link; what waits in its queue is lost, as it is on a real one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+from collections.abc import Iterable, Mapping
+
+from placements.topology.base import Link, Topology
+from placements.topology.faults import Faults
+from railyard.errors import InputError
+from railyard.torus.engines import netns
+from railyard.torus.plan import plan
+from railyard.torus.plan.plan import Namespace, Shape
+from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual.lifecycle import Torus
+
+Batches = dict[str, list[str]]
+
+
+def apply(torus: Torus, faults: Faults) -> Torus:
+    """Make the faults of a torus these, no more and no less; the torus as it is then.
+
+    Raises InputError for a rate that the kernel cannot shape and RunError when a pair of routers has no route left;
+    then nothing has changed.
+    """
+    before = plan.make(torus.topology, torus.shape, torus.faults)
+    after = plan.make(torus.topology, torus.shape, faults)
+    check_rates(torus.topology, torus.shape, faults)
+    changed = dataclasses.replace(torus, faults=faults)
+    lifecycle.write(changed, after)
+    healed = _ports(torus.topology, torus.faults.down - faults.down)
+    dead = _ports(torus.topology, faults.down - torus.faults.down)
+    old = {namespace.name: namespace for namespace in before.namespaces}
+    steps: tuple[tuple[str, Batches], ...] = (
+        ("ip", {n.name: _come_back(n, healed.get(n.name, ())) for n in after.namespaces}),
+        ("ip", {n.name: _reroute(old[n.name], n) for n in after.namespaces}),
+        ("tc", {n.name: [line for line in n.tc if line not in old[n.name].tc] for n in after.namespaces}),
+        ("ip", {name: [f"link set {port} down" for port in ports] for name, ports in dead.items()}),
+    )
+    for program, batches in steps:
+        _run(torus.name, program, batches)
+    return changed
+
+
+def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
+    """InputError for a fault that leaves a rate too low for the kernel's shaper."""
+    lowest = shape.lowest_rate_bit_s
+    for name in faults.lost:
+        if shape.rate_bit_s(faults.rate_gbyte_s(topology, topology.links_by_name[name])) < lowest:
+            valid = f"what leaves at least {lowest / 1e6:.2g} Mbit/s; use a higher --rate-scale"
+            raise InputError("--lanes-lost", "link", name, valid)
+    for percent in set(faults.injection_percent.values()):
+        full = shape.rate_bit_s(topology.host_rate_gbyte_s)
+        if full * percent / 100 < lowest:
+            raise InputError(
+                "--injection", "", percent, f"{100 * lowest / full:.3g} to 100 at this rate scale"
+            )
+
+
+def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
+    """Host -> the ports of these directed links."""
+    ports: dict[str, list[str]] = {}
+    for name in names:
+        link: Link = topology.links_by_name[name]
+        ports.setdefault(topology.router_name(link.source), []).append(link.port)
+    return ports
+
+
+def _come_back(namespace: Namespace, ports: Iterable[str]) -> list[str]:
+    """Up again; the kernel forgot neighbours and routes when the port went down."""
+    lines: list[str] = []
+    for port in ports:
+        lines += namespace.ports[port]
+        through = f" dev {port} "
+        lines += [
+            f"route replace {p} {rest}" for p, rest in namespace.routes.items() if through in f" {rest} "
+        ]
+    return lines
+
+
+def _reroute(old: Namespace, new: Namespace) -> list[str]:
+    replaced = [f"route replace {p} {rest}" for p, rest in new.routes.items() if old.routes.get(p) != rest]
+    return replaced + [f"route del {prefix}" for prefix in old.routes if prefix not in new.routes]
+
+
+def _run(torus: str, program: str, batches: Batches) -> None:
+    work = [(netns.full_name(torus, name), program, lines) for name, lines in batches.items() if lines]
+    if not work:
+        return
+    with multiprocessing.get_context("fork").Pool(min(len(work), os.cpu_count() or 1)) as pool:
+        pool.starmap(netns.batch_in, work)

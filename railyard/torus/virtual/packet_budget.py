@@ -1,0 +1,150 @@
+"""How many packets a second this machine forwards, and whether a torus could ask for more.
+
+Measured once and cached: TCP streams between the nodes of a small torus without shaping, counted at every interface.
+A torus with every link busy at once needs, for each directed link and each NIC, its rate over the packet size, and
+half as many acknowledgements on the way back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import platform
+import socket
+import time
+from collections.abc import Iterator
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+from placements.topology.base import LinkClass, Node, Topology
+from placements.topology.torus import Dimension, Torus
+from railyard.torus.engines import netns
+from railyard.torus.plan import addresses, plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import counters
+
+RING = Torus(
+    name="packet-budget",
+    dimensions=(
+        Dimension(extent=4, tiles=1, pattern=(LinkClass.CABLE,)),
+        Dimension(extent=1, tiles=1, pattern=(LinkClass.CABLE,)),
+        Dimension(extent=1, tiles=1, pattern=(LinkClass.CABLE,)),
+    ),
+    tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},
+    host_tiles=1,
+)
+UNSHAPED = Shape(rate_scale=10.0)
+MEASURE_S = 0.6
+PORT = 5201
+ACKNOWLEDGED_PACKETS = 2
+
+
+def demand_packets_s(topology: Topology, shape: Shape) -> float:
+    """Packets a second with every directed link and every NIC busy, acknowledgements included."""
+    hosts = 2 * len(topology.nodes) * topology.rails * topology.host_rate_gbyte_s
+    total_gbyte_s = sum(link.rate_gbyte_s for link in topology.links()) + hosts
+    data = shape.rate_bit_s(total_gbyte_s) / (8 * (shape.mtu_bytes + plan.ETHERNET_BYTES))
+    return data * (1 + 1 / ACKNOWLEDGED_PACKETS)
+
+
+def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
+    """What to say of a torus that could ask for more than the machine forwards; nothing when it could not."""
+    wanted = demand_packets_s(topology, shape)
+    if wanted <= budget_packets_s:
+        return ""
+    better = shape.rate_scale * budget_packets_s / wanted
+    return (
+        f"every link busy at once would be {wanted / 1e3:.0f} thousand packets/s, and this machine forwards about "
+        f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
+    )
+
+
+def known_packets_s() -> float:
+    """The machine's budget: from the cache, else measured now (about a second)."""
+    machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
+    path = _cache()
+    try:
+        cached = json.loads(path.read_text(encoding="utf-8"))
+        if cached["machine"] == machine:
+            return float(cached["packets_per_s"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    measured = measure_packets_s()
+    _store(path, json.dumps({"machine": machine, "packets_per_s": measured}))
+    return measured
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "railyard" / "packet-budget.json"
+
+
+def _store(path: Path, text: str) -> None:
+    """As a whole; a folder that cannot be written only means that it is measured again."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.rename(path)
+    except OSError:
+        return
+
+
+def measure_packets_s() -> float:
+    """Streams between neighbours round a ring of four unshaped routers: packets that all interfaces sent a second."""
+    name = f"budget{os.getpid()}"
+    made = plan.make(RING, UNSHAPED)
+    try:
+        netns.create(name, made)
+        return _streamed(name)
+    finally:
+        netns.remove(name)
+
+
+def _streamed(name: str) -> float:
+    context = multiprocessing.get_context("fork")
+    ready = context.Barrier(2 * len(RING.nodes) + 1)
+    pairs = list(zip(RING.nodes, (*RING.nodes[1:], RING.nodes[0]), strict=True))
+    ends = [context.Process(target=_receive, args=(name, target, ready), daemon=True) for _, target in pairs]
+    ends += [context.Process(target=_send, args=(name, *pair, ready), daemon=True) for pair in pairs]
+    for end in ends:
+        end.start()
+    ready.wait(timeout=10)
+    time.sleep(MEASURE_S / 4)
+    before, begun = _packets(name), time.monotonic()
+    time.sleep(MEASURE_S)
+    after, ended = _packets(name), time.monotonic()
+    for end in reversed(ends):
+        end.kill()
+    for end in ends:
+        end.join()
+    return (after - before) / (ended - begun)
+
+
+def _packets(name: str) -> int:
+    return sum(link.packets for link in counters.read(name, RING).links)
+
+
+def _receive(name: str, node: Node, ready: Barrier) -> None:
+    netns.enter(netns.full_name(name, node.name))
+    with socket.create_server(("", PORT)) as server:
+        ready.wait()
+        connection, _ = server.accept()
+        for _ in _chunks(connection):
+            pass
+
+
+def _chunks(connection: socket.socket) -> Iterator[bytes]:
+    while data := connection.recv(1 << 18):
+        yield data
+
+
+def _send(name: str, node: Node, target: Node, ready: Barrier) -> None:
+    netns.enter(netns.full_name(name, node.name))
+    ready.wait()
+    address, chunk = (addresses.node_address(RING, target, 0), PORT), os.urandom(1 << 18)
+    with contextlib.suppress(OSError), socket.create_connection(address) as connection:
+        while True:
+            connection.sendall(chunk)

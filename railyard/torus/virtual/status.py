@@ -1,0 +1,157 @@
+"""What the kernel says of a torus, against its plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.errors import RunError
+from railyard.torus.engines import docker_engine, netns
+from railyard.torus.plan import plan
+from railyard.torus.slurm import cluster
+from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual.lifecycle import Torus
+
+COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Counts of what exists and what was planned, and the first things that differ.
+
+    `scheduler` is node -> state as Slurm says it, None where none runs.
+    """
+
+    torus: Torus
+    namespaces: int
+    namespaces_planned: int
+    shapers: int
+    shapers_planned: int
+    processes: int
+    differences: tuple[str, ...]
+    scheduler: Mapping[str, str] | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether the torus is what was asked for."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, Any]:
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {
+            **self.torus.provenance(),
+            "topology": self.torus.topology.name,
+            **counts,
+            "slurm": self._slurm_counts(),
+            "sound": self.sound,
+        }
+
+    def _slurm_counts(self) -> dict[str, int] | None:
+        """State -> number of nodes."""
+        return None if self.scheduler is None else dict(Counter(self.scheduler.values()))
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """For a table."""
+        shape = self.torus.shape
+        yield "topology", self.torus.topology.name
+        yield "engine", self.torus.engine
+        if made_of := self.torus.containers:
+            yield "image", f"{made_of.image} ({made_of.image_sha256[:12]})"
+            yield "folders seen", ", ".join(made_of.volumes) or "none"
+        yield "rate scale", f"{shape.rate_scale:g} (1 GB/s is {shape.rate_scale * 8e3:g} Mbit/s)"
+        yield "MTU", f"{shape.mtu_bytes} bytes"
+        yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
+        yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
+        yield "latency", "scaled" if shape.latency_scaled else "not scaled"
+        yield "faults", "; ".join(self.torus.faults.summary) or "none"
+        if (states := self._slurm_counts()) is not None:
+            yield "Slurm", ", ".join(f"{count} {state}" for state, count in states.items()) or "no node"
+        yield "processes in it", str(self.processes)
+        yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
+
+
+def brief(name: str) -> dict[str, Any]:
+    """One line of `torus list`; what is not known of an incomplete torus is empty."""
+    torus = lifecycle.read(name)
+    if torus is None:
+        return {"name": name, "topology": "", "state": "incomplete", "nodes": "", "rate_scale": ""}
+    return {
+        "name": name,
+        "topology": torus.topology.name,
+        "state": "up" if torus.complete else "incomplete",
+        "nodes": len(torus.topology.nodes),
+        "rate_scale": torus.shape.rate_scale,
+    }
+
+
+def inspect(torus: Torus) -> Report:
+    """Ask the kernel for every namespace and every shaper of a torus."""
+    planned = _planned_rates(torus)
+    existing = netns.namespaces(torus.name)
+    wanted = [
+        netns.full_name(torus.name, n.name)
+        for n in plan.make(torus.topology, torus.shape, torus.faults).namespaces
+    ]
+    with ThreadPoolExecutor() as pool:
+        found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
+    wrong = [key for key, rate in planned.items() if found.get(key) != rate]
+    missing = sorted(set(wanted) - set(existing))
+    ended = docker_engine.ended(torus.name, torus.folder)
+    inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
+    scheduler, silent = _scheduler(torus)
+    return Report(
+        torus=torus,
+        namespaces=len(existing),
+        namespaces_planned=len(wanted),
+        shapers=len(planned) - len(wrong),
+        shapers_planned=len(planned),
+        processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder)),
+        scheduler=scheduler,
+        differences=tuple(
+            [f"{name} is missing" for name in missing]
+            + silent
+            + [f"the container of {host} has ended" for host in ended]
+            + [
+                f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
+                for host, device in wrong
+            ]
+        ),
+    )
+
+
+def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
+    """What Slurm says of its nodes, and what is wrong with that."""
+    if not torus.slurm:
+        return None, []
+    try:
+        found = cluster.states(torus.name, torus.folder)
+    except RunError as error:
+        return {}, [str(error)]
+    return found, [
+        f"Slurm's node {n} is {state}" for n, state in found.items() if not cluster.is_usable(state)
+    ]
+
+
+def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
+    """(namespace, interface) -> bit/s, as the kernel rounds it (whole bytes)."""
+    rates = {}
+    for namespace in plan.make(torus.topology, torus.shape, torus.faults).namespaces:
+        for line in namespace.tc:
+            words = line.split()
+            bits = int(words[words.index("rate") + 1].removesuffix("bit"))
+            rates[netns.full_name(torus.name, namespace.name), words[words.index("dev") + 1]] = bits // 8 * 8
+    return rates
+
+
+def _rates(namespace: str) -> dict[tuple[str, str], int]:
+    command = ["nsenter", f"--net={netns.NETNS / namespace}", "tc", "-j", "qdisc"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"cannot read the shapers of {namespace}: {done.stderr.strip()}")
+    queues = json.loads(done.stdout)
+    return {(namespace, q["dev"]): q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"}
