@@ -1,6 +1,6 @@
 /*
- * The network that a simulation runs on, as railyard/torus/simulated/network.py writes it: a flat list of links, nodes,
- * hosts and routes, in which everything is a number (docs/formats.md, "Simulated network").
+ * The network that a simulation runs on, as railyard/torus/simulated/network.py writes it: a flat list of
+ * links, nodes, hosts and routes, in which everything is a number (docs/formats.md, "Simulated network").
  *
  * Models: a host is one NIC of one node; a route leads from a point (a router that a host hangs on) to an
  * address (the router of a destination and, in a fat tree, the spine that serves it). Leaves out: topologies,
