@@ -26,7 +26,7 @@ BENCH_PACKAGES  := bridge-utils mininet scotch
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
@@ -88,6 +88,10 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 	@touch $@
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
+
+build/bin/railyard-router: $(wildcard $(NATIVE)/router*.[ch]) $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
 build/bin/railyard-%: $(NATIVE)/%.c $(STAMPS)/packages
 	@mkdir -p $(@D)

@@ -1,0 +1,36 @@
+/* The description of a torus for the router: plain text, one thing per line, words separated by blanks.
+ *
+ *   railyard-router 1 GENERATION
+ *   cell BYTES                      the largest cell: MTU and Ethernet header
+ *   buffer BYTES PORT_BYTES         per link and virtual channel; of it, for one next port
+ *   nic BYTES                       what a NIC reads ahead of what it sends
+ *   node NAME NETNS                 a host with a network namespace (a path)
+ *   router NAME
+ *   address NODE A.B.C.D
+ *   link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN
+ *   route ROUTER A.B.C.D/BITS LINK
+ *
+ * Hosts (nodes and routers) and links are numbered from 0 in the order of their lines; other lines name them
+ * by number. A link that leaves a node is a NIC: its port is the name of its interface. RING is 2 * dimension
+ * + 1 for minus, and -1 for host links; DATELINE and DOWN are 0 or 1. The longest prefix decides, as in the
+ * kernel's routing tables.
+ */
+#ifndef ROUTER_DESCRIPTION_H
+#define ROUTER_DESCRIPTION_H
+
+#include "router_network.h"
+
+struct link_name {
+    char port[16];
+    char far_port[16];
+};
+
+/* Read a description into an empty network; `names` has an entry for each link and is the caller's to free.
+ * Print one line and exit where it is wrong: every router must have a way to every address. */
+void description_read(const char *path, struct network *network, struct link_name **names);
+
+/* Whether two descriptions have the same hosts, links and addresses, so that one can change into the other.
+ */
+bool description_alike(const struct network *one, const struct network *other);
+
+#endif

@@ -1,0 +1,508 @@
+/* Implements the network inside the router. */
+#include "router_network.h"
+#include "router_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BITS = 64 };
+
+/* Lay-out.
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+static void count_ports(struct network *network) {
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        struct link *link = &network->links[i];
+        link->output = network->hosts[link->source].outputs++;
+        link->input = network->hosts[link->target].inputs++;
+    }
+}
+
+static struct nic *new_nic(const struct network *network) {
+    struct nic *nic = zeroed(1, sizeof *nic);
+    nic->flows = zeroed(network->address_count, sizeof *nic->flows);
+    return nic;
+}
+
+static void name_counters(struct network *network) {
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        const struct link *link = &network->links[i];
+        network->counters[i].rate_byte_s = link->down ? 0 : (uint64_t)(1e9 / link->ns_per_byte + 0.5);
+    }
+}
+
+void network_prepare(struct network *network, struct counters_header *header) {
+    uint32_t queues = 0;
+    count_ports(network);
+    for (uint32_t i = 0; i < network->host_count; i++) {
+        network->hosts[i].first_queue = queues;
+        queues += network->hosts[i].inputs * network->hosts[i].outputs;
+    }
+    network->queues = zeroed(queues, sizeof *network->queues);
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        struct link *link = &network->links[i];
+        const struct host *source = &network->hosts[link->source];
+        link->words = (source->inputs * CHANNELS + WORD_BITS - 1) / WORD_BITS;
+        link->waiting = zeroed(link->words, sizeof *link->waiting);
+        if (source->node) {
+            link->nic = new_nic(network);
+        }
+    }
+    network->header = header;
+    network->counters = (struct link_counters *)(header + 1);
+    name_counters(network);
+}
+
+int64_t network_address(const struct network *network, uint32_t ip) {
+    uint32_t low = 0, high = network->address_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (network->addresses[middle].ip < ip) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < network->address_count && network->addresses[low].ip == ip ? (int64_t)low : -1;
+}
+
+/* Cells.
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+static struct cell *new_cell(struct network *network) {
+    struct cell *cell = network->spare;
+    if (cell == NULL) {
+        return zeroed(1, sizeof *cell);
+    }
+    network->spare = cell->next;
+    *cell = (struct cell){0};
+    return cell;
+}
+
+static void drop_cell(struct network *network, struct cell *cell) {
+    cell->next = network->spare;
+    network->spare = cell;
+}
+
+static uint32_t bytes_of_cell(const struct chunk *chunk, uint32_t number) {
+    uint32_t sent = number * chunk->cell_payload_bytes, left = chunk->payload_bytes - sent;
+    return chunk->header_bytes + (left < chunk->cell_payload_bytes ? left : chunk->cell_payload_bytes);
+}
+
+uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after) {
+    if (after->ring == NO_RING) {
+        return 0;
+    }
+    uint8_t pair = channel / 2, upper = channel % 2;
+    bool turns_back = before->ring > after->ring || (before->ring == after->ring && upper && after->dateline);
+    if (turns_back && pair + 1 < CHANNELS / 2) {
+        pair++;
+    }
+    bool stays = before->ring == after->ring && !turns_back;
+    return (uint8_t)(2 * pair + (after->dateline || (stays && upper)));
+}
+
+static uint32_t queue_behind(const struct network *network, const struct link *link, int32_t next) {
+    const struct host *host = &network->hosts[link->target];
+    return host->first_queue + link->input * host->outputs + network->links[next].output;
+}
+
+/* All cells of a chunk have arrived or are lost. */
+static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
+    if (chunk->lost) {
+        network->header->chunks_lost++;
+        network->header->in_flight--;
+        free(chunk);
+        return;
+    }
+    chunk->due_ns = at_ns;
+    events_add(&network->deliveries,
+               (struct event){.at_ns = at_ns, .kind = EVENT_DELIVERY, .subject = chunk});
+}
+
+/* Links.
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+/* The link's next hop for a chunk at its target; NO_LINK where the target is the node or has no route. */
+static int32_t next_link(const struct network *network, const struct link *link, const struct chunk *chunk) {
+    const struct host *host = &network->hosts[link->target];
+    return host->node ? NO_LINK : host->next[chunk->destination];
+}
+
+static bool has_credit(const struct network *network, const struct link *link, const struct chunk *chunk,
+                       uint8_t channel, uint32_t bytes) {
+    int32_t next = next_link(network, link, chunk);
+    if (next == NO_LINK) {
+        return true;
+    }
+    uint32_t held = network->queues[queue_behind(network, link, next)].held_bytes[channel];
+    return link->used_bytes[channel] + bytes <= network->buffer_bytes &&
+           (held == 0 || held + bytes <= network->port_bytes);
+}
+
+/* The bytes that a cell held of the buffer that it leaves are free when its tail has left and the news is
+ * back. */
+static void return_credit(struct network *network, const struct cell *cell, uint64_t at_ns) {
+    if (cell->held_link != NO_LINK) {
+        events_add(&network->events,
+                   (struct event){.at_ns = at_ns + network->links[cell->held_link].latency_ns,
+                                  .kind = EVENT_CREDIT,
+                                  .link = (uint32_t)cell->held_link,
+                                  .queue = cell->held_queue,
+                                  .channel = cell->held_channel,
+                                  .bytes = cell->bytes});
+    }
+}
+
+/* A cell's head and tail come by `link`: the earliest start on `next`, so that `next` never runs out of data.
+ */
+static uint64_t earliest_start(const struct network *network, const struct link *link, int32_t next,
+                               uint32_t bytes, uint64_t start_ns) {
+    double here = bytes * link->ns_per_byte, there = bytes * network->links[next].ns_per_byte;
+    return start_ns + link->latency_ns + (here > there ? (uint64_t)(here - there) : 0);
+}
+
+static void arrive(struct network *network, uint32_t index, struct cell *cell) {
+    struct link_counters *counters = &network->counters[index];
+    counters->rx_bytes += cell->bytes;
+    counters->rx_cells++;
+    counters->wire_bytes -= cell->bytes;
+}
+
+static void count_sent(struct link_counters *counters, const struct cell *cell) {
+    counters->tx_bytes += cell->bytes;
+    counters->tx_cells++;
+    counters->tx_chunks += cell->last;
+    counters->wire_bytes += cell->bytes;
+}
+
+static void lose(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
+    struct chunk *chunk = cell->chunk;
+    network->counters[index].dropped++;
+    chunk->lost++;
+    if (chunk->arrived + chunk->lost == chunk->cells) {
+        end_chunk(network, chunk, now_ns);
+    }
+    drop_cell(network, cell);
+}
+
+/* Put a cell on a link that is free and has the credit for it. */
+static void start(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
+    struct link *link = &network->links[index];
+    struct chunk *chunk = cell->chunk;
+    uint64_t takes_ns = (uint64_t)(cell->bytes * link->ns_per_byte);
+    int32_t next = next_link(network, link, chunk);
+    link->free_ns = now_ns + takes_ns;
+    events_add(&network->events,
+               (struct event){.at_ns = link->free_ns, .kind = EVENT_LINK_FREE, .link = index});
+    return_credit(network, cell, link->free_ns);
+    count_sent(&network->counters[index], cell);
+    uint64_t here_ns = link->free_ns + link->latency_ns;
+    if (next == NO_LINK) {
+        chunk->last_link = index;
+        if (++chunk->arrived + chunk->lost == chunk->cells) {
+            end_chunk(network, chunk, here_ns);
+        }
+        cell->chunk = NULL; /* from now on it is only counted */
+    } else {
+        cell->held_link = (int32_t)index;
+        cell->held_channel = cell->channel;
+        cell->held_queue = queue_behind(network, link, next);
+        link->used_bytes[cell->channel] += cell->bytes;
+        network->queues[cell->held_queue].held_bytes[cell->channel] += cell->bytes;
+        cell->channel = channel_after(link, cell->held_channel, &network->links[next]);
+        here_ns = earliest_start(network, link, next, cell->bytes, now_ns);
+    }
+    events_add(&network->events, (struct event){.at_ns = here_ns,
+                                                .kind = EVENT_CELL_HERE,
+                                                .link = index,
+                                                .queue = (uint32_t)next,
+                                                .subject = cell});
+}
+
+/* Arbitration.
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static void stall_begins(struct link *link, uint64_t now_ns) {
+    if (!link->stalled) {
+        link->stalled = true;
+        link->stalled_since_ns = now_ns;
+    }
+}
+
+static void stall_ends(struct link *link, struct link_counters *counters, uint64_t now_ns) {
+    if (link->stalled) {
+        link->stalled = false;
+        counters->output_stall_ns += now_ns - link->stalled_since_ns;
+    }
+}
+
+/* Return the first set bit from `from` on, or `end`. */
+static uint32_t next_bit(const uint64_t *words, uint32_t from, uint32_t end) {
+    for (uint32_t word = from / WORD_BITS; word * WORD_BITS < end; word++) {
+        uint64_t bits = words[word];
+        if (word == from / WORD_BITS) {
+            bits &= ~0ULL << from % WORD_BITS;
+        }
+        if (bits) {
+            return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+        }
+    }
+    return end;
+}
+
+static struct fifo *fifo_of(struct network *network, const struct link *link, uint32_t bit) {
+    const struct host *host = &network->hosts[link->source];
+    struct queue *queue = &network->queues[host->first_queue + bit / CHANNELS * host->outputs + link->output];
+    return &queue->channels[bit % CHANNELS];
+}
+
+static struct cell *take_cell(struct link *link, struct fifo *fifo, uint32_t bit) {
+    struct cell *cell = fifo->head;
+    fifo->head = cell->next;
+    if (fifo->head == NULL) {
+        link->waiting[bit / WORD_BITS] &= ~(1ULL << bit % WORD_BITS);
+    }
+    return cell;
+}
+
+/* Two sweeps over the waiting inputs: from the one whose turn it is to the end, then from the start up to it.
+ */
+static bool router_sends(struct network *network, uint32_t index, uint64_t now_ns, bool *waiting) {
+    struct link *link = &network->links[index];
+    struct link_counters *counters = &network->counters[index];
+    uint32_t end = link->words * WORD_BITS, turn = link->turn;
+    for (int sweep = 0; sweep < 2; sweep++) {
+        uint32_t from = sweep ? 0 : turn, to = sweep ? turn : end;
+        for (uint32_t bit = next_bit(link->waiting, from, to); bit < to;
+             bit = next_bit(link->waiting, bit + 1, to)) {
+            struct fifo *fifo = fifo_of(network, link, bit);
+            struct cell *cell = fifo->head;
+            *waiting = true;
+            if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes)) {
+                continue;
+            }
+            take_cell(link, fifo, bit);
+            link->turn = bit + 1 < end ? bit + 1 : 0;
+            counters->backlog_bytes -= cell->bytes;
+            counters->backlog_cells--;
+            network->counters[cell->held_link].input_stall_ns += now_ns - cell->ready_ns;
+            start(network, index, cell, now_ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Cut the next cell off a flow's first chunk and step to the next flow. */
+static struct cell *inject(struct network *network, struct nic *nic, uint32_t before) {
+    struct flow *flow = &nic->flows[nic->flows[before].next];
+    uint32_t own = nic->flows[before].next;
+    struct chunk *chunk = flow->head;
+    struct cell *cell = new_cell(network);
+    cell->chunk = chunk;
+    cell->bytes = bytes_of_cell(chunk, chunk->injected++);
+    cell->held_link = NO_LINK;
+    nic->pending_bytes -= cell->bytes;
+    nic->last = own;
+    cell->last = chunk->injected == chunk->cells;
+    if (cell->last) {
+        flow->head = chunk->next;
+        if (flow->head == NULL) {
+            nic->flows[before].next = flow->next;
+            nic->last = before;
+            nic->active = before != own;
+        }
+    }
+    return cell;
+}
+
+/* The destinations of a NIC take turns, a cell each; those without credit are passed over. */
+static bool nic_sends(struct network *network, uint32_t index, uint64_t now_ns, bool *waiting) {
+    struct link *link = &network->links[index];
+    struct nic *nic = link->nic;
+    if (!nic->active) {
+        return false;
+    }
+    *waiting = true;
+    uint32_t before = nic->last;
+    do {
+        uint32_t own = nic->flows[before].next;
+        const struct chunk *chunk = nic->flows[own].head;
+        if (has_credit(network, link, chunk, 0, bytes_of_cell(chunk, chunk->injected))) {
+            struct cell *cell = inject(network, nic, before);
+            network->counters[index].backlog_bytes -= cell->bytes;
+            network->counters[index].backlog_cells--;
+            start(network, index, cell, now_ns);
+            return true;
+        }
+        before = own;
+    } while (before != nic->last);
+    return false;
+}
+
+/* Let a link send its next cell if it is free and any input has one with credit. */
+static void arbitrate(struct network *network, uint32_t index, uint64_t now_ns) {
+    struct link *link = &network->links[index];
+    if (link->free_ns > now_ns || link->down) {
+        return;
+    }
+    bool waiting = false;
+    bool sent = link->nic ? nic_sends(network, index, now_ns, &waiting)
+                          : router_sends(network, index, now_ns, &waiting);
+    if (waiting && !sent) {
+        stall_begins(link, now_ns);
+    } else {
+        stall_ends(link, &network->counters[index], now_ns);
+    }
+}
+
+static void wait_for(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
+    struct link *link = &network->links[index];
+    const struct link *before = &network->links[cell->held_link];
+    uint32_t bit = before->input * CHANNELS + cell->channel;
+    struct fifo *fifo = fifo_of(network, link, bit);
+    cell->next = NULL;
+    cell->ready_ns = now_ns;
+    if (fifo->head == NULL) {
+        fifo->head = cell;
+        link->waiting[bit / WORD_BITS] |= 1ULL << bit % WORD_BITS;
+    } else {
+        fifo->tail->next = cell;
+    }
+    fifo->tail = cell;
+    network->counters[index].backlog_bytes += cell->bytes;
+    network->counters[index].backlog_cells++;
+    uint64_t waited = network->counters[index].tx_cells;
+    arbitrate(network, index, now_ns);
+    network->counters[index].waited += network->counters[index].tx_cells == waited;
+}
+
+/* Events.
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+static void cell_here(struct network *network, const struct event *event) {
+    struct cell *cell = event->subject;
+    arrive(network, event->link, cell);
+    if (cell->chunk == NULL) {
+        drop_cell(network, cell);
+        return;
+    }
+    int32_t next = (int32_t)event->queue;
+    if (network->links[next].down) {
+        return_credit(network, cell, event->at_ns);
+        lose(network, (uint32_t)next, cell, event->at_ns);
+        return;
+    }
+    wait_for(network, (uint32_t)next, cell, event->at_ns);
+}
+
+static void credit(struct network *network, const struct event *event) {
+    network->links[event->link].used_bytes[event->channel] -= event->bytes;
+    network->queues[event->queue].held_bytes[event->channel] -= event->bytes;
+    arbitrate(network, event->link, event->at_ns);
+}
+
+void network_run(struct network *network, uint64_t until_ns) {
+    while (events_next_ns(&network->events) <= until_ns) {
+        struct event event = events_take(&network->events);
+        switch (event.kind) {
+        case EVENT_CELL_HERE:
+            cell_here(network, &event);
+            break;
+        case EVENT_CREDIT:
+            credit(network, &event);
+            break;
+        default:
+            arbitrate(network, event.link, event.at_ns);
+        }
+    }
+}
+
+void network_send(struct network *network, uint32_t index, struct chunk *chunk, uint64_t now_ns) {
+    struct nic *nic = network->links[index].nic;
+    struct flow *flow = &nic->flows[chunk->destination];
+    uint32_t bytes = chunk->cells * chunk->header_bytes + chunk->payload_bytes;
+    chunk->next = NULL;
+    chunk->entered_ns = now_ns;
+    network->header->in_flight++;
+    if (flow->head != NULL) {
+        flow->tail->next = chunk;
+    } else {
+        flow->head = chunk;
+        uint32_t own = chunk->destination;
+        flow->next = nic->active ? nic->flows[nic->last].next : own;
+        nic->flows[nic->active ? nic->last : own].next = own;
+        nic->last = own; /* it is the last in the circle: the others have their turn first */
+        nic->active = true;
+    }
+    flow->tail = chunk;
+    nic->pending_bytes += bytes;
+    network->counters[index].backlog_bytes += bytes;
+    network->counters[index].backlog_cells += chunk->cells;
+    arbitrate(network, index, now_ns);
+}
+
+/* Changes.
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+/* Lose what waits for a link that went down. */
+static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
+    struct link *link = &network->links[index];
+    uint32_t end = link->words * WORD_BITS;
+    for (uint32_t bit = next_bit(link->waiting, 0, end); bit < end; bit = next_bit(link->waiting, bit, end)) {
+        struct cell *cell = take_cell(link, fifo_of(network, link, bit), bit);
+        network->counters[index].backlog_bytes -= cell->bytes;
+        network->counters[index].backlog_cells--;
+        return_credit(network, cell, now_ns);
+        lose(network, index, cell, now_ns);
+    }
+}
+
+void network_change(struct network *network, const struct network *changed, uint64_t now_ns) {
+    for (uint32_t i = 0; i < network->host_count; i++) {
+        if (network->hosts[i].next != NULL) {
+            memcpy(network->hosts[i].next, changed->hosts[i].next, network->address_count * sizeof(int32_t));
+        }
+    }
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        struct link *link = &network->links[i];
+        bool went_down = changed->links[i].down && !link->down;
+        link->ns_per_byte = changed->links[i].ns_per_byte;
+        link->latency_ns = changed->links[i].latency_ns;
+        link->down = changed->links[i].down;
+        if (went_down) {
+            empty(network, i, now_ns);
+        }
+    }
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        arbitrate(network, i, now_ns);
+    }
+    name_counters(network);
+}
+
+void network_free(struct network *network) {
+    for (uint32_t i = 0; i < network->host_count; i++) {
+        free(network->hosts[i].next);
+    }
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        free(network->links[i].waiting);
+        if (network->links[i].nic != NULL) {
+            free(network->links[i].nic->flows);
+            free(network->links[i].nic);
+        }
+    }
+    free(network->hosts);
+    free(network->links);
+    free(network->addresses);
+    free(network->queues);
+    events_free(&network->events);
+    events_free(&network->deliveries);
+    *network = (struct network){0};
+}

@@ -1,0 +1,165 @@
+/* The network inside the router: links, buffers, virtual channels, credits and arbitration, in virtual time.
+ *
+ * Models an input-queued, lossless network with virtual cut-through. What nodes send comes in chunks (what
+ * TCP hands over at once, up to 64 KiB). A chunk crosses the network in cells of at most one MTU with its
+ * headers.
+ *
+ * - A link sends one cell at a time, at its rate. The head of a cell reaches the far end after the link's
+ * latency, and the next link may start at once (cut-through), but never so early that it would run out of
+ * data.
+ * - A link's far end has a buffer of `buffer_bytes` for each virtual channel. A cell leaves only when its
+ * whole size is free there (a credit). The space is free again when the tail of the cell has left and the
+ * news has come back.
+ * - A link takes its next cell from the inputs of its router round robin, by input and virtual channel. At a
+ * NIC the destinations take turns, one cell each.
+ * - Channels come in pairs. A cell changes to the upper channel of a pair where it crosses the dateline of a
+ * ring, and to the next pair where it turns to a lower ring (detours do). A ring is one direction of one
+ * dimension. So no circle of full buffers can form: pair, ring and upper channel together only rise on a way.
+ * X-Y-Z routes need one pair.
+ *
+ * Leaves out adaptive routing, and errors on links.
+ */
+#ifndef ROUTER_NETWORK_H
+#define ROUTER_NETWORK_H
+
+#include "router_counters.h"
+#include "router_events.h"
+
+#include <stdbool.h>
+
+enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1 };
+
+struct chunk {
+    struct chunk *next;
+    uint64_t entered_ns;
+    uint64_t waited_ns; /* an upper bound of the time that it may have waited before it was read */
+    uint64_t due_ns;
+    uint32_t destination; /* an address */
+    uint32_t cells;
+    uint32_t injected;
+    uint32_t arrived;
+    uint32_t lost;
+    uint32_t header_bytes; /* of every cell: Ethernet, IP, TCP */
+    uint32_t cell_payload_bytes;
+    uint32_t payload_bytes;
+    uint32_t last_link; /* by which it came to its node */
+    uint32_t number;    /* of a simulated message */
+    uint32_t length;    /* of `data` */
+    unsigned char data[];
+};
+
+struct cell {
+    struct cell *next;
+    struct chunk *chunk;
+    uint64_t ready_ns;
+    uint32_t bytes;
+    int32_t held_link; /* whose buffer it is in, or NO_LINK at its NIC */
+    uint32_t held_queue;
+    uint8_t held_channel;
+    uint8_t channel; /* on the next link */
+    bool last;       /* of its chunk */
+};
+
+struct fifo {
+    struct cell *head;
+    struct cell *tail;
+};
+
+/* Cells of one input that wait for one output, and the bytes of the input's buffer that they and their
+ * forerunners hold. */
+struct queue {
+    struct fifo channels[CHANNELS];
+    uint32_t held_bytes[CHANNELS];
+};
+
+/* What a NIC has to send to one address. */
+struct flow {
+    struct chunk *head;
+    struct chunk *tail;
+    uint32_t next;
+};
+
+/* `turns` is the circle of flows with something to send; it ends with `last`. */
+struct nic {
+    struct flow *flows;
+    uint32_t last;
+    bool active;
+    uint64_t pending_bytes;
+};
+
+struct link {
+    int32_t source, target; /* hosts */
+    int32_t ring;           /* 2 * dimension + 1 for minus, or NO_RING for a host link */
+    bool dateline;
+    bool down;
+    double ns_per_byte;
+    uint64_t latency_ns;
+    uint64_t free_ns;
+    uint64_t stalled_since_ns;
+    bool stalled;
+    uint32_t output, input; /* among the outputs of its source and the inputs of its target */
+    uint32_t turn;          /* bit of `waiting` to try first */
+    uint64_t *waiting;      /* a bit for each input and channel of its source */
+    uint32_t words;
+    uint32_t used_bytes[CHANNELS];
+    struct nic *nic; /* where its source is a node */
+};
+
+struct host {
+    char name[COUNTED_NAME_BYTES];
+    char netns[256];
+    bool node;
+    uint32_t inputs, outputs;
+    uint32_t first_queue;
+    int32_t *next; /* address -> link, of a router */
+};
+
+struct address {
+    uint32_t ip;
+    uint32_t node;
+};
+
+struct network {
+    struct host *hosts;
+    uint32_t host_count;
+    struct link *links;
+    uint32_t link_count;
+    struct address *addresses; /* by rising ip */
+    uint32_t address_count;
+    struct queue *queues;
+    uint32_t cell_bytes;   /* of the largest cell */
+    uint32_t buffer_bytes; /* of one virtual channel of one link */
+    uint32_t port_bytes;   /* of it, for one next port */
+    uint64_t nic_bytes;    /* what a NIC reads ahead */
+    uint64_t generation;
+    struct events events;     /* inside the network */
+    struct events deliveries; /* whole chunks at their nodes */
+    struct cell *spare;
+    struct counters_header *header;
+    struct link_counters *counters;
+};
+
+/* Lay out queues, NICs and ports once hosts, links and addresses are known. `header` has room for all links.
+ */
+void network_prepare(struct network *network, struct counters_header *header);
+
+/* Take over rates, dead links and routes of another description of the same hosts and links. Cells that wait
+ * for a link that went down are lost. */
+void network_change(struct network *network, const struct network *changed, uint64_t now_ns);
+
+/* Give a chunk to a NIC, which is the link that leaves its node. The network owns the chunk until it is
+ * delivered. */
+void network_send(struct network *network, uint32_t link, struct chunk *chunk, uint64_t now_ns);
+
+/* Do all that happens up to and including a time. */
+void network_run(struct network *network, uint64_t until_ns);
+
+/* Return the virtual channel on `after` of a cell that came by `before` on `channel`. */
+uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after);
+
+/* Return the index of an address, or -1. */
+int64_t network_address(const struct network *network, uint32_t ip);
+
+void network_free(struct network *network);
+
+#endif

@@ -1,0 +1,15 @@
+/* The router's network without nodes and without a clock: messages from a file instead of NICs. For tests,
+ * and to see what a pattern of messages does to the links. */
+#ifndef ROUTER_SIMULATE_H
+#define ROUTER_SIMULATE_H
+
+#include "router_description.h"
+
+#include <stdio.h>
+
+/* Read lines `AT_NS LINK A.B.C.D BYTES`, by rising time: a message of so many bytes of payload from the NIC
+ * that is link LINK. Print `message NUMBER ENTERED_NS DUE_NS` for each as it arrives, then one line `link`
+ * for each link. Return whether all messages arrived. */
+bool simulate(struct network *network, FILE *messages);
+
+#endif
