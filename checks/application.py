@@ -20,10 +20,11 @@ from typing import Any
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from checks.base import CHECKOUT, PlacedCheck, plainly
+from checks.base import PlacedCheck, plainly
 from checks.multirail import POSTER
 from railyard.applications import mpip
 from railyard.applications.launch import PROFILER
+from railyard.checkout import CHECKOUT
 from railyard.errors import InputError
 from railyard.jobs.stagedir import Planned
 from railyard.records.record import Software
@@ -140,7 +141,7 @@ class ApplicationCheck(PlacedCheck):
         witness = ["railyard-witness", f"launch-{index:03d}.witness"]
         if self.profile:
             witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
-        return [*(self.carried.command if inside else ()), *witness, *words]
+        return [*(self.carried.command if inside and self.carried else ()), *witness, *words]
 
     def _from_the_job(self, name: str) -> str:
         """A path, from the job's folder where both are in the checkout: a record then names no folder of a user's."""

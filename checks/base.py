@@ -331,7 +331,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         (folder / "coordinates").write_text(files.coordinates(self.topology, self._located()))
         job = self._what_is_asked()
         if self._is_certain():
-            placed, cannot = placing.place_all(job, self.granted), {}
+            placed, cannot = placing.place_all(job, self.granted), dict[str, str]()
         else:
             placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
         job = dataclasses.replace(job, launches=schedule.launches(job, self.granted, placed, self._program))
@@ -346,7 +346,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self._ask_the_scheduler()
         else:
             placing.write_files(folder, job, placed)
-            stands = None if self.where.topology else {}
+            stands: dict[str, Any] | None = None if self.where.topology else {}
             stagedir.write(folder, placing.described(job, self.granted, placed, cannot, stands))
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"

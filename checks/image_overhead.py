@@ -14,8 +14,8 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 
-from checks.base import CHECKOUT
 from checks.halo import HaloCheck
+from railyard.checkout import CHECKOUT
 from railyard.jobs import image
 
 

@@ -5,50 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchmark_runs import PretendedTorus
-
-from placements.topology.base import LinkClass
-from placements.topology.torus import Dimension, Torus
-
-CHECKOUT = Path(__file__).resolve().parent.parent
-BIN = Path(sys.executable).parent
-RATES = {
-    LinkClass.MEZZANINE: 2.34,
-    LinkClass.BACKPLANE: 1.88,
-    LinkClass.CABLE: 1.17,
-    LinkClass.HOST: 1.33,
-}
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def gemini(extents: str, nodes_per_router: int = 1, rails: int = 1) -> Torus:
-    """A Gemini torus in one line: gemini("4x2x3")."""
-    x, y, z = map(int, extents.split("x"))
-    alternating = (LinkClass.MEZZANINE, LinkClass.CABLE)
-    cage = (LinkClass.BACKPLANE,) * 7 + (LinkClass.CABLE,)
-    return Torus(
-        name=f"gemini-{extents}",
-        dimensions=(
-            Dimension(extent=x, tiles=8, pattern=(LinkClass.CABLE,)),
-            Dimension(extent=y, tiles=4, pattern=alternating),
-            Dimension(extent=z, tiles=8, pattern=cage),
-        ),
-        tile_rates_gbyte_s=RATES,
-        host_tiles=8,
-        nodes_per_router=nodes_per_router,
-        rails=rails,
-    )
-
-
-def environment(**changes: str) -> dict[str, str]:
-    """The tests' own virtual environment first on the PATH."""
-    return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", **changes}
+from support.benchmark_runs import PretendedTorus
+from support.commands import BIN, CHECKOUT, TESTS, Run, environment
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +65,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pretend_hosts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library to preload, with which rank r of Open MPI runs on host n<r / TEST_RANKS_PER_NODE>."""
     library = tmp_path_factory.mktemp("preload") / "hostname.so"
-    source = Path(__file__).parent / "benchmarks_hostname.c"
+    source = TESTS / "data/benchmarks_hostname.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
     return library
 

@@ -1,0 +1,567 @@
+"""Statistics against closed forms, careful words, and the page: self-contained, escaped, repeatable."""
+
+from __future__ import annotations
+
+import dataclasses
+import html.parser
+import importlib
+import json
+import random
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import synthetic
+
+from analysis.cases import cases, comparison, curves, tables
+from analysis.figures import drawing, general, registry, render_all
+from analysis.report import case_view, summary
+from analysis.report import page as pages
+from analysis.report.cli import report as command
+from analysis.stats import medians
+from analysis.text.numbers import Format, percent, size_text
+from railyard.errors import InputError, RunError
+from railyard.records import archive
+from railyard.records.assemble import LaunchRun, absent, assemble
+from railyard.records.record import Status
+
+CHECKOUT = Path(__file__).parents[2]
+DATA = Path(__file__).parents[1] / "data" / "records"
+
+HALO, HOPS, NICS = synthetic.halo(launches=8), synthetic.hops(), synthetic.allreduce()
+ALL = (HALO, HOPS, NICS)
+VALUES = st.lists(st.floats(0, 1e6), min_size=1, max_size=60)
+
+
+# ---- statistics ----
+
+
+@pytest.mark.parametrize(
+    ("n", "rank", "coverage"),
+    [
+        (6, 1, 0.96875),
+        (7, 1, 0.984375),
+        (8, 1, 0.9921875),
+        (9, 2, 0.9609375),
+        (10, 2, 0.978515625),
+        (20, 6, 0.95861053),
+    ],
+)
+def test_median_interval_is_the_tabled_one(n: int, rank: int, coverage: float) -> None:
+    interval = medians.median_interval(range(1, n + 1))
+    assert interval is not None
+    assert (interval.low, interval.high) == (rank, n + 1 - rank)
+    assert interval.coverage == pytest.approx(coverage)
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_too_few_launches_have_no_interval(n: int) -> None:
+    assert medians.median_interval([1.0] * n) is None
+
+
+@settings(deadline=None)  # other work on the machine is no fault of the function
+@given(VALUES)
+def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
+    interval = medians.median_interval(values)
+    theirs = scipy.stats.quantile_test(values, p=0.5).confidence_interval(0.95)
+    if interval is None:
+        assert np.isnan(theirs.low) or np.isnan(theirs.high)
+    else:
+        assert (interval.low, interval.high) == (theirs.low, theirs.high)
+
+
+@settings(deadline=None)  # other work on the machine is no fault of the function
+@given(VALUES)
+def test_summary_is_ordered_and_ignores_order(values: list[float]) -> None:
+    found = medians.summarise(values)
+    assert found.minimum <= found.median <= found.maximum
+    assert found == medians.summarise(sorted(values))
+    if found.interval:
+        assert found.minimum <= found.interval.low <= found.median <= found.interval.high <= found.maximum
+
+
+def test_no_values_have_no_summary() -> None:
+    with pytest.raises(ValueError, match="no launch"):
+        medians.summarise([])
+
+
+def test_interval_covers_the_median_as_often_as_it_says() -> None:
+    chance = random.Random(5)
+    samples = [[chance.expovariate(1.0) for _ in range(9)] for _ in range(3000)]
+    intervals = [medians.median_interval(each) for each in samples]
+    covered = sum(each is not None and each.low <= np.log(2) <= each.high for each in intervals) / len(
+        samples
+    )
+    assert covered == pytest.approx(0.9609375, abs=0.012)
+
+
+def test_change_is_relative_to_the_baseline() -> None:
+    assert medians.change_percent(91.5, 100) == pytest.approx(-8.5)
+    assert medians.change_percent(1.0, 0.0) is None
+
+
+# ---- numbers ----
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([9212.43], "9,212"),
+        ([0.084761], "0.08476"),
+        ([1.5e-7], "1.500e\N{MINUS SIGN}07"),
+        ([0.0], "0"),
+        ([12.0, 9000.0], "12.00"),
+    ],
+)
+def test_numbers_have_four_digits(values: list[float], text: str) -> None:
+    assert Format.for_values(values).text(values[0]) == text
+
+
+def test_percent_and_sizes() -> None:
+    assert [percent(-8.51), percent(0.234), percent(-0.001)] == ["\N{MINUS SIGN}8.5 %", "+0.23 %", "+0.00 %"]
+    assert [size_text(size) for size in (0, 8, 1024, 1500, 2**20, 3 * 2**30)] == [
+        "0 B",
+        "8 B",
+        "1 KiB",
+        "1,500 B",
+        "1 MiB",
+        "3 GiB",
+    ]
+
+
+# ---- cases ----
+
+
+def test_equal_records_are_one_case_and_each_counts_once() -> None:
+    one, other = synthetic.halo(seed=1), synthetic.halo(seed=2)
+    grouped = cases.group([one, other, one])
+    assert [len(case.records) for case in grouped] == [2]
+    found = comparison.comparisons(grouped[0])[0]
+    assert [each.summary.n for each in found.groups if each.summary] == [12, 12, 12]
+
+
+def test_a_torus_is_the_same_under_another_name() -> None:
+    """Every job names its own."""
+    grouped = cases.group(
+        [synthetic.halo(), synthetic.halo(seed=2, torus={**synthetic.TORUS, "name": "job7"})]
+    )
+    assert [len(case.records) for case in grouped] == [2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"torus": {**synthetic.TORUS, "rate_scale": 0.002}},
+        {"system": {"name": "other", "partition": "netns", "environment": "openmpi"}},
+        {"mpi": {"library": "MPICH 4.1", "standard": "4.0"}},
+        {"origin": "simulated"},
+        {"machine": {**synthetic.provenance()["machine"], "hostname": "other"}},
+        {"railyard": {"version": "0.1.0", "git_commit": "2e" * 20, "git_dirty": False}},
+    ],
+)
+def test_unlike_records_are_never_one_case(changes: dict[str, Any]) -> None:
+    grouped = cases.group([synthetic.halo(), synthetic.halo(seed=2, **changes)])
+    assert [len(case.records) for case in grouped] == [1, 1]
+    assert cases.differences(*grouped)
+
+
+def test_dirty_checkouts_stand_alone() -> None:
+    dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
+    grouped = cases.group([synthetic.halo(seed=seed, railyard=dirty) for seed in (1, 2)])
+    assert len(grouped) == 2
+    assert "uncommitted changes" in cases.differences(*grouped)[0]
+
+
+def test_a_launch_is_the_median_of_its_repeats() -> None:
+    series = [{"fom": "iteration_us", "labels": {}, "samples": [1.0, 100.0, 3.0]}]
+    made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
+    only = cases.group([synthetic.job(made, lambda *_: series)])[0]
+    assert [each.value for of in cases.observations(only).values() for each in next(iter(of.values()))] == [
+        3.0
+    ]
+
+
+def test_two_pairs_of_hosts_are_still_one_launch() -> None:
+    series = [
+        {"fom": "a_us", "labels": {"from": "n-0", "to": to}, "samples": [value]}
+        for to, value in (("n-1", 1.0), ("n-2", 3.0))
+    ]
+    made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
+    found = comparison.comparisons(cases.group([synthetic.job(made, lambda *_: series)])[0])
+    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([2.0]))]
+
+
+# ---- words ----
+
+
+def sentence(speed: Mapping[str, float], **changes: Any) -> str:
+    return comparison.sentence(comparison.comparisons(cases.group([synthetic.halo(speed, **changes)])[0])[0])
+
+
+def test_sentences_name_a_best_placement_only_when_it_is_apart() -> None:
+    assert sentence(synthetic.HALO_SPEED, launches=8) == (
+        "custom is lowest (8,492 µs), 8.5 % below plain and 4.7 % below cart-create; "
+        "every difference is significant (rank test, Holm: p < 0.001)."
+    )
+    assert sentence({"plain": 1.0, "other": 1.0}, launches=8).startswith("No difference shown between")
+    assert sentence({"plain": 1.0, "b": 0.9, "c": 0.9}, launches=8).endswith(
+        "below plain: the difference is significant (rank test, Holm: p < 0.001)."
+    )
+    assert "n = 3; 3 tests need at least 5 launches each" in sentence(synthetic.HALO_SPEED, launches=3)
+    assert "alone, nothing to compare" in sentence({"plain": 1.0}, launches=8)
+
+
+def spoil(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    if run.placement == "custom":
+        return dataclasses.replace(run, exit_status=137, output=None)
+    if run.placement == "plain" and run.repeat == 0:
+        document["ranks"][5]["host"] = "n-0-0-1"
+    if run.placement == "cart-create" and run.repeat == 1:
+        return dataclasses.replace(run, exit_status=None, output=None, started=None, elapsed_s=None)
+    return run
+
+
+SPOILED = synthetic.halo(launches=8, change=spoil)
+
+
+def test_failed_and_not_measured_launches_are_counted_and_left_out() -> None:
+    case = cases.group([SPOILED])[0]
+    assert cases.tally(case) == cases.Tally(ok=14, failed=9, not_measured=1)
+    found = comparison.comparisons(case)[0]
+    rows = {row.name: (row.n, row.note) for row in tables.rows(found)}
+    assert rows == {
+        "plain": ("7 of 8", "1 failed"),
+        "cart-create": ("7 of 8", "1 not measured"),
+        "custom": ("0 of 8", "8 failed"),
+    }
+    assert comparison.sentence(found).endswith("No value for custom.")
+
+
+def test_nic_policies_are_compared_by_their_names() -> None:
+    found = comparison.comparisons(cases.group([NICS])[0])[0]
+    assert found.baseline == "library-default"
+    assert [group.name for group in found.groups] == ["library-default", "nic-1", "nic-0", "nearest"]
+
+
+# ---- curves ----
+
+
+def test_curves_have_a_line_for_each_dimension_and_keep_every_point() -> None:
+    panels = curves.panels(cases.group([HOPS])[0])
+    over = [(panel.subject, panel.axis, panel.title, [line.name for line in panel.lines]) for panel in panels]
+    assert over == [
+        ("bandwidth", "hops", "1 MiB", ["X", "Y", "Z"]),
+        ("bidirectional bandwidth", "hops", "1 MiB", ["X", "Y", "Z"]),
+        ("bandwidth", "size_bytes", "1 hop", ["X", "Y", "Z"]),
+        ("bidirectional bandwidth", "size_bytes", "1 hop", ["X", "Y", "Z"]),
+        ("latency", "hops", "8 B", ["X", "Y", "Z"]),
+    ]
+    assert [[point.x for point in line.points] for line in panels[0].lines] == [
+        [*range(1, 7)],
+        [1, 2],
+        [*range(1, 7)],
+    ]
+
+
+def test_a_curve_that_starts_at_no_bytes_is_drawn() -> None:
+    output = json.loads((DATA / "output-hops.json").read_text())
+    made = synthetic.case(
+        benchmark="hops", extents=[2, 1, 1], parameters={}, placements=["plain"], launches_per_combination=1
+    )
+    only = cases.group([synthetic.job(made, lambda *_: output["series"])])[0]
+    panels = curves.panels(only)
+    assert [(panel.subject, panel.axis) for panel in panels] == [
+        ("bandwidth", "size_bytes"),
+        ("bidirectional bandwidth", "size_bytes"),
+        ("latency", "size_bytes"),
+    ]
+    assert panels[2].lines[0].points[0].x == 0
+    assert "0 B" in texts(drawing.inline_svg(general.panel_drawing(panels[2], "f"), ""))
+
+
+def test_a_curve_of_several_policies_has_a_line_for_each_in_the_asked_order() -> None:
+    (panel,) = curves.panels(cases.group([NICS])[0])
+    assert [line.name for line in panel.lines] == list(synthetic.LLNL_SECONDS)
+
+
+# ---- figures ----
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_figures_are_text_with_units_and_follow_the_page() -> None:
+    found = comparison.comparisons(cases.group([HALO])[0])[:1]
+    svg = drawing.inline_svg(general.comparison_drawing(found, "f"), "")
+    assert {"plain", "cart-create", "custom", "Iteration", "µs (lower is better)"} <= set(texts(svg))
+    assert "currentColor" in svg
+    assert "var(--s1, #0072b2)" in svg
+    assert not re.search(r"#0a0b|#010203|DejaVu|<style|metadata", svg)
+    assert 'role="img"' in svg
+    assert "95 % interval 9,231 to 9,431" in svg
+
+
+def test_figures_are_the_same_each_time() -> None:
+    panel = curves.panels(cases.group([HOPS])[0])[0]
+    made = general.panel_drawing(panel, "f")
+    assert drawing.inline_svg(made, "c1") == drawing.inline_svg(made, "c1")
+    assert drawing.svg_file(made) == drawing.svg_file(made)
+
+
+def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [case_view.judge(case).drawings for case in cases.group([HALO, NICS])]
+    alone = render_all.images(drawn)
+    monkeypatch.setattr(render_all, "_MANY", 1)
+    assert render_all.images(drawn) == alone
+
+
+def own_figures(case: cases.Case) -> list[drawing.Drawing]:
+    """What a benchmark's module brings: a figure that takes over one FOM."""
+    data = drawing.DataTable(columns=("row", "value"), rows=[("X", "1")], numbers=frozenset({"value"}))
+    paint = lambda figure: figure.subplots().plot([1, 2])  # noqa: E731
+    return [
+        drawing.Drawing(
+            name="own",
+            title="Own",
+            description="own",
+            paint=paint,
+            data=data,
+            statement="Own words.",
+            foms=frozenset({"iteration_us"}),
+        )
+    ]
+
+
+def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
+    (case,) = cases.group([HALO])
+    judged = case_view.judge(case)
+    assert [each.name for each in judged.drawings] == ["own", "f0", "f1"]
+    shown = case_view.view(judged, 1, render_all.images([judged.drawings])[0])
+    assert shown.statements[0].text == "Own words."
+    assert not any("Iteration" in each.title for each in shown.figures)
+
+
+def test_every_registered_figure_can_be_imported() -> None:
+    for place in registry.FIGURES.values():
+        module, _, function = place.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_overview_is_a_picture_of_both(tmp_path: Path) -> None:
+    general.write_overview_svg(ALL, tmp_path / "o.svg")
+    shown = texts((tmp_path / "o.svg").read_text())
+    assert {"custom", "hops", "Bandwidth, 1 MiB"} <= set(shown)
+    assert "prefers-color-scheme" in (tmp_path / "o.svg").read_text()
+    with pytest.raises(InputError):
+        general.overview_svg([])
+
+
+# ---- the page ----
+
+
+class Page(html.parser.HTMLParser):
+    """Elements, ids, and every attribute that could fetch something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.scopes = 0
+        self.heads = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.heads += tag == "th"
+        for name, value in attrs:
+            self.scopes += tag == "th" and name == "scope"
+            if name == "id":
+                self.ids.append(value or "")
+            if name in {"href", "src", "xlink:href", "action", "data", "srcset", "poster"}:
+                self.fetched.append(value or "")
+
+
+PAGE = pages.html([*ALL, SPOILED])
+
+
+def test_page_is_complete_in_itself() -> None:
+    page = Page(PAGE)
+    assert [target for target in page.fetched if not target.startswith("#")] == []
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(page.tags)
+    assert "url(http" not in PAGE
+    assert "@import" not in PAGE
+    schemes = set(re.findall(r"https?://[^\"' <>]*", PAGE))
+    assert schemes == {"http://www.w3.org/2000/svg"}  # the name of a namespace; nothing is fetched
+
+
+def test_page_has_no_id_twice_and_every_link_has_its_end() -> None:
+    page = Page(PAGE)
+    assert len(page.ids) == len(set(page.ids))
+    assert {target[1:] for target in page.fetched} <= set(page.ids)
+    clips = set(re.findall(r"url\(#([^)]+)\)", PAGE))
+    assert clips
+    assert clips <= set(page.ids)
+
+
+def test_every_table_head_has_a_scope_and_every_figure_a_label() -> None:
+    page = Page(PAGE)
+    assert page.heads == page.scopes
+    assert PAGE.count("<svg ") == PAGE.count('role="img" aria-label="')
+
+
+def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
+    assert pages.html([SPOILED, *reversed(ALL)]) == PAGE
+
+
+def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
+    assert "rate_scale 0.001. Latency is not scaled." in PAGE
+    assert "rank 5 ran on n-0-0-1, asked n-1-1-0" in PAGE
+    assert "n too small for 95 %" in PAGE
+    assert "exit status 137" in PAGE
+
+
+def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document() -> None:
+    text = " ".join((CHECKOUT / "docs/report.md").read_text().split())
+    template = (pages.TEMPLATES / "report.html.j2").read_text()
+    heads = re.findall(r"(?:head\(|columns = )\[(.*?)\]", template)
+    names = {name for head in heads for name in re.findall(r'"([^"]+)"', head)}
+    assert len(names) > 25
+    assert sorted(name for name in names if name.lower() not in text.lower()) == []
+    assert sorted(name for name in registry.FIGURES if f"`{name}`" not in text) == []
+
+
+def test_page_without_records_says_so() -> None:
+    assert "No records" in pages.html([])
+
+
+def test_jobs_without_values_are_shown_with_their_reasons() -> None:
+    asked = {"system": {"name": "v", "partition": "p", "environment": "e"}, "origin": "measured"}
+    origin = synthetic.provenance(torus=None)
+    skipped = absent(
+        status=Status.SKIPPED,
+        reason="needs two rails",
+        case=synthetic.case(topology=None),
+        provenance=origin,
+        **asked,
+    )
+    lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
+    page = pages.html([skipped, lost])
+    assert "skipped:</span> needs two rails" in page
+    assert "18 of 18 launches not measured: the launch was never started" in page
+    assert "<svg" not in page
+
+
+HOSTILE = "<script>alert(1)</script>\"'&$x^2$ ]]> {{7919*7919}} \u202e"
+
+
+def test_hostile_names_are_text_everywhere() -> None:
+    made = synthetic.case(
+        extents=[2, 1, 1],
+        check=HOSTILE,
+        benchmark=HOSTILE,
+        studies=[HOSTILE],
+        placements=["plain", HOSTILE],
+        nic_policies=["library-default", HOSTILE],
+        launches_per_combination=1,
+    )
+    made["topology"]["name"] = made["allocation"]["order"] = HOSTILE
+
+    def series(chance: random.Random, placement: str, policy: str) -> list[dict[str, Any]]:
+        curve = [
+            {"fom": "latency_us", "labels": {"hops": hop, "dimension": HOSTILE}, "samples": [hop]}
+            for hop in (1, 2)
+        ]
+        return [{"fom": "iteration_us", "labels": {"test": HOSTILE}, "samples": [1.0]}, *curve]
+
+    def change(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        failed = run.placement == HOSTILE and run.nic_policy == HOSTILE
+        return dataclasses.replace(run, command=HOSTILE, exit_status=int(failed), reason=HOSTILE)
+
+    made_record = synthetic.job(made, series, change=change, mpi={"library": HOSTILE, "standard": HOSTILE})
+    page = pages.html([made_record])
+    assert page.count("<script") == 1, "the page's own"
+    assert "62710561" not in re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page, flags=re.DOTALL)
+    assert page.count("&lt;script&gt;") > 20
+    assert Page(page).tags.count("script") == 1
+
+
+def fragment(text: str) -> str:
+    """The part of a page that a person checks: the first case's table."""
+    found = re.search(r'<table class="sortable">\n<caption>Median over launches.*?</table>', text, re.DOTALL)
+    assert found
+    return found.group(0) + "\n"
+
+
+def test_table_is_the_golden_one() -> None:
+    golden = DATA / "halo-table.html"
+    assert fragment(pages.html([HALO])) == golden.read_text(encoding="utf-8")
+
+
+def test_summary_for_programs_is_the_golden_one() -> None:
+    golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
+    assert summary.summary([HALO])["cases"][0]["comparisons"][0] == golden
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    for each in (HALO, HOPS):
+        archive.add(each, tmp_path / "archive")
+    return tmp_path / "archive"
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(command, [str(each) for each in arguments])
+
+
+def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
+    done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "r.html").read_text() == pages.html([HALO, HOPS])
+    assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
+    assert "custom" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
+
+
+def test_command_takes_files_and_the_folder_of_a_system(kept: Path, tmp_path: Path) -> None:
+    for argument in (kept / "vtorus", *archive.paths(kept)):
+        assert run(argument, "-q", "-o", tmp_path / "r.html").exit_code == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 5000])
+def test_a_truncated_record_is_one_line_and_nothing_is_written(kept: Path, tmp_path: Path, size: int) -> None:
+    path = archive.paths(kept)[0]
+    path.write_bytes(path.read_bytes()[:size])
+    done = run(kept, "-o", tmp_path / "r.html")
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(f"{path}: line ")
+    assert "\n" not in str(done.exception)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert isinstance(run(tmp_path / "empty").exception, InputError)
+    assert isinstance(run(tmp_path / "none.json").exception, InputError)
+    assert isinstance(run(kept, "-q", "-o", tmp_path / "no" / "r.html").exception, RunError)
+
+
+def test_importing_the_command_does_not_load_matplotlib() -> None:
+    program = "import sys, analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

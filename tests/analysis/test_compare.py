@@ -1,0 +1,478 @@
+"""Sides, rows, scores and references: what may be said of two machines, and what must not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from support import evidence, synthetic
+
+from analysis.cases import cases, comparison, published, published_by_origin, scoreboard
+from analysis.compare import compare as versus
+from analysis.compare import gather as gathering
+from analysis.compare import sides, text
+from analysis.compare.cli import compare as compare_command
+from analysis.compare.compare import Versus
+from analysis.references import update as making
+from analysis.references.cli import commands as references_command
+from analysis.report import exports, page
+from analysis.report.cli import report as report_command
+from analysis.report.exports import Format
+from analysis.stats import ranktest, score
+from analysis.stats.score import Ratio
+from railyard.errors import InputError
+from railyard.records import archive, references
+from railyard.records import entries as records
+from railyard.records.entries import Entry, SeriesKey
+from railyard.records.record import Record
+from railyard.records.units import Better
+
+SPEED = {"plain": 1.0, "custom": 0.9}
+SLOWER = {name: 1.05 * value for name, value in SPEED.items()}
+OTHER = {"name": "other", "partition": "netns", "environment": "openmpi"}
+A = synthetic.halo(SPEED, launches=10)
+B = synthetic.halo(SLOWER, launches=10, seed=2, system=OTHER)
+
+
+def entries(*given: Record) -> list[Entry]:
+    return [records.of_record(each) for each in given]
+
+
+def compared(texts: Sequence[str], *records: Record, baseline: str | None = None) -> Versus:
+    known = entries(*records)
+    meant = sides.parse(texts, lambda: known)
+    return versus.compare([(known, meant)], texts, baseline or texts[0])
+
+
+def verdicts(found: Versus, side: str) -> set[str]:
+    return {text.verdict_text(found, row, side) for row in found.rows if side in row.cells}
+
+
+# ---- sides ----
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [
+        ("vtorus", {"system": "vtorus"}),
+        ("custom", {"placement": "custom"}),
+        ("library-default", {"nic": "library-default"}),
+        ("2026-11-21", {"date": "2026-11-21"}),
+        ("date=2026-11-01..2026-11-30", {"date": "2026-11-01..2026-11-30"}),
+        ("system=vtorus,placement=plain", {"system": "vtorus", "placement": "plain"}),
+    ],
+)
+def test_a_side_is_told_by_key_or_by_a_word_of_the_archive(word: str, wanted: dict[str, str]) -> None:
+    (side,) = sides.parse([word], lambda: entries(A))
+    assert side.wanted == wanted
+
+
+@pytest.mark.parametrize("word", ["nobody", "colour=red", "date=soon", "system="])
+def test_a_side_that_means_nothing_is_one_line(word: str) -> None:
+    with pytest.raises(InputError) as caught:
+        sides.parse([word], lambda: entries(A))
+    assert "\n" not in str(caught.value) and word.partition("=")[2] in str(caught.value)
+
+
+def test_a_side_may_be_given_once() -> None:
+    with pytest.raises(InputError, match="each side once"):
+        sides.parse(["vtorus", "vtorus"], lambda: entries(A))
+
+
+# ---- rows ----
+
+
+def test_a_slower_system_is_worse_everywhere_and_overall() -> None:
+    found = compared(["system=vtorus", "system=other"], A, B)
+    assert len(found.rows) == 6
+    assert verdicts(found, "system=other") == {"worse"}
+    assert "4.7 % worse overall" in text.sentences(found)[0]
+    assert all(row.differs == [] for row in found.rows)
+
+
+def test_a_baseline_turns_the_words_round() -> None:
+    found = compared(["system=vtorus", "system=other"], A, B, baseline="system=other")
+    assert verdicts(found, "system=vtorus") == {"better"}
+    assert "better overall" in text.sentences(found)[0]
+
+
+def test_placements_are_compared_within_a_system() -> None:
+    found = compared(["placement=plain", "placement=custom"], A, B)
+    assert {row.key.system for row in found.rows} == {"vtorus", "other"}
+    assert {row.key.placement for row in found.rows} == {""}
+    assert verdicts(found, "placement=custom") == {"better"}
+
+
+def test_nic_policies_and_dates_are_sides() -> None:
+    nics = synthetic.allreduce()
+    found = compared(["nic=library-default", "nic=nic-0"], nics)
+    assert verdicts(found, "nic=nic-0") == {"worse", "no difference shown"}
+    later = synthetic.halo(SLOWER, launches=10, seed=3, created=synthetic.CREATED.replace(day=22))
+    found = compared(["2026-11-21", "2026-11-22"], A, later)
+    assert verdicts(found, "2026-11-22") == {"worse"}
+
+
+def test_equal_systems_have_no_winner() -> None:
+    same = synthetic.halo(SPEED, launches=10, seed=5, system=OTHER)
+    found = compared(["system=vtorus", "system=other"], A, same)
+    assert verdicts(found, "system=other") == {"no difference shown"}
+    assert "no difference shown overall" in text.sentences(found)[0]
+
+
+def test_a_thousand_equal_pairs_have_a_winner_in_at_most_one_in_twenty() -> None:
+    """The words of the comparison; each pair is a comparison of its own."""
+    chance, named = np.random.default_rng(4), 0
+    known = entries(A, B)
+    key = SeriesKey("p", "n", "native", "a_us", ())
+    meant = sides.parse(["system=vtorus", "system=other"], list)
+    for _ in range(1000):
+        drawn = [
+            Entry("", each.setting, each.own, [(key, list(chance.lognormal(0, 0.025, 10)))]) for each in known
+        ]
+        found = versus.compare([(drawn, meant)], ["system=vtorus", "system=other"], "system=vtorus")
+        named += bool(verdicts(found, "system=other") & {"better", "worse"})
+    assert named <= 50
+
+
+def test_few_launches_say_how_many_are_needed() -> None:
+    few = synthetic.halo(SPEED, launches=3)
+    found = compared(["system=vtorus", "system=other"], few, synthetic.halo(SLOWER, launches=3, system=OTHER))
+    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)})"}
+
+
+def test_other_builds_are_flagged_on_every_row() -> None:
+    changed = synthetic.halo(
+        SPEED, launches=10, seed=2, system=OTHER, mpi={"library": "MPICH 4.1", "standard": "4.0"}
+    )
+    found = compared(["system=vtorus", "system=other"], A, changed)
+    assert {tuple(row.differs) for row in found.rows} == {("mpi",)}
+    assert "Records differ in mpi." in text.sentences(found)[0]
+    assert {line.differs for line in text.lines(found)} == {"mpi"}
+
+
+def test_origins_are_never_mixed() -> None:
+    simulated = synthetic.halo(SLOWER, launches=10, origin="simulated", system=OTHER)
+    found = compared(["system=vtorus", "system=other"], A, simulated)
+    assert all(len(row.cells) == 1 for row in found.rows)
+    assert text.lines(found) == []
+    assert found.refused == [
+        "not compared: system=other is simulated, system=vtorus is emulated; numbers of different origin are never "
+        "mixed"
+    ]
+    assert found.refused[0] in text.sentences(found)
+
+
+def test_records_that_are_no_sides_leave_nothing_behind() -> None:
+    """Each record is let go before the next is read, so that settings may follow each other at one address."""
+    known = (records.of_record(A if number % 3 else B) for number in range(30))
+    found = gathering.gather([(known, sides.parse(["system=other"], list))])
+    assert found.counts["system=other"].records == 10
+    assert {key.system for key in found.rows} == {"other"}
+
+
+def test_what_only_one_side_has_is_told() -> None:
+    found = compared(["system=vtorus", "system=other"], A, B, synthetic.hops())
+    assert [(side, count) for side, _, count in text.alone(found)] == [("system=vtorus", 98)]
+
+
+def test_void_and_failed_launches_are_counted() -> None:
+    def spoil(run: Any, document: Any) -> Any:
+        run = evidence.with_evidence(run, document)
+        return evidence.dataclasses.replace(run, guard={"verdict": "void", "reasons": ["busy"]})
+
+    void = synthetic.halo(SPEED, launches=10, system=OTHER, change=spoil)
+    found = compared(["system=vtorus", "system=other"], A, void)
+    assert found.counts["system=other"] == gathering.Count(records=1, void=20)
+    assert all("system=other" not in row.cells for row in found.rows)
+
+
+# ---- the score ----
+
+
+def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> None:
+    ratios = [
+        Ratio(case=("x",), fom="a_us", values=[50.0] * 6, baseline=[100.0] * 6),
+        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0] * 6, baseline=[1.0] * 6),
+    ]
+    found = score.score(ratios)
+    assert found and found.value == pytest.approx(4.0) and found.cases == 2
+    assert (found.low, found.high) == pytest.approx((4.0, 4.0))
+
+
+def test_few_launches_have_a_score_without_an_interval() -> None:
+    few = Ratio(case=("x",), fom="a_us", values=[50.0] * 5, baseline=[100.0] * 9)
+    found = score.score([few])
+    assert found and found.low is None and not found.is_apart
+    assert "no winner is named" in text.overall(found)
+
+
+def test_a_case_counts_once_by_its_first_figure() -> None:
+    ratios = [
+        Ratio(case=("x",), fom=fom, values=[v] * 3, baseline=[1.0] * 3)
+        for fom, v in (("a_us", 2), ("b_us", 9))
+    ]
+    found = score.score(ratios)
+    assert found and found.value == pytest.approx(0.5) and found.cases == 1
+    assert score.score([]) is None
+    assert score.score([Ratio(case=("x",), fom="a_percent", values=[1.0], baseline=[1.0])]) is None
+
+
+@pytest.mark.parametrize("n", [5, 6, 11])
+def test_bootstrap_medians_are_those_of_resampling(n: int) -> None:
+    chance = np.random.default_rng(1)
+    values = list(chance.lognormal(0, 0.2, n))
+    ours = score.median_draws(values, chance, 20_000)
+    theirs = np.median(chance.choice(values, (20_000, n)), axis=1)
+    for quantile in (2.5, 25, 50, 75, 97.5):
+        assert np.percentile(ours, quantile) == pytest.approx(np.percentile(theirs, quantile), rel=0.02)
+
+
+def test_the_interval_covers_one_for_equal_sides_as_often_as_it_says() -> None:
+    chance, covered = np.random.default_rng(2), 0
+    for _ in range(300):
+        ratios = [
+            Ratio(
+                case=(k,),
+                fom="a_us",
+                values=list(chance.lognormal(0, 0.05, 12)),
+                baseline=list(chance.lognormal(0, 0.05, 12)),
+            )
+            for k in range(4)
+        ]
+        found = score.score(ratios)
+        assert found is not None
+        covered += not found.is_apart
+    assert covered >= 0.92 * 300
+
+
+def test_the_scoreboard_counts_cases_without_a_value() -> None:
+    (case,) = cases.group([A])
+    (standing,) = scoreboard.standings([(case, comparison.comparisons(case))])
+    assert (standing.combination, standing.missing) == ("custom + library-default", 0)
+    assert standing.score and standing.score.value == pytest.approx(1 / 0.9, rel=0.02)
+
+
+# ---- commands ----
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for each in (A, B):
+        archive.add(each, tmp_path / "archive")
+    return tmp_path / "archive"
+
+
+def run(command: Any, *arguments: object) -> Any:
+    return CliRunner().invoke(command, [str(each) for each in arguments])
+
+
+def test_compare_prints_a_table_and_a_document(root: Path) -> None:
+    done = run(compare_command, "vtorus", "other", "--archive", root)
+    assert (
+        done.exit_code == 0
+        and "worse overall" in done.output
+        and "vtorus (baseline): 1 record" in done.output
+    )
+    document = json.loads(run(compare_command, "vtorus", "other", "--archive", root, "--json").output)
+    assert document["format"] == text.FORMAT and len(document["rows"]) == 6
+    assert document["rows"][0]["sides"][1]["verdict"] == "worse"
+    only = json.loads(
+        run(compare_command, "vtorus", "other", "--archive", root, "--json", "--fom", "iteration_us").output
+    )
+    assert {row["fom"] for row in only["rows"]} == {"iteration_us"}
+
+
+def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:
+    for name, record in (("a", A), ("b", B)):
+        archive.add(record, tmp_path / name)
+    done = run(compare_command, tmp_path / "a", tmp_path / "b", "--archive", root)
+    assert done.exit_code == 0, done.exception
+    assert "worse overall" in done.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["vtorus"],
+        ["vtorus", "nobody"],
+        ["vtorus", "vtorus"],
+        ["vtorus", "other", "--baseline", "x"],
+        ["vtorus", "system=x"],
+        ["vtorus", "other", "--fom", "iteration_s"],
+    ],
+)
+def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
+    error = run(compare_command, *arguments, "--archive", root).exception
+    assert isinstance(error, InputError) and "\n" not in str(error)
+
+
+# ---- other formats ----
+
+
+def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
+    found = exports.text([A, B], Format.MD, compared(["system=vtorus", "system=other"], A, B))
+    assert "worse overall" in found and "## Scores" in found and "custom is lowest" in found
+    assert "pena2013: hops was not run" in found
+
+
+def test_markdown_shows_hostile_names_as_text() -> None:
+    hostile = "<script>|[x](javascript:y)`*"
+    record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
+    lines = [line for line in exports.text([record], Format.MD).splitlines() if "script" in line]
+    assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
+
+
+def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
+    record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
+    rows = list(csv.DictReader(io.StringIO(exports.text([record, synthetic.hops()], Format.CSV))))
+    first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
+    assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
+    assert float(first["change_percent"]) == pytest.approx(-10, abs=1)
+    assert any(row["check"] == "hops" and "hops 3" in row["labels"] for row in rows)
+
+
+def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path) -> None:
+    for form in ("md", "csv", "json"):
+        done = run(report_command, root, "--format", form)
+        assert done.exit_code == 0 and "vtorus" in done.output, done.exception
+    done = run(report_command, root, "--figures", tmp_path / "svg", "-q")
+    assert done.exit_code == 0, done.exception
+    assert [each.name for each in sorted((tmp_path / "svg").iterdir())][:2] == [
+        "case-1-f0.svg",
+        "case-1-f1.svg",
+    ]
+    done = run(
+        report_command, root, "--compare", "vtorus", "--compare", "other", "-q", "-o", tmp_path / "r.html"
+    )
+    assert done.exit_code == 0 and "Sides compared" in (tmp_path / "r.html").read_text()
+    assert isinstance(run(report_command, root, "--compare", "vtorus").exception, InputError)
+
+
+def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
+    from analysis.report.cli import compared as of_report
+
+    found = of_report([A, B], (), None)
+    assert found and found.sides == ["system=other", "system=vtorus"]
+    assert of_report([A], (), None) is None
+    alone = synthetic.hops(system={**OTHER, "name": "third"})
+    with_alone = of_report([A, B, alone], (), None)
+    assert with_alone and with_alone.sides == found.sides, "what ran nothing that others ran is no side"
+    assert of_report([A, alone], (), None) is None
+    assert "worse overall" in page.html([A, B], found) or "better overall" in page.html([A, B], found)
+
+
+# ---- published numbers ----
+
+
+def test_published_numbers_stand_beside_ours() -> None:
+    (case,) = cases.group([synthetic.halo(launches=8)])
+    rows = {row.quantity: row for row in published.rows(case, comparison.comparisons(case))}
+    found = rows["3D, Custom over Plain, up to"]
+    assert (found.value, found.study) == ("8.5 %", "Peña et al., EuroMPI'13")
+    assert found.here == "8.5 % better (iteration)"
+
+
+# ---- references ----
+
+
+def test_references_are_medians_with_tolerances_and_survive_their_file(tmp_path: Path) -> None:
+    made = making.updated(entries(A), {}).references
+    entry = made["halo_3d"][references.case_name(A)]
+    reference = entry.references["custom/iteration_us"]
+    assert reference.better is Better.LOWER and 0.03 <= reference.tolerance <= 0.3
+    assert entry.about == references.About(commit="1f" * 20, date="2026-11-21", launches=10, records=1)
+    path = tmp_path / "r.yaml"
+    path.write_text(references.text(made))
+    assert references.load(path) == made
+    assert references.text(references.load(path)) == path.read_text()
+
+
+def test_a_regression_is_named_with_its_commit() -> None:
+    made = making.updated(entries(A), {}).references
+    case = references.case_name(A)
+    median = made["halo_3d"][case].references["plain/iteration_us"].median
+    assert references.regressions("halo_3d", case, {"plain/iteration_us": median}, made) == []
+    (line,) = references.regressions("halo_3d", case, {"plain/iteration_us": 2 * median}, made)
+    assert (
+        "100.0 % above the reference" in line
+        and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
+    )
+    assert references.regressions("halo_3d", case, {"plain/bandwidth_gbyte_s": 1e-9}, made)
+    assert references.regressions("halo_3d", "another case", {"plain/iteration_us": 1e9}, made) == []
+
+
+def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
+    made = making.updated(entries(A), {}).references
+    worse = synthetic.halo({name: 2 * value for name, value in SPEED.items()}, launches=10)
+    kept = making.updated(entries(worse), made)
+    assert kept.references == made and "got worse" in kept.notes[0]
+    taken = making.updated(entries(worse), made, accept=True)
+    assert taken.references != made
+
+
+def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
+    few = making.updated(entries(synthetic.halo(SPEED, launches=5)), {})
+    assert few.references == {} and "fewer than 6" in few.notes[0]
+    dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
+    found = making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=dirty)), {})
+    assert found.references == {} and "left out" in found.notes[0]
+
+
+def test_the_references_of_the_checkout_can_be_read() -> None:
+    references.load()
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", "halo: {x: 1}", ": :", "a: {b: {c: [1]}}"])
+def test_a_file_that_is_no_references_is_one_line(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        references.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_commands_of_references(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "refs" / "r.yaml"
+    done = run(references_command, "update", "--archive", root, "-o", file)
+    assert done.exit_code == 0 and "2 cases" in done.output, done.exception
+    assert "custom/iteration_us" in run(references_command, "show", "-o", file).output
+
+
+def test_random_order_of_records_changes_nothing() -> None:
+    records = [A, B, synthetic.halo(SPEED, seed=7, launches=6)]
+    wanted = text.document(compared(["system=vtorus", "system=other"], *records))
+    random.Random(1).shuffle(records)
+    found = text.document(compared(["system=vtorus", "system=other"], *records))
+    assert [row["sides"][0]["median"] for row in found["rows"]] == [
+        row["sides"][0]["median"] for row in wanted["rows"]
+    ]
+
+
+def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
+    def found(*_: Any) -> list[dict[str, Any]]:
+        times = {("X", 8): 1.0, ("Y", 8): 1.0, ("X", 1024): 100.0, ("Y", 1024): 30.0}
+        return [
+            {
+                "fom": "slowest_us",
+                "labels": {"collective": "alltoall", "split": way, "size_bytes": size},
+                "samples": [us],
+            }
+            for (way, size), us in times.items()
+        ]
+
+    asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
+    (case,) = cases.group([synthetic.job(asked, found)])
+    (row,) = published_by_origin.rows([(case, comparison.comparisons(case))])
+    assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "-74 %")
+    answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}
+    assert list(answers.values()) == [["\N{MINUS SIGN}70.0 %"]]  # at the largest size
+    assert ">\N{MINUS SIGN}70.0 %<" in page.html([case.first])

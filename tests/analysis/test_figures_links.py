@@ -1,0 +1,90 @@
+"""The figures of topobw and sonar: what they say in words and numbers, from records made here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.cases import cases
+from analysis.figures import drawing, registry, sonar, topobw
+from railyard.records import record
+from railyard.records.record import Record
+
+SMALL = Path(__file__).parents[1] / "data/records/small.json"
+
+
+def record_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "") -> Record:
+    """The small record with one launch of another benchmark."""
+    content = json.loads(SMALL.read_text())
+    content.pop("id", None)
+    launch = content["launches"][0] | {"series": series, "not_measured": []}
+    if failed:
+        launch |= {"status": "failed", "exit_status": 5, "reason": failed}
+        content |= {"status": "failed", "reason": f"1 of 1 launches failed: {failed}"}
+    content["case"] |= {
+        "benchmark": benchmark,
+        "placements": [launch["placement"]],
+        "nic_policies": [launch["nic_policy"]],
+        "launches_per_combination": 1,
+        "parameters": {},
+    }
+    content["launches"] = [launch]
+    return record.from_content(content, "the test's record")
+
+
+def link(name: str, rate: float, missing: float) -> list[dict[str, Any]]:
+    labels = {"link": name, "dimension": name[0], "direction": name[1], "class": "cable", "sharers": 1}
+    return [
+        {"fom": "bandwidth_gbyte_s", "labels": labels, "samples": [0.9 * rate, rate]},
+        {"fom": "missing_percent", "labels": labels, "samples": [missing]},
+    ]
+
+
+@pytest.fixture
+def links() -> cases.Case:
+    """A ring of 2 along X and one of 3 along Z; one link of Z has lost a third."""
+    series = link("X+ 0,0,0>1,0,0", 9.0, 0) + link("X- 1,0,0>0,0,0", 9.2, 0)
+    series += link("Z+ 0,0,0>0,0,1", 10.0, 33.3) + link("Z- 0,0,1>0,0,0", 15.0, 0)
+    failed = "exit status 5; topobw: link Z+ 0,0,0>0,0,1"
+    (case,) = cases.group([record_of("topobw", series, failed=failed)])
+    return case
+
+
+def test_a_failed_launch_has_its_links_shown(links: cases.Case) -> None:
+    heat, rates = topobw.drawings(links)
+    assert heat.statement.startswith("1 of 4 links carry less than they should: Z+ 0,0,0>0,0,1 (33.3 %")
+    assert rates.data.rows[0] == ("X cable", "2", "9.000000", "9.100000", "9.200000")
+    assert rates.data.rows[1][2:] == ("10.000000", "12.500000", "15.000000")
+    svg = drawing.inline_svg(heat, "a")
+    assert ">33<" in svg and "X of the sender" in svg and "Z of the sender" in svg
+
+
+def test_no_links_no_figure() -> None:
+    series = [{"fom": "bandwidth_gbyte_s", "labels": {"dimension": "X"}, "samples": [1.0]}]
+    (case,) = cases.group([record_of("topobw", series)])
+    assert topobw.drawings(case) == []
+
+
+def test_efficiency_by_size() -> None:
+    def point(fom: str, size: int, value: float) -> dict[str, Any]:
+        labels = {"ping": "send", "payload": "random", "size_bytes": size}
+        return {"fom": fom, "labels": labels, "samples": [value, value, 0.0]}
+
+    series = [
+        point(fom, size, value * size)
+        for size in (64, 4096)
+        for fom, value in (("source_sent_bytes", 1.5), ("source_received_bytes", 0.5))
+    ]
+    series += [point("efficiency_percent", 64, 21.0), point("efficiency_percent", 4096, 61.0)]
+    (case,) = cases.group([record_of("sonar", series)])
+    efficiency, counted = registry.own_drawings(case)
+    assert efficiency.statement == (
+        "Payload of all bytes counted: send, random: 21.0 % at 64 B, 61.0 % at 4 KiB."
+    )
+    assert efficiency.data.rows == [("send, random", "64", "21"), ("send, random", "4096", "61")]
+    assert {row[0] for row in counted.data.rows} == {"send, random sent", "send, random received"}
+    assert "message size" in drawing.inline_svg(counted, "b")
+    assert sonar.SENT in efficiency.foms

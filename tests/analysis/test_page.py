@@ -1,0 +1,180 @@
+"""The page in a real browser: nothing but its own script runs; sorting, folding, a phone's width, light and dark."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from support import synthetic
+
+from analysis.report import page
+from analysis.report.cli import compared
+from railyard.records.assemble import LaunchRun
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on this machine: the page was not rendered"
+)
+
+
+def spoil(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    """One launch void, one failed."""
+    if run.index == 3:
+        return dataclasses.replace(run, guard={"verdict": "void", "reasons": ["the CPU was busy"]})
+    return dataclasses.replace(run, exit_status=1, reason="killed") if run.index == 4 else run
+
+
+OTHER = {"name": "vtorus-degraded", "partition": "netns", "environment": "openmpi"}
+RECORDS = [
+    synthetic.halo(launches=10),
+    synthetic.halo(
+        {"plain": 1.2, "cart-create": 1.1, "custom": 1.05}, launches=10, system=OTHER, change=spoil
+    ),
+    synthetic.hops(),
+    synthetic.allreduce(),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(page.html(RECORDS, compared(RECORDS, (), None)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(browser: Browser, file: Path) -> Iterator[Page]:
+    """The page at a desktop's width, offline, with whatever the browser complains about."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    shown = context.new_page()
+    complaints: list[str] = []
+    shown.on("console", lambda message: complaints.append(message.text))
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    shown.goto(file.as_uri())
+    yield shown
+    context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_fits_its_window_and_follows_the_colour_scheme(
+    browser: Browser, file: Path, width: int, scheme: Any
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    shown = context.new_page()
+    shown.goto(file.as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = shown.eval_on_selector_all(
+        "svg.figure", "all => all.map(each => each.getBoundingClientRect().height)"
+    )
+    assert len(heights) >= 8 and min(heights) > 50
+    paper, ink = {
+        "light": ("rgb(255, 255, 255)", "rgb(27, 32, 38)"),
+        "dark": ("rgb(20, 23, 27)", "rgb(223, 227, 232)"),
+    }[scheme]
+    assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == paper
+    assert shown.evaluate("getComputedStyle(document.querySelector('svg.figure text')).fill") == ink
+    context.close()
+
+
+def column(shown: Page, table: str, place: int) -> list[str]:
+    texts: list[str] = shown.eval_on_selector_all(
+        f"{table} tbody tr:not(.section)", "(rows, at) => rows.map(row => row.cells[at].textContent)", place
+    )
+    return texts
+
+
+def test_a_head_sorts_its_table_up_and_down_by_numbers(opened: Page) -> None:
+    table = "section:has(#sides) table.sortable"
+    head = opened.locator(f"{table} th:nth-child(4)")
+    head.locator("button").click()
+    values = [float(text.replace(",", "")) for text in column(opened, table, 3)]
+    assert values == sorted(values) and len(set(values)) > 4
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("button").click()
+    assert [float(text.replace(",", "")) for text in column(opened, table, 3)] == values[::-1]
+    assert head.get_attribute("aria-sort") == "descending"
+    opened.locator(f"{table} th:nth-child(3) button").click()
+    names = column(opened, table, 2)
+    assert names == sorted(names) and head.get_attribute("aria-sort") is None
+
+
+def test_sorting_keeps_rows_under_their_heading(opened: Page) -> None:
+    table = opened.locator("#case-1 table.sortable:has(tr.section)").first
+    table.locator("thead button").nth(1).click()
+    for body in table.locator("tbody").all():
+        assert body.locator("tr").first.get_attribute("class") == "section"
+
+
+def test_cases_fold_by_button_and_by_keyboard(opened: Page) -> None:
+    cases = opened.locator("details.case")
+    assert cases.count() == len(RECORDS)
+    opened.get_by_role("button", name="Fold all cases", exact=True).click()
+    assert not any(each.evaluate("each => each.open") for each in cases.all())
+    first = cases.first.locator("summary").first
+    first.focus()
+    opened.keyboard.press("Enter")
+    assert cases.first.evaluate("each => each.open")
+    opened.get_by_role("button", name="Unfold all cases").click()
+    assert all(each.evaluate("each => each.open") for each in cases.all())
+
+
+def test_a_link_to_a_folded_case_opens_it(opened: Page) -> None:
+    opened.get_by_role("button", name="Fold all cases", exact=True).click()
+    opened.locator("a[href='#case-2']").first.click()
+    opened.wait_for_function("document.getElementById('case-2').open")
+
+
+def test_the_data_of_a_figure_unfolds(opened: Page) -> None:
+    figure = opened.locator("figure").first
+    assert not figure.locator("table").is_visible()
+    figure.locator("summary").click()
+    assert figure.locator("table").is_visible()
+
+
+def test_only_the_script_of_the_page_runs(browser: Browser, file: Path, tmp_path: Path) -> None:
+    """The content security policy names the script by its hash."""
+    hostile = file.read_text().replace("</main>", "<script>document.title = 'owned'</script></main>")
+    path = tmp_path / "hostile.html"
+    path.write_text(hostile.replace("<h1>", "<h1 onclick=\"document.title = 'owned'\">"))
+    shown = browser.new_page()
+    shown.goto(path.as_uri())
+    shown.locator("h1").click()
+    assert "owned" not in shown.title()
+    assert shown.locator("thead button").count() > 0, "the page's own script still runs"
+    shown.close()
+
+
+def test_the_page_is_whole_without_its_script(browser: Browser, file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    shown = context.new_page()
+    shown.goto(file.as_uri())
+    assert shown.locator("details.case table.sortable:has(tr.section)").first.is_visible()
+    assert not shown.get_by_role("button", name="Fold all cases").is_visible()
+    context.close()
+
+
+def test_void_and_failed_launches_are_shown(opened: Page) -> None:
+    text = opened.locator("main").inner_text()
+    assert "the CPU was busy" in text and "exit status 1; killed" in text
+    absent = opened.locator("section:has(#absent)").inner_text()
+    assert "launches void" in absent and "launches failed" in absent
+
+
+def test_it_prints_with_everything_unfolded(opened: Page, tmp_path: Path) -> None:
+    opened.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert (tmp_path / "report.pdf").stat().st_size > 50_000

@@ -1,0 +1,117 @@
+"""Figures of the exchange benchmarks: what is drawn from records with known numbers, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support import synthetic
+
+from analysis.cases import cases
+from analysis.figures import drawing, registry
+from analysis.figures.drawing import Drawing
+
+
+def drawn(benchmark: str, series: list[dict[str, Any]], **changes: Any) -> list[Drawing]:
+    """The figures of one job whose launches all found these series."""
+    asked = {"placements": ["custom"], "launches_per_combination": 2, "extents": [2, 1, 1], **changes}
+    made = synthetic.case(benchmark=benchmark, **asked)
+    (case,) = cases.group([synthetic.job(made, lambda *_: series)])
+    return registry.own_drawings(case)
+
+
+def point(fom: str, value: float, **labels: str | int) -> dict[str, Any]:
+    return {"fom": fom, "labels": labels, "samples": [value, value]}
+
+
+def splits(collective: str, size: int, **times_us: float) -> list[dict[str, Any]]:
+    return [
+        point("slowest_us", value, collective=collective, split=way, ranks=4, size_bytes=size)
+        for way, value in times_us.items()
+    ]
+
+
+def test_rows_and_planes_say_what_the_paper_says() -> None:
+    series = splits("alltoall", 1024, YZ=410, X=100, Y=26, Z=100, XY=410, XZ=1000)
+    series += splits("alltoall", 8, X=1, Y=1)
+    (figure,) = drawn("rowcol", series)
+    assert figure.name == "rowcol-alltoall"
+    assert "Alltoall, 1 KiB" in figure.title
+    said = figure.statement.replace("\N{MINUS SIGN}", "-")
+    assert said == "Time in Y against X -74.0 %, XY against XZ -59.0 %, YZ against XZ -59.0 %."
+    assert [row[1] for row in figure.data.rows] == ["X", "Y", "Z", "XY", "XZ", "YZ"]
+    assert figure.foms == {"slowest_us", "split_us"}
+
+
+def test_every_collective_has_its_figure_and_every_placement_its_bars() -> None:
+    series = splits("alltoall", 8, X=3) + splits("barrier", 0, X=2)
+    figures = drawn("rowcol", series, placements=["plain", "custom"])
+    assert [figure.name for figure in figures] == ["rowcol-alltoall", "rowcol-barrier"]
+    assert [row[0] for row in figures[0].data.rows] == ["plain", "custom"]
+    assert "Barrier: the slowest" in figures[1].title
+
+
+def test_parallel_paths_are_lines_by_dimension_and_number() -> None:
+    series = [
+        point(
+            "aggregate_bandwidth_gbyte_s",
+            rate * hops,
+            test="bandwidth",
+            dimension=dimension,
+            hops=hops,
+            paths=paths,
+            size_bytes=1 << 20,
+        )
+        for dimension, paths, rate in (("X", 1, 1.0), ("X", 2, 1.0), ("Y", 1, 0.5), ("Y", 2, 1.0))
+        for hops in (2, 1)
+    ]
+    (figure,) = drawn("paths", series)
+    assert figure.title == "Aggregate bandwidth, 1 MiB"
+    assert figure.statement == "The most paths carry, against one: X 1.00 times, Y 2.00 times."
+    assert [row[:2] for row in figure.data.rows][:2] == [("X, 1 path", "1"), ("X, 1 path", "2")]
+
+
+def test_contention_is_drawn_over_the_pairs_of_a_node() -> None:
+    series = [
+        point(
+            fom,
+            pairs * (1 + round_),
+            test=test,
+            pairs_per_node=pairs,
+            round=round_,
+            size_bytes=size,
+        )
+        for fom, test in (("aggregate_bandwidth_gbyte_s", "bandwidth"), ("slowest_latency_us", "latency"))
+        for pairs in (1, 2, 4)
+        for round_ in (0, 1)
+        for size in (8, 65536)
+    ]
+    rate, latency = drawn("contention", series)
+    assert (rate.title, latency.title) == ("Aggregate bandwidth, 64 KiB", "Latency of the slowest pair, 8 B")
+    assert [row[1] for row in rate.data.rows] == ["1", "2", "4"]
+
+
+def test_halo_shows_where_the_time_goes_by_variant() -> None:
+    series = [
+        point(fom, value, variant=variant)
+        for variant, times in (
+            ("manual", {"pack_us": 10, "unpack_us": 20, "exchange_us": 70, "wait_us": 60}),
+            ("neighbours", {"exchange_us": 90, "wait_us": 80}),
+        )
+        for fom, value in times.items()
+    ]
+    (figure,) = drawn("halo", series)
+    assert [tuple(row) for row in figure.data.rows] == [
+        ("manual", "10.0", "10.0", "60.0", "20.0"),
+        ("neighbours", "0.0", "10.0", "80.0", "0.0"),
+    ]
+
+
+@pytest.mark.parametrize("benchmark", ["rowcol", "paths", "contention", "halo"])
+def test_a_record_without_such_series_has_no_such_figure(benchmark: str) -> None:
+    assert drawn(benchmark, [point("other_us", 1.0)]) == []
+
+
+def test_figures_paint() -> None:
+    figures = drawn("rowcol", splits("alltoall", 8, X=3, Y=2), placements=["plain", "custom"])
+    assert "<svg" in drawing.inline_svg(figures[0], "c1")

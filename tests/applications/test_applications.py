@@ -1,0 +1,263 @@
+"""Third-party programs: recorded output, whole or cut off, becomes figures digit for digit, or one line why not."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from railyard.applications import amg, convert, lulesh, minife, minighost, mpip, osu
+from railyard.applications.reading import Parser, Reading
+from railyard.applications.witness import Witness
+from railyard.errors import InputError
+from railyard.records import benchmark
+from railyard.records.benchmark import Series
+
+DATA = Path(__file__).parents[1] / "data/applications"
+SIZES = [4 << power for power in range(13)]
+#: Name of a recording -> its program's parser.
+RECORDED: dict[str, Parser] = {
+    "lulesh-8": lulesh.parse,
+    "lulesh-27": lulesh.parse,
+    "amg-8": amg.parse,
+    "minife-8": minife.parse,
+    "minighost-8": minighost.parse,
+    "osu_latency-2": osu.parser("osu_latency", [1 << power for power in range(17)]),
+    "osu_bw-2": osu.parser("osu_bw", [1 << power for power in range(17)]),
+    "osu_mbw_mr-8": osu.parser("osu_mbw_mr", SIZES),
+    "osu_allreduce-8": osu.parser("osu_allreduce", SIZES),
+    "osu_barrier-8": osu.parser("osu_barrier", []),
+}
+#: FOM of a recording -> the line that the program printed it in, and how far railyard moves its point.
+PRINTED = {
+    "lulesh-8": ("fom_zone_s", r"FOM                  =", 0),
+    "lulesh-27": ("fom_zone_s", r"FOM                  =", 0),
+    "amg-8": ("fom_per_s", r"Figure of Merit (FOM_1):", 0),
+    "minife-8": ("cg_mflop_s", "Total CG Mflops:", 0),
+    "minighost-8": ("total_gflop_s", "GFLOPS_Total:", 0),
+}
+
+
+def text_of(name: str, ending: str = "out") -> str:
+    path = DATA / f"{name}.{ending}"
+    return path.read_text() if path.is_file() else ""
+
+
+def read(name: str) -> Reading:
+    return RECORDED[name](text_of(name), text_of(name, "left"), f"{name}.out")
+
+
+def value(series: Iterable[Series], fom: str, **labels: object) -> float:
+    (found,) = [each for each in series if each.fom == fom and dict(each.labels) == labels]
+    return found.samples[0]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_output_is_read_and_verified(name: str) -> None:
+    found = read(name)
+    assert found.verified and found.series
+    assert found.ranks in (None, int(name.rpartition("-")[2]))
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_figure_of_merit_is_the_printed_one_digit_for_digit(name: str) -> None:
+    fom, words, places = PRINTED[name]
+    (line,) = [
+        line
+        for line in (text_of(name) + text_of(name, "left")).splitlines()
+        if line.strip().startswith(words)
+    ]
+    printed = Decimal(line.strip().removeprefix(words).split()[0]).scaleb(places)
+    assert Decimal(repr(value(read(name).series, fom))) == printed
+
+
+def test_every_line_of_an_osu_table_is_kept_digit_for_digit() -> None:
+    rows = [line.split() for line in text_of("osu_mbw_mr-8").splitlines() if line[:1].isdigit()]
+    found = read("osu_mbw_mr-8").series
+    assert len(rows) == len(SIZES)
+    for size, rate, messages, *_ in rows:
+        assert Decimal(repr(value(found, "bandwidth_gbyte_s", size_bytes=int(size)))) == Decimal(rate).scaleb(
+            -3
+        )
+        assert Decimal(repr(value(found, "rate_message_s", size_bytes=int(size)))) == Decimal(messages)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_output_that_is_cut_off_anywhere_is_no_result(name: str) -> None:
+    """Without the last line that matters, and without any part before it: an error that names the recording."""
+    lines = text_of(name).splitlines(keepends=True)
+    needed = max(
+        n for n, line in enumerate(lines) if any(char.isdigit() for char in line) or "tolerance" in line
+    )
+    left = text_of(name, "left")
+    for keep in range(0, needed + 1, max(1, needed // 12)):
+        if name.startswith(("minife", "minighost")) and keep > 0:
+            continue  # the figures of these two are in the file that they leave last
+        with pytest.raises(InputError, match=name):
+            RECORDED[name]("".join(lines[:keep]), left, f"{name}.out")
+
+
+@pytest.mark.parametrize("name", ["minife-8", "minighost-8"])
+def test_a_file_that_is_cut_off_is_no_result(name: str) -> None:
+    left = text_of(name, "left")
+    figure = left.index("GFLOPS_Total" if name == "minighost-8" else "Total CG Mflops")
+    for cut in (0, figure // 2, figure, left.index("\n", figure)):
+        with pytest.raises(InputError, match=name):
+            RECORDED[name](text_of(name), left[:cut], f"{name}.out")
+
+
+def test_half_a_number_is_none() -> None:
+    text = text_of("lulesh-8")
+    cut = text[: text.index("(z/s)") - 3]
+    with pytest.raises(InputError, match="FOM: \"missing after 'FOM  "):
+        lulesh.parse(cut, "", "launch-000.out")
+    table = text_of("osu_latency-2")
+    with pytest.raises(InputError, match="table"):
+        RECORDED["osu_latency-2"](table.rstrip("\n"), "", "launch-000.out")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "lulesh-8",
+            "2.720531e+04",
+            "2.720532e+04",
+            "final origin energy is 2.720532e+04, to be 2.720531e+04",
+        ),
+        ("amg-8", "Relative Residual Norm = ", "Relative Residual Norm = 1", "to be at most 1e-08"),
+    ],
+)
+def test_a_failed_verification_refuses_the_figure_of_merit(name: str, old: str, new: str, said: str) -> None:
+    changed = text_of(name).replace(old, new)
+    assert changed != text_of(name)
+    found = RECORDED[name](changed, text_of(name, "left"), name)
+    assert not found.verified and said in found.fault and not found.series
+
+
+@pytest.mark.parametrize("name", ["minife-failed", "minighost-failed"])
+def test_a_run_that_failed_its_own_verification_is_said_so(name: str) -> None:
+    """Recorded: a solver stopped too early, a tolerance that no run meets."""
+    parse = RECORDED[name.replace("failed", "8")]
+    found = parse(text_of(name), text_of(name, "left") or text_of(name.replace("failed", "8"), "left"), name)
+    assert not found.verified and not found.series
+
+
+@pytest.mark.parametrize("said", ["nan", "-nan", "NaN", "inf"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lulesh-8", "FOM                  ="),
+        ("lulesh-8", "Final Origin Energy ="),
+        ("lulesh-8", "TotalAbsDiff ="),
+        ("amg-8", "Figure of Merit (FOM_1):"),
+        ("amg-8", "Final Relative Residual Norm ="),
+        ("minife-8", "Total CG Mflops:"),
+        ("minife-8", "Final Resid Norm:"),
+        ("minighost-8", "GFLOPS_Total:"),
+        ("osu_latency-2", "1024"),
+        ("osu_allreduce-8", "1024"),
+    ],
+)
+def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(name: str, words: str, said: str) -> None:
+    """In the figure of merit, in a residual or an energy that verification judges, at one size of a curve."""
+    number = re.compile(rf"^( *{re.escape(words)} *)[-+.\deE]+", re.M)
+    texts = [number.sub(rf"\g<1>{said}", text_of(name, ending)) for ending in ("out", "left")]
+    assert texts != [text_of(name, ending) for ending in ("out", "left")]
+    with pytest.raises(InputError, match=rf"{name}.*: '{said}' is not valid here; valid: a finite number"):
+        RECORDED[name](*texts, f"{name}.out")
+
+
+def test_a_barrier_that_took_no_number_is_no_result() -> None:
+    text = text_of("osu_barrier-8").replace("890.16", "nan")
+    with pytest.raises(InputError, match="table: \"no a line of figures after 'nan'"):
+        RECORDED["osu_barrier-8"](text, "", "launch-000.out")
+
+
+def test_wrong_data_at_one_size_refuses_the_whole_curve() -> None:
+    lines = text_of("osu_allreduce-8").splitlines()
+    wrong = "\n".join(line.replace("Pass", "Fail") if line.startswith("1024 ") else line for line in lines)
+    found = RECORDED["osu_allreduce-8"](wrong, "", "launch-000.out")
+    assert found.fault == "osu_allreduce: wrong data at 1024 bytes: validation says Fail" and not found.series
+
+
+def test_a_curve_that_failed_its_own_validation_is_said_so() -> None:
+    """Recorded: sums of characters, which overflow; the program ends at the first wrong size."""
+    found = RECORDED["osu_allreduce-8"](text_of("osu_allreduce-failed"), "", "launch-000.out")
+    assert found.fault == "osu_allreduce: wrong data at 16 bytes: validation says Fail" and not found.series
+
+
+def test_worlds_of_one_rank_each_are_said_so() -> None:
+    """Recorded: eight programs whose MPI did not know the launcher, each with the whole output."""
+    with pytest.raises(InputError, match=r"8 times.*that many programs ran, each alone"):
+        lulesh.parse(text_of("lulesh-singletons"), "", "launch-000.out")
+
+
+def witness_of(ranks: int) -> Witness:
+    places = [{"rank": rank, "host": f"n{rank}", "cpu": 0} for rank in range(ranks)]
+    return Witness(mpi={"library": "Open MPI", "standard": "3.1", "ranks": ranks}, ranks=places)
+
+
+def test_a_launch_becomes_a_benchmarks_output() -> None:
+    made = convert.document("lulesh", read("lulesh-8"), witness_of(8), 8)
+    parsed = benchmark.parse(made, "launch-000.json")
+    assert parsed.verified and [rank.host for rank in parsed.ranks] == [f"n{rank}" for rank in range(8)]
+    assert {series.fom for series in parsed.series} == {"fom_zone_s", "elapsed_s"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"), [(1, "8 ranks in one world; there are 8 worlds of one rank each"), (7, "8 ranks")]
+)
+def test_another_number_of_ranks_is_refused(ranks: int, said: str) -> None:
+    with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid here; valid: {said}"):
+        convert.check_world(witness_of(ranks), 8)
+
+
+def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
+    with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid here; valid: 27"):
+        convert.document("lulesh", read("lulesh-8"), witness_of(27), 27)
+
+
+def test_a_profile_says_where_the_time_goes() -> None:
+    found = mpip.parse(text_of("lulesh-8", "mpiP"), "lulesh-8.mpiP")
+    assert found.ranks == 8
+    total = value(found.series, mpip.SHARE)
+    classes = {
+        str(each.labels["class"]): each.samples[0]
+        for each in found.series
+        if each.fom == mpip.SHARE and each.labels
+    }
+    assert 0 < total < 100 and math.isclose(sum(classes.values()), total, abs_tol=0.2)
+    assert classes["point-to-point"] > 0 and classes["collective"] > 0
+    assert value(found.series, mpip.SIZE, **{"class": "collective"}) == 8, "LULESH reduces one double"
+    sent = [each.samples[0] for each in found.series if each.fom == mpip.SENT]
+    assert math.isclose(sum(sent), 100, abs_tol=0.5)
+
+
+def test_a_profile_that_is_cut_off_is_refused() -> None:
+    text = text_of("lulesh-8", "mpiP")
+    with pytest.raises(InputError, match='end: "missing after'):
+        mpip.parse(text[: len(text) // 2], "lulesh-8.mpiP")
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        ("Isend", "point-to-point"),
+        ("Waitall", "point-to-point"),
+        ("Sendrecv", "point-to-point"),
+        ("Iprobe", "point-to-point"),
+        ("Allreduce", "collective"),
+        ("Barrier", "collective"),
+        ("Ialltoallv", "collective"),
+        ("Reduce_scatter_block", "collective"),
+        ("Comm_dup", "other"),
+        ("Put", "other"),
+    ],
+)
+def test_every_call_has_its_class(function: str, kind: str) -> None:
+    assert mpip.call_class(function) == kind

@@ -1,0 +1,102 @@
+"""What all C benchmarks have in common: help, exit statuses, one line of error, documents whole or not at all.
+
+Nothing here or in the files of the single benchmarks asserts a time: the machine is shared. What is asserted: exit
+statuses, what is printed and how often, the document's structure, volumes, who was measured, that wrong data are found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.benchmark_runs import BIN, DEADLINE_S, ROOT, assert_refused, mpirun, run
+
+QUICK = {
+    "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
+    "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3"],
+    "rowcol": ["--sizes", "8,1KiB", "--repeats", "3"],
+    "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3"],
+}
+#: Options that mean the same everywhere.
+SHARED = {"--help", "--repeats", "--warmups", "--seed", "--json", "--sizes", "--coordinates"}
+#: paths measures nothing on one host.
+PROGRAMS = [*QUICK, "paths"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    missing = [name for name in PROGRAMS if not (BIN / name).exists()]
+    if missing:
+        pytest.fail(f"{', '.join(missing)} not in {BIN}: run make setup", pytrace=False)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_is_printed_once_with_units_and_defaults(program: str) -> None:
+    outcome = run(program, 2, "--help")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.count("Usage:") == 1
+    assert "--repeats COUNT" in outcome.out
+    assert outcome.out.count("default:") == outcome.out.count("\n  --") - 1  # all but --help
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_option_is_documented(program: str) -> None:
+    named = set(re.findall(r"^  (--[a-z-]+)", run(program, 1, "--help").out, re.M)) - SHARED
+    text = (ROOT / "docs/benchmarks.md").read_text()
+    assert [option for option in sorted(named) if f"`{option}" not in text] == []
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "halo"])
+def test_one_rank_is_refused(program: str) -> None:
+    assert_refused(run(program, 1), program, "1 rank", "valid: 2 ranks or more")
+
+
+def test_programs_have_no_mutable_globals() -> None:
+    """Simulated ranks share one process: .data and .bss of every object file are empty."""
+    objects = sorted(BIN.parent.rglob("*.c.o"))
+    assert objects
+    listed = subprocess.run(["size", "-A", *objects], check=True, capture_output=True, text=True).stdout
+    sections = [line.split() for line in listed.splitlines() if line.startswith((".data ", ".bss "))]
+    assert {size for _, size, _ in sections} == {"0"}
+
+
+def test_ranks_that_disagree_still_end_together() -> None:
+    outcome = mpirun("-n", "2", BIN / "halo", ":", "-n", "2", BIN / "halo", "--order", "snake")
+    assert_refused(outcome, "halo", "--order snake")
+
+
+def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    limited = f'trap "" XFSZ; ulimit -f 4; exec {BIN}/halo --cells 4 --repeats 1000 --json {path}'
+    outcome = mpirun("-n", "1", "bash", "-c", limited)
+    assert outcome.status == 3
+    assert outcome.error_lines == [f"halo: --json {path}: cannot be written: File too large"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_refusals_under_sanitizers(program: str, sanitized: Path) -> None:
+    assert_refused(run(program, 2, "--repeats", "none", folder=sanitized), program, "--repeats none")
+
+
+@pytest.mark.parametrize("program", QUICK)
+def test_the_fault_is_not_in_the_usual_build(program: str) -> None:
+    assert run(program, 2, *QUICK[program], RAILYARD_TEST_FAULT="0").status == 0
+
+
+@pytest.mark.parametrize("program", QUICK)
+def test_the_mpich_build_runs(program: str, tmp_path: Path) -> None:
+    """MPICH is optional: `make setup` builds with it where it is installed."""
+    built = ROOT / "build/benchmarks-mpich/bin" / program
+    if shutil.which("mpirun.mpich") is None or not built.exists():
+        pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
+    output = tmp_path / "output.json"
+    command = ["mpirun.mpich", "-n", "2", built, *QUICK[program], "--json", output]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(output.read_text())
+    assert "MPICH" in document["mpi"]["library"] and document["mpi"]["ranks"] == 2

@@ -1,0 +1,283 @@
+"""librailyard-counters as a user has it: installed, linked with a program of their own, run under mpirun.
+
+The networks are trees of files, sound and broken; the Gemini's figures are those of Pedretti et al., CUG'13.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import counter_trees
+from support.benchmark_runs import BIN, ROOT, Outcome, mpirun
+
+Counted = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The user's program, linked with the installed library alone."""
+    prefix = tmp_path_factory.mktemp("installed")
+    subprocess.run(
+        ["cmake", "--install", BIN.parent, "--prefix", prefix], check=True, capture_output=True, text=True
+    )
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    (library,) = prefix.rglob("librailyard-counters.a")
+    source = ROOT / "tests/data/counters_program.c"
+    target = prefix / "counters_program"
+    command = [compiler, "-I", prefix / "include", source, "-L", library.parent, "-lrailyard-counters", "-lm"]
+    subprocess.run([*command, "-o", target], check=True)
+    assert (prefix / "share/railyard/counters/gemini.txt").is_file()
+    return target
+
+
+@pytest.fixture
+def counted(program: Path, pretend_hosts: Path, tmp_path: Path) -> Counted:
+    """Runs the program: counts of group in tree/%h, or tree, while `then` is run."""
+
+    def run(group: str, ranks: int = 2, then: str = "true", per_node: int = 1, **env: str) -> Outcome:
+        variables = {
+            "RAILYARD_COUNTERS_GROUP": group,
+            "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree/%h",
+            "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
+            "TEST_RANKS_PER_NODE": str(per_node),
+        }
+        command = ["env", f"LD_PRELOAD={pretend_hosts}", program, then]
+        return mpirun("-n", str(ranks), *command, env=variables | env)
+
+    return run
+
+
+def document(tmp_path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((tmp_path / "counted.json").read_text())
+    assert read["format"] == "railyard-counters-library/1"
+    return read
+
+
+def assert_one_line(outcome: Outcome, *parts: str) -> None:
+    assert outcome.status == 2, outcome
+    assert len(outcome.error_lines) == 1, outcome.err
+    assert outcome.err.startswith("railyard-counters: ")
+    for part in parts:
+        assert part in outcome.err
+
+
+# ---- a file for each counter ----
+
+
+def test_network_devices_of_every_node(counted: Counted, tmp_path: Path) -> None:
+    for host in ("n0", "n1"):
+        counter_trees.net_device(tmp_path / "tree" / host, "nic0", {"tx_bytes": 1000, "tx_packets": 10})
+        counter_trees.net_device(tmp_path / "tree" / host, "lo", {"tx_bytes": 5})
+    file = f"{tmp_path}/tree/n1/sys/class/net/nic0/statistics"
+    outcome = counted("linux-net", 4, f"echo 4000 > {file}/tx_bytes; echo 12 > {file}/tx_packets", per_node=2)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(tmp_path)
+    assert [leader["host"] for leader in read["leaders"]] == ["n0", "n1"]
+    (link,) = read["leaders"][1]["links"]
+    assert link["link"] == "nic0" and link["counters"]["TX_BYTES"] == 3000
+    assert link["metrics"]["sent_mean"] == 1500 and link["metrics"]["received_mean"] is None
+    assert read["units"]["TX_BYTES"] == "bytes"
+    assert "# total sent_bytes: 3000 bytes" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("group", "device", "name"), [("infiniband", "mlx5_0", "mlx5_0/1"), ("omni-path", "hfi1_0", "hfi1_0/1")]
+)
+def test_rdma_ports_count_words_of_four_bytes(
+    counted: Counted, tmp_path: Path, group: str, device: str, name: str
+) -> None:
+    root = tmp_path / "tree" / "n0"
+    for each in ("mlx5_0", "hfi1_0"):
+        counter_trees.rdma_port(root, each, {"port_xmit_data": 100})
+    file = root / f"sys/class/infiniband/{device}/ports/1/counters/port_xmit_data"
+    assert counted(group, 1, f"echo 350 > {file}").status == 0
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert (link["link"], link["metrics"]["sent_bytes"]) == (name, 1000)
+
+
+def test_slingshot_values_carry_their_time(counted: Counted, tmp_path: Path) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.cxi_adapter(root, "cxi0", {"hni_sts_rx_ok_octets": 7})
+    file = root / "sys/class/cxi/cxi0/device/telemetry/hni_sts_rx_ok_octets"
+    assert counted("slingshot", 1, f"echo 4096@1700000009.5 > {file}").status == 0
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert (link["link"], link["metrics"]["received_bytes"]) == ("cxi0", 4089)
+
+
+def test_routers_of_a_torus_have_one_leader_and_name_the_other_end(counted: Counted, tmp_path: Path) -> None:
+    coordinates = tmp_path / "coordinates"
+    coordinates.write_text("torus 4 1 1\nn0 0 0 0\nn1 0 0 0\nn2 3 0 0\n")
+    for router in ("r0-0-0", "r3-0-0"):
+        for port in ("x+", "x-", "h0"):
+            for name in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped"):
+                counter_trees.write(
+                    tmp_path / "tree" / router / f"class/net/{port}/statistics" / name, len(port)
+                )
+    file = tmp_path / "tree/r3-0-0/class/net/x+/statistics/rx_bytes"
+    where = {"RAILYARD_COUNTERS_COORDINATES": str(coordinates), "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree"}
+    outcome = counted("torus-links", 3, f"echo 1502 > {file}", **where)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(tmp_path)
+    assert [leader["leader"] for leader in read["leaders"]] == ["(0,0,0)", "(3,0,0)"]
+    links = {link["link"]: link for link in read["leaders"][1]["links"]}
+    assert links["X+"]["remote"] == "(0,0,0)" and links["X-"]["remote"] == "(2,0,0)"
+    assert links["H0"]["remote"] == "(3,0,0)"
+    assert [link["counters"]["RX_BYTES"] for link in links.values()] == [0, 1500, 0]
+
+
+def test_a_counter_that_goes_backwards_is_not_a_number(counted: Counted, tmp_path: Path) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.net_device(root, "nic0", {"tx_bytes": 1000})
+    outcome = counted("linux-net", 1, f"echo 5 > {root}/sys/class/net/nic0/statistics/tx_bytes")
+    assert outcome.status == 0
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert link["counters"]["TX_BYTES"] is None and link["metrics"]["sent_bytes"] is None
+
+
+# ---- Gemini ----
+
+
+def gemini(tmp_path: Path, name: str = "c0-0c0s0", file: str | None = None) -> dict[str, str]:
+    """Two nodes of one Gemini at (0,1,1), a third on the next; zero counts."""
+    for host, node in (("n0", f"{name}n0"), ("n1", f"{name}n1"), ("n2", f"{name}n2")):
+        counter_trees.write(tmp_path / "tree" / host / "proc/cray_xt/cname", node)
+        counter_trees.write(tmp_path / "tree" / host / "var/run/gpcd/counters", counter_trees.gpcd({}))
+    path = tmp_path / "interconnect.txt"
+    geminis = {"c0-0c0s0g0": (0, 1, 1), "c0-0c0s0g1": (0, 0, 1)}
+    path.write_text(counter_trees.interconnect(geminis) if file is None else file)
+    return {"RAILYARD_COUNTERS_INTERCONNECT": str(path)}
+
+
+def test_tiles_add_up_to_the_links_of_the_papers_figure_4(counted: Counted, tmp_path: Path) -> None:
+    where = gemini(tmp_path)
+    (tmp_path / "after").write_text(counter_trees.gpcd(counter_trees.FIGURE_4))
+    copy = f"cp {tmp_path}/after {tmp_path}/tree/n0/var/run/gpcd/counters"
+    outcome = counted("gemini", 3, copy, **where)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(tmp_path)
+    assert [leader["leader"] for leader in read["leaders"]] == ["(0,1,1)", "(0,0,1)"]
+    links = {link["link"]: link for link in read["leaders"][0]["links"]}
+    assert {name: tuple(link["counters"].values()) for name, link in links.items()} == counter_trees.FIGURE_4
+    assert {name: link["remote"] for name, link in links.items()} == {
+        "X+": "(1,1,1)",
+        "X-": "(15,1,1)",
+        "Y+": "(0,2,1)",
+        "Y-": "(0,0,1)",
+        "Z+": "(0,1,2)",
+        "Z-": "(0,1,0)",
+        "HH": "(0,1,1)",
+    }
+    rates = {name: round(link["rate_gbyte_s"], 2) for name, link in links.items()}
+    assert rates == {
+        "X+": 9.36,
+        "X-": 9.36,
+        "Y+": 9.36,
+        "Y-": 4.68,
+        "Z+": 15.04,
+        "Z-": 15.04,
+        "HH": 10.64,
+    }
+    assert links["X+"]["metrics"]["received_bytes"] == 3 * (1626452284 + 304999266)
+    lines = [line.split() for line in outcome.out.splitlines()]
+    assert ["(0,1,1)"] in lines
+    assert ["X+", "(1,1,1)", "9.36", *map(str, counter_trees.FIGURE_4["X+"])] in lines
+
+
+@pytest.mark.parametrize(
+    ("spoil", "parts"),
+    [
+        (lambda text: text[:-20], ["line 80", "cut short"]),
+        (lambda text: "".join(text.splitlines(keepends=True)[3:]), ["37 tiles", "c0-0c0s0g0", "valid: 40"]),
+        (
+            lambda text: text.replace("c0-0c0s0g", "c3-1c2s7g"),
+            ["no line for the Gemini c0-0c0s0g0", "machine"],
+        ),
+        (lambda text: text.replace("mezzanine", "optical", 1), ["link type optical", "CLASS"]),
+        (lambda text: "nonsense\n" + text, ["line 1", "rtr --interconnect", "nonsense"]),
+        (lambda text: "", ["no line for the Gemini"]),
+    ],
+)
+def test_broken_interconnect_files_are_one_line(
+    counted: Counted, tmp_path: Path, spoil: Callable[[str], str], parts: list[str]
+) -> None:
+    good = counter_trees.interconnect({"c0-0c0s0g0": (0, 1, 1), "c0-0c0s0g1": (0, 0, 1)})
+    where = gemini(tmp_path, file=spoil(good))
+    assert_one_line(counted("gemini", 3, **where), "interconnect.txt", *parts)
+
+
+def test_no_interconnect_file(counted: Counted, tmp_path: Path) -> None:
+    gemini(tmp_path)
+    where = {"RAILYARD_COUNTERS_INTERCONNECT": f"{tmp_path}/none.txt"}
+    assert_one_line(counted("gemini", 2, **where), "none.txt: cannot be read")
+
+
+def test_a_gemini_reading_cut_short_is_one_line(counted: Counted, tmp_path: Path) -> None:
+    where = gemini(tmp_path)
+    text = counter_trees.gpcd({})
+    counter_trees.write(tmp_path / "tree/n2/var/run/gpcd/counters", text[: len(text) // 2])
+    assert_one_line(counted("gemini", 3, **where), "tree/n2/", "GM_", "cut short")
+
+
+def test_a_node_that_is_no_cray(counted: Counted, tmp_path: Path) -> None:
+    where = gemini(tmp_path, name="login1:")
+    assert_one_line(counted("gemini", 2, **where), "cname", "c0-0c0s3n2")
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["no line DEVICES"]),
+        ("DEVICES a b\n", ["line 1", "DEVICES path"]),
+        ("DEVICES a\nCOUNTER A bytes\n", ["line 2", "COUNTER name unit path"]),
+        ("DEVICES a\nCOUNTER A bytes a\nMETRIC m bytes A +\n", ["line 3", "METRIC name unit formula"]),
+        ("DEVICES a\nCOUNTER A bytes a\nMETRIC m bytes B\n", ["line 3", "named above"]),
+        ("# group\n\nFREQUENCY 3\n", ["line 3", "FREQUENCY is no keyword"]),
+        ("SOURCE papi\n", ["line 1", "SOURCE files or SOURCE gpcd"]),
+        ("CLASS cable -1\n", ["line 1", "GB/s"]),
+    ],
+)
+def test_broken_groups_are_one_line(counted: Counted, tmp_path: Path, text: str, parts: list[str]) -> None:
+    path = tmp_path / "group.txt"
+    path.write_text(text)
+    assert_one_line(counted(str(path)), f"counter group {path}", *parts)
+
+
+def test_an_unknown_group_says_where_it_was_looked_for(counted: Counted) -> None:
+    assert_one_line(counted("myrinet"), "counters/groups/myrinet.txt", "cannot be read")
+
+
+def test_a_machine_without_such_devices(counted: Counted, tmp_path: Path) -> None:
+    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
+    assert_one_line(counted("infiniband", 1), "counters of n0", "sys/class/infiniband")
+
+
+@pytest.mark.parametrize("text", ["", "no number", "-3"])
+def test_a_counter_that_is_no_number(counted: Counted, tmp_path: Path, text: str) -> None:
+    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
+    counter_trees.write(tmp_path / "tree/n0/sys/class/net/nic0/statistics/tx_bytes", text)
+    assert_one_line(counted("linux-net", 1), "statistics/tx_bytes", "not a number")
+
+
+def test_a_counter_that_one_node_may_not_read(counted: Counted, tmp_path: Path) -> None:
+    """A folder in the file's place is refused to root, too."""
+    for host in ("n0", "n1"):
+        counter_trees.net_device(tmp_path / "tree" / host, "nic0", {})
+    file = tmp_path / "tree/n1/sys/class/net/nic0/statistics/tx_bytes"
+    file.unlink()
+    file.mkdir()
+    assert_one_line(counted("linux-net", 2), "tree/n1/", "tx_bytes: cannot be read")
+
+
+def test_output_that_cannot_be_written(counted: Counted, tmp_path: Path) -> None:
+    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
+    outcome = counted("linux-net", 1, RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x")
+    assert_one_line(outcome, "/no/such/folder/x", "cannot be written")

@@ -1,0 +1,206 @@
+"""halo: exchanged volumes, grids, orders, variants, bad input, wrong data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import assert_data_wrong, assert_refused, document, measured, run
+
+QUICK = ["--cells", "4", "--repeats", "3"]
+FOMS = ["iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
+EXCHANGES = "manual,datatypes,neighbours"
+VARIANTS = ["--variants", f"{EXCHANGES},copy"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
+    path = tmp_path / "halo.json"
+    outcome = run("halo", ranks, *QUICK, "--json", path)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(path)
+    assert read["benchmark"] == "halo"
+    assert read["verified"] is True
+    assert read["mpi"]["ranks"] == ranks
+    assert [rank["rank"] for rank in read["ranks"]] == list(range(ranks))
+    assert all(rank["cpu"] in rank["allowed_cpus"] for rank in read["ranks"])
+    assert [series["fom"] for series in read["series"]] == FOMS
+    assert all(len(series["samples"]) == 3 and min(series["samples"]) >= 0 for series in read["series"])
+    assert read["not_measured"] == []
+    assert all(fom in outcome.out for fom in FOMS)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def foms(read: dict[str, Any], variant: str) -> dict[str, list[float]]:
+    return {s["fom"]: s["samples"] for s in read["series"] if s["labels"].get("variant") == variant}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_every_variant_exchanges_verified_data(ranks: int, tmp_path: Path) -> None:
+    read = measured("halo", ranks, *QUICK, *VARIANTS, folder=tmp_path)
+    assert read["parameters"]["variants"] == [*EXCHANGES.split(","), "copy"]
+    assert list(foms(read, "manual")) == FOMS
+    for variant in ("datatypes", "neighbours"):
+        assert list(foms(read, variant)) == ["iteration_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
+    assert list(foms(read, "copy")) == ["iteration_us", "pack_us", "unpack_us"]
+
+
+def test_one_variant_alone_needs_no_label(tmp_path: Path) -> None:
+    read = measured("halo", 2, *QUICK, "--variants", "neighbours", folder=tmp_path)
+    assert [series["labels"] for series in read["series"]] == [{}] * 4
+
+
+@pytest.mark.parametrize("grid", ["2x1x1", "1x2x1", "1x1x2", "2x1", "1x2"])
+def test_dimensions_of_one_and_two_meet_the_right_faces(grid: str, tmp_path: Path) -> None:
+    """Both neighbours are one rank, or the rank itself; every face has its own size here."""
+    cells = "3x4x5"[: 2 * len(grid.split("x")) - 1]
+    arguments = ["--grid", grid, "--cells", cells, "--repeats", "1", "--variants", EXCHANGES]
+    assert measured("halo", 2, *arguments, folder=tmp_path)["verified"] is True
+
+
+def test_times_are_parts_of_the_iteration(tmp_path: Path) -> None:
+    read = measured("halo", 1, "--cells", "64", "--repeats", "5", folder=tmp_path)
+    of = {series["fom"]: series["samples"] for series in read["series"]}
+    for i in range(5):
+        parts = of["pack_us"][i] + of["unpack_us"][i] + of["exchange_us"][i]
+        assert parts == pytest.approx(of["iteration_us"][i], rel=1e-6)
+        assert of["wait_us"][i] <= of["exchange_us"][i]
+
+
+def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) -> None:
+    read = measured("halo", 2, *QUICK, folder=tmp_path)
+    samples = {series["fom"]: series["samples"] for series in read["series"]}
+    volume = read["parameters"]["exchanged_bytes"]
+    expected = [volume / (us * 1e3) for us in samples["iteration_us"]]
+    assert samples["bandwidth_gbyte_s"] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "grid", "cells", "face_bytes"),
+    [
+        (1, "1x1", "5x3", [24, 40]),
+        (2, "2x1", "6", [48, 48]),
+        (4, "2x2", "7x2", [16, 56]),
+        (6, "3x2", "4x5", [40, 32]),
+        (1, "1x1x1", "2x3x4", [96, 64, 48]),
+        (4, "1x2x2", "3x5x1", [40, 24, 120]),
+        (8, "2x2x2", "4", [128, 128, 128]),
+        (3, "3x1x1", "1", [8, 8, 8]),
+    ],
+)
+def test_exchanges_exactly(ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    arguments = ["--grid", grid, "--cells", cells, "--repeats", "1", "--json", str(path)]
+    assert run("halo", ranks, *arguments).status == 0
+    parameters = document(path)["parameters"]
+    assert parameters["grid"] == [int(length) for length in grid.split("x")]
+    assert parameters["face_bytes"] == face_bytes
+    assert parameters["exchanged_bytes"] == 4 * sum(face_bytes)
+
+
+@pytest.mark.parametrize("cells", ["300x200", "70x50x40", "64x1x64"])
+def test_folded_faces_are_verified_in_every_variant(cells: str, tmp_path: Path) -> None:
+    dimensions = str(cells.count("x") + 1)
+    arguments = ["--dimensions", dimensions, "--cells", cells, "--face-memory", "1KiB", "--repeats", "1"]
+    read = measured("halo", 2, *arguments, *VARIANTS, folder=tmp_path)
+    assert any(read["parameters"]["face_folded"])
+
+
+def test_paper_preset_exchanges_4_mib(tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    assert run("halo", 2, "--preset", "pena2013-2d", "--repeats", "1", "--json", path).status == 0
+    parameters = document(path)["parameters"]
+    assert parameters["exchanged_bytes"] == 4 * 2**20
+    assert parameters["face_folded"] == [True, False]
+    assert parameters["cells"] == [65536, 65536]
+
+
+@pytest.mark.parametrize(
+    ("order", "ranks_at"),
+    [("row-major", [0, 1, 2, 3, 4, 5, 6, 7]), ("column-major", [0, 4, 2, 6, 1, 5, 3, 7])],
+)
+def test_orders_fill_the_grid(order: str, ranks_at: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    arguments = ["--grid", "2x2x2", "--order", order, *QUICK, "--json", str(path)]
+    assert run("halo", 8, *arguments).status == 0
+    parameters = document(path)["parameters"]
+    assert (parameters["order"], parameters["rank_map"]) == (order, ranks_at)
+
+
+def test_rank_map_is_obeyed(tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    ranks = [3, 0, 7, 1, 6, 2, 5, 4]
+    (tmp_path / "map").write_text("# by position\n" + "".join(f" {rank} # rank\n\n" for rank in ranks))
+    arguments = ["--grid", "4x2", "--rank-map", str(tmp_path / "map"), *QUICK, "--json", str(path)]
+    assert run("halo", 8, *arguments).status == 0
+    parameters = document(path)["parameters"]
+    assert (parameters["order"], parameters["rank_map"]) == ("rank-map", ranks)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("0\n1\n", ["2 ranks", "0 to 3"]),
+        ("0\n1\n1\n2\n", ["line 3", "twice"]),
+        ("0\n1\n2\n4\n", ["line 4", "4 is not a rank"]),
+        ("0\n1\n2\n3\n0\n", ["line 5", "more than 4"]),
+        ("0\n-1\n", ["line 2", "-1 is not a rank"]),
+        ("", ["0 ranks"]),
+    ],
+)
+def test_wrong_rank_maps_are_refused(text: str, parts: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "map"
+    path.write_text(text)
+    assert_refused(run("halo", 4, "--rank-map", path), "halo", f"--rank-map {path}", *parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("--grid 3x3", ["--grid 3x3", "9 positions for 4 ranks", "product is 4"]),
+        ("--grid 4", ["--grid 4", "2 or 3"]),
+        ("--grid 2x2x1x1", ["--grid 2x2x1x1", "product = ranks"]),
+        ("--grid 2x-2", ["--grid 2x-2"]),
+        ("--grid 2x2 --dimensions 3", ["--grid 2x2", "valid here: 3"]),
+        ("--dimensions 4", ["--dimensions 4", "2, 3"]),
+        ("--order snake", ["--order snake", "row-major", "column-major"]),
+        ("--rank-map /no/such/map", ["--rank-map /no/such/map", "cannot be read"]),
+        ("--cells 0", ["--cells 0", "1 to 1000000"]),
+        ("--cells 4x4", ["--cells 4x4", "valid: 1 or 3"]),
+        ("--cells 1000000", ["--cells 1000000", "face"]),
+        ("--preset pena", ["--preset pena", "pena2013-2d"]),
+        ("--preset pena2013-2d --cells 4", ["--preset pena2013-2d", "--cells"]),
+        ("--preset pena2013-2d --grid 2x2x1", ["--grid 2x2x1", "valid here: 2"]),
+        ("--face-memory 1GB", ["--face-memory 1GB", "MiB"]),
+        ("--variants magic", ["--variants magic", "neighbours"]),
+        ("--repeats 0", ["--repeats 0", "1 to 1000000"]),
+        ("--warmups -1", ["--warmups -1", "0 to 1000000"]),
+        ("--seed x", ["--seed x"]),
+        ("--json", ["--json", "missing"]),
+        ("--json /no/such/folder/x", ["--json /no/such/folder/x", "cannot be written"]),
+        ("--json /tmp", ["--json /tmp", "not a regular file"]),
+        ("--bogus 1", ["--bogus", "valid: --help --grid"]),
+        ("stray", ["stray", "no such option"]),
+    ],
+)
+def test_refuses(arguments: str, parts: list[str]) -> None:
+    assert_refused(run("halo", 4, *arguments.split()), "halo", *parts)
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--grid 2x2x1 --cells 9x5x7", "--grid 4x1 --cells 300 --face-memory 0"]
+)
+def test_under_sanitizers(arguments: str, sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    outcome = run(
+        "halo", 4, *arguments.split(), "--repeats", "2", *VARIANTS, "--json", path, folder=sanitized
+    )
+    assert (outcome.status, outcome.err) == (0, "")
+    assert document(path)["verified"] is True
+
+
+def test_finds_a_corrupted_cell(sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    outcome = run("halo", 4, "--cells", "4", "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="2")
+    assert_data_wrong(outcome, path, "rank 2, face X-, cell 15: expected ")

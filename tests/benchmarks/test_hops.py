@@ -1,0 +1,145 @@
+"""hops: which pair stands for which hops, points and samples, bad coordinates, wrong data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, document, run
+
+QUICK = ["--sizes", "0,1KiB,64KiB", "--repeats", "3"]
+TWICE = ["--repeats", "2"]
+Pretend = Callable[[str], PretendedTorus]
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
+    path = tmp_path / "hops.json"
+    outcome = run("hops", ranks, *QUICK, "--json", path)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(path)
+    points = [(s["labels"]["test"], s["labels"]["size_bytes"]) for s in read["series"]]
+    assert points == [
+        *(("latency", size) for size in (0, 1024, 65536)),
+        *(("bandwidth", size) for size in (1024, 65536)),
+        *(("bibandwidth", size) for size in (1024, 65536)),
+    ]
+    assert all(len(series["samples"]) == 3 and min(series["samples"]) > 0 for series in read["series"])
+    assert {s["labels"]["dimension"] for s in read["series"]} == {"none"}
+    assert {s["fom"] for s in read["series"]} == {"latency_us", "bandwidth_gbyte_s"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("--coordinates /no/such/file", ["--coordinates /no/such/file", "cannot be read"]),
+        ("--dimensions W", ["--dimensions W", "XYZ"]),
+        ("--dimensions XX", ["--dimensions XX", "each once"]),
+        ("--dimensions X", ["--dimensions X", "--coordinates"]),
+        ("--hops 0", ["--hops 0", "from 1"]),
+        ("--hops 3-1", ["--hops 3-1"]),
+        ("--hops 2", ["--hops 2", "--coordinates"]),
+        ("--sizes 4kB", ["--sizes 4kB", "KiB"]),
+        ("--sizes 2048MiB", ["--sizes 2048MiB"]),
+        ("--sizes 1,", ["--sizes 1,"]),
+        ("--sizes 0", ["--sizes 0", "from 1 B"]),
+        ("--tests speed", ["--tests speed", "latency, bandwidth, bibandwidth"]),
+        ("--window 0", ["--window 0"]),
+        ("--batch 0", ["--batch 0"]),
+        ("--max-time-per-point fast", ["--max-time-per-point fast", "no limit"]),
+        ("--repeats=1.5", ["--repeats 1.5"]),
+    ],
+)
+def test_refuses(arguments: str, parts: list[str]) -> None:
+    assert_refused(run("hops", 2, *arguments.split()), "hops", *parts)
+
+
+RING = "# a ring of 4, one node above\ntorus 4 2 1\nn0 0 0 0\nn1 1 0 0\nn2 2 0 0\nn3 0 1 0  # above n0\n"
+
+
+def pairs(read: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [tuple(s["labels"][key] for key in ("dimension", "hops", "from", "to")) for s in read["series"]]
+
+
+def test_measures_each_dimension_and_hop_count(pretend: Pretend) -> None:
+    read = pretend(RING).measured("hops", 4, "--sizes", "8", "--tests", "latency", *TWICE)
+    assert pairs(read) == [("X", 1, "n0", "n1"), ("X", 2, "n0", "n2"), ("Y", 1, "n0", "n3")]
+    assert [(m["labels"]["dimension"], m["reason"]) for m in read["not_measured"]] == [
+        ("Z", "extent 1: no hops in this dimension")
+    ]
+    assert read["parameters"]["torus"] == [4, 2, 1]
+
+
+def test_wraps_and_reaches_the_samples_of_other_leaders(pretend: Pretend) -> None:
+    torus = pretend("torus 3 4 1\nn0 0 1 0\nn1 2 0 0\nn2 0 0 0\n")
+    arguments = ["--sizes", "1KiB", "--dimensions", "YX", "--hops", "1-2", *TWICE]
+    read = torus.measured("hops", 3, *arguments)
+    assert list(dict.fromkeys(pairs(read))) == [("Y", 1, "n2", "n0"), ("X", 1, "n1", "n2")]
+    missing = read["not_measured"][::3]  # one per test
+    assert [(m["labels"]["dimension"], m["labels"]["hops"], m["reason"]) for m in missing] == [
+        ("Y", 2, "no two ranks are that many hops apart"),
+        ("X", 2, "extent 3: at most 1 hops"),
+    ]
+    printed = torus.run("hops", 3, *arguments).out
+    assert "not measured: latency_us, test latency, dimension X, hops 2" in printed
+
+
+def test_takes_the_first_rank_of_a_node_and_router(pretend: Pretend) -> None:
+    torus = pretend(block(2, 1, 1, nodes_per_router=2))
+    read = torus.measured("hops", 8, "--sizes", "8", "--tests", "bandwidth", *TWICE, per_node=2)
+    assert pairs(read) == [("X", 1, "n0", "n2")]
+
+
+def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:
+    """The range of Peña et al., Figure 3: Blue Waters has 24 routers along Y and Z."""
+    text = "torus 24 1 1\n" + "".join(f"n{i} {i} 0 0\n" for i in range(13))
+    read = pretend(text).measured(
+        "hops", 13, "--tests", "latency", "--sizes", "8", "--dimensions", "X", *TWICE
+    )
+    assert [(s["labels"]["hops"], s["labels"]["to"]) for s in read["series"]] == [
+        (hops, f"n{hops}") for hops in range(1, 13)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["no node"]),
+        ("n0 0 0 0\n", ["line 1", "before the line torus"]),
+        ("torus 2 2\n", ["line 1", "torus X Y Z"]),
+        ("torus 2 2 2\ntorus 2 2 2\n", ["line 2", "second"]),
+        ("torus 2 1 1\n\nn0 0 0\n", ["line 3", "HOST X Y Z"]),
+        ("torus 2 1 1\nn0 2 0 0\n", ["line 2", "inside the torus 2x1x1"]),
+        ("torus 2 1 1\nn0 0 0 0\nn0 1 0 0\n", ["line 3", "twice"]),
+        ("torus 2 1 1\nn0 0 0 0\nx 1 0 0\n", ["rank 1", "host n1"]),
+        ("torus 4 1 1\nn0 0 0 0\nn1 2 0 0\n", ["no two of the 2 ranks"]),
+    ],
+)
+def test_wrong_coordinates_are_refused(text: str, parts: list[str], pretend: Pretend) -> None:
+    torus = pretend(text)
+    outcome = torus.run("hops", 2, "--hops", "1", "--sizes", "8")
+    assert_refused(outcome, "hops", f"--coordinates {torus.coordinates}", *parts)
+
+
+def test_slow_points_get_fewer_samples(tmp_path: Path) -> None:
+    path = tmp_path / "hops.json"
+    arguments = ["--sizes", "1MiB", "--repeats", "1000", "--max-time-per-point", "0.000001"]
+    assert run("hops", 2, *arguments, "--json", path).status == 0
+    read = document(path)
+    assert read["parameters"]["repeats"] == 1000
+    assert [len(series["samples"]) for series in read["series"]] == [3, 3, 3]
+
+
+def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    outcome = run("hops", 4, "--sizes", "0-64KiB,3", "--repeats", "2", "--json", path, folder=sanitized)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert document(path)["verified"] is True
+
+
+def test_finds_a_corrupted_byte(sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    outcome = run("hops", 4, "--sizes", "1KiB", "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="3")
+    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 0, byte 512")

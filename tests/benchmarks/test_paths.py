@@ -1,0 +1,107 @@
+"""paths: which pairs stand on parallel lines, the aggregate of their rates, what is missing, wrong data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, run
+
+QUICK = ["--sizes", "1KiB", "--repeats", "3"]
+Pretend = Callable[[str], PretendedTorus]
+
+
+def pairs(read: dict[str, Any], dimension: str, paths: int) -> list[tuple[int, str, str]]:
+    """Hops and ends of each path of one direction."""
+    return [
+        (s["labels"]["hops"], s["labels"]["from"], s["labels"]["to"])
+        for s in read["series"]
+        if s["fom"] == "pair_bandwidth_gbyte_s"
+        and (s["labels"]["test"], s["labels"]["dimension"], s["labels"]["paths"])
+        == ("bandwidth", dimension, paths)
+    ]
+
+
+def test_two_nodes_of_a_router_are_parallel_along_x_and_z(pretend: Pretend) -> None:
+    read = pretend(block(2, 1, 2, nodes_per_router=2)).measured("paths", 8, *QUICK)
+    assert pairs(read, "X", 1) == [(1, "n0", "n4")]
+    assert pairs(read, "X", 2) == [(1, "n0", "n4"), (1, "n1", "n5")]
+    assert pairs(read, "Z", 2) == [(1, "n0", "n2"), (1, "n1", "n3")]
+    assert {(m["labels"]["dimension"], m["reason"]) for m in read["not_measured"]} == {
+        ("Y", "extent 1: no hops in this dimension")
+    }
+
+
+def test_rows_along_y_are_parallel_along_z(pretend: Pretend) -> None:
+    read = pretend(block(1, 2, 2, nodes_per_router=2)).measured("paths", 8, *QUICK, "--dimensions", "Y")
+    assert pairs(read, "Y", 2) == [(1, "n0", "n4"), (1, "n2", "n6")]
+
+
+def test_the_aggregate_is_all_bytes_over_the_slowest_path(pretend: Pretend) -> None:
+    read = pretend(block(2, 2, 2)).measured("paths", 8, *QUICK, "--dimensions", "X", "--paths", "2")
+    for test in ("bandwidth", "bibandwidth"):
+        chosen = [s for s in read["series"] if s["labels"]["test"] == test]
+        aggregate = next(s["samples"] for s in chosen if s["fom"] == "aggregate_bandwidth_gbyte_s")
+        each = [s["samples"] for s in chosen if s["fom"] == "pair_bandwidth_gbyte_s"]
+        expected = [2 * min(samples) for samples in zip(*each, strict=True)]
+        assert aggregate == pytest.approx(expected, rel=1e-9)
+
+
+def test_latency_of_paths_is_that_of_the_slowest(pretend: Pretend) -> None:
+    torus = pretend(block(2, 2, 1))
+    read = torus.measured(
+        "paths", 4, "--tests", "latency", "--sizes", "0", "--repeats", "3", "--dimensions", "X"
+    )
+    two = [s for s in read["series"] if s["labels"]["paths"] == 2]
+    slowest = next(s["samples"] for s in two if s["fom"] == "slowest_latency_us")
+    each = [s["samples"] for s in two if s["fom"] == "pair_latency_us"]
+    assert slowest == [max(samples) for samples in zip(*each, strict=True)]
+
+
+def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:
+    torus = pretend(block(2, 2, 1, torus="4 2 2"))
+    read = torus.measured("paths", 4, *QUICK, "--paths", "2,3", "--hops", "1-3", "--tests", "bandwidth")
+    missing = {
+        (m["labels"]["dimension"], m["labels"]["hops"], m["labels"]["paths"]): m["reason"]
+        for m in read["not_measured"]
+    }
+    assert missing["X", 3, 2] == "extent 4: at most 2 hops"
+    assert missing["X", 2, 2] == "no ranks stand on both ends of 2 such paths"
+    assert missing["Y", 1, 3] == "at most 2 parallel paths"
+    assert pairs(read, "X", 2) == [(1, "n0", "n2"), (1, "n1", "n3")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("--paths 0", ["--paths 0", "from 1"]),
+        ("--dimensions W", ["--dimensions W", "XYZ"]),
+        ("--hops 0", ["--hops 0"]),
+        ("--sizes 0", ["--sizes 0", "from 1 B"]),
+        ("--sizes 4096MiB", ["--sizes 4096MiB"]),
+        ("--tests speed", ["--tests speed", "bibandwidth"]),
+        ("--window 0", ["--window 0"]),
+        ("--paths 5", ["on none of the paths", "at most"]),
+        ("--json /no/such/folder/x", ["cannot be written"]),
+    ],
+)
+def test_refuses(arguments: str, parts: list[str], pretend: Pretend) -> None:
+    assert_refused(pretend(block(2, 2, 1)).run("paths", 4, *arguments.split()), "paths", *parts)
+
+
+def test_coordinates_must_be_given() -> None:
+    assert_refused(run("paths", 2), "paths", "--coordinates: missing")
+
+
+def test_under_sanitizers(sanitized: Path, pretend: Pretend) -> None:
+    pretend(block(2, 2, 1)).measured("paths", 4, *QUICK, folder=sanitized)
+
+
+def test_finds_a_corrupted_byte(sanitized: Path, pretend: Pretend, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    arguments = [*QUICK, "--json", path]
+    torus = pretend(block(2, 2, 1))
+    outcome = torus.run("paths", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
+    assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 1, byte 512")

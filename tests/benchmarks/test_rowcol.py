@@ -1,0 +1,139 @@
+"""rowcol: which ranks share a row or plane, the slowest split, blocks with gaps, wrong data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, measured, run
+
+QUICK = ["--sizes", "8,1KiB", "--repeats", "3"]
+ALL = ["alltoall", "allgather", "allreduce", "bcast", "barrier"]
+Pretend = Callable[[str], PretendedTorus]
+
+
+def splits(read: dict[str, Any], way: str, collective: str = "barrier") -> list[tuple[str, str]]:
+    """First and last node of each split of a way."""
+    return [
+        (s["labels"]["from"], s["labels"]["to"])
+        for s in read["series"]
+        if s["fom"] == "split_us" and (s["labels"]["split"], s["labels"]["collective"]) == (way, collective)
+    ]
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_runs_without_coordinates_on_all_ranks(ranks: int, tmp_path: Path) -> None:
+    read = measured("rowcol", ranks, *QUICK, folder=tmp_path)
+    slowest = [s["labels"] for s in read["series"] if s["fom"] == "slowest_us"]
+    sizes = {"barrier": (0,)}
+    assert slowest == [
+        {"collective": collective, "split": "all", "ranks": ranks, "size_bytes": size}
+        for collective in ALL
+        for size in sizes.get(collective, (8, 1024))
+    ]
+    assert all(len(s["samples"]) == 3 and min(s["samples"]) > 0 for s in read["series"])
+
+
+def test_rows_and_planes_are_those_of_the_block(pretend: Pretend) -> None:
+    read = pretend(block(2, 2, 2)).measured("rowcol", 8, *QUICK, "--collectives", "barrier")
+    assert splits(read, "X") == [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")]
+    assert splits(read, "Y") == [("n0", "n2"), ("n1", "n3"), ("n4", "n6"), ("n5", "n7")]
+    assert splits(read, "Z") == [("n0", "n1"), ("n2", "n3"), ("n4", "n5"), ("n6", "n7")]
+    assert splits(read, "XY") == [("n0", "n6"), ("n1", "n7")]
+    assert splits(read, "XZ") == [("n0", "n5"), ("n2", "n7")]
+    assert splits(read, "YZ") == [("n0", "n3"), ("n4", "n7")]
+    ranks = {s["labels"]["split"]: s["labels"]["ranks"] for s in read["series"]}
+    assert ranks == {"X": 2, "Y": 2, "Z": 2, "XY": 4, "XZ": 4, "YZ": 4}
+
+
+def test_both_nodes_of_a_router_are_in_one_row_along_y(pretend: Pretend) -> None:
+    read = pretend(block(2, 2, 1, nodes_per_router=2)).measured("rowcol", 8, *QUICK, "--splits", "X,Y")
+    assert read["parameters"]["box_nodes"] == [2, 4, 1]
+    assert splits(read, "Y") == [("n0", "n3"), ("n4", "n7")]
+    assert splits(read, "X") == [("n0", "n4"), ("n1", "n5"), ("n2", "n6"), ("n3", "n7")]
+
+
+def test_ranks_of_a_node_are_in_its_row(pretend: Pretend) -> None:
+    torus = pretend(block(2, 2, 1))
+    read = torus.measured("rowcol", 8, *QUICK, "--collectives", "alltoall", "--splits", "X", per_node=2)
+    assert {s["labels"]["ranks"] for s in read["series"]} == {4}
+    assert read["parameters"]["ranks_per_node"] == 2
+
+
+def test_the_block_may_wrap_round_the_torus_and_be_odd(pretend: Pretend) -> None:
+    text = "torus 5 1 2\nn0 4 0 1\nn1 0 0 1\nn2 1 0 1\n"
+    read = pretend(text).measured("rowcol", 3, *QUICK, "--splits", "X,Z")
+    assert splits(read, "X") == [("n0", "n2")]
+    assert [(m["labels"]["split"], m["reason"]) for m in read["not_measured"]] == [
+        ("Z", "1 rank in each split")
+    ]
+
+
+def test_the_slowest_split_is_the_largest_of_each_sample(pretend: Pretend) -> None:
+    read = pretend(block(2, 4, 1)).measured("rowcol", 8, "--sizes", "8", "--repeats", "5", "--splits", "X")
+    for collective in ALL:
+        chosen = [s for s in read["series"] if s["labels"]["collective"] == collective]
+        slowest = next(s["samples"] for s in chosen if s["fom"] == "slowest_us")
+        each = [s["samples"] for s in chosen if s["fom"] == "split_us"]
+        assert len(each) == 4
+        assert slowest == [max(samples) for samples in zip(*each, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("torus 4 1 1\nn0 0 0 0\nn1 2 0 0\nn2 3 1 0\n", ["line 4", "inside the torus"]),
+        ("torus 5 1 1\nn0 0 0 0\nn1 2 0 0\nn2 3 0 0\n", ["not contiguous along X"]),
+        ("torus 4 4 1\nn0 0 0 0\nn1 1 0 0\nn2 0 1 0\n", ["span 2x2x1", "position 1,1,0"]),
+    ],
+)
+def test_allocations_that_are_no_block_are_refused(text: str, parts: list[str], pretend: Pretend) -> None:
+    torus = pretend(text)
+    assert_refused(torus.run("rowcol", 3, *QUICK), "rowcol", f"--coordinates {torus.coordinates}", *parts)
+
+
+def test_uneven_ranks_are_refused(pretend: Pretend) -> None:
+    torus = pretend(block(2, 1, 1))
+    assert_refused(torus.run("rowcol", 3, *QUICK, per_node=2), "rowcol", "1 ranks on n1, 2 on n0")
+
+
+def test_splits_of_one_rank_are_refused(pretend: Pretend) -> None:
+    assert_refused(
+        pretend(block(2, 1, 1)).run("rowcol", 2, "--splits", "Y,Z"), "rowcol", "--splits", "1 rank"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("--splits X", ["--splits X", "--coordinates"]),
+        ("--splits W", ["--splits W", "XY, XZ, YZ, all"]),
+        ("--collectives gather", ["--collectives gather", "allreduce"]),
+        ("--sizes 0", ["--sizes 0", "alltoall", "from 1 B"]),
+        ("--sizes 12", ["--sizes 12", "allreduce", "multiples of 8 B"]),
+        ("--sizes 1024MiB", ["--sizes 1073741824", "2147483648 B", "at most 536870912 B"]),
+        ("--sizes 2048MiB", ["--sizes 2048MiB"]),
+        ("--batch 0", ["--batch 0"]),
+        ("--coordinates /no/such/file", ["--coordinates /no/such/file", "cannot be read"]),
+    ],
+)
+def test_refuses(arguments: str, parts: list[str]) -> None:
+    assert_refused(run("rowcol", 2, *arguments.split()), "rowcol", *parts)
+
+
+def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
+    measured("rowcol", 4, "--sizes", "8-64KiB", "--repeats", "2", folder=tmp_path, programs=sanitized)
+
+
+@pytest.mark.parametrize("collective", ["alltoall", "allgather", "allreduce", "bcast"])
+def test_finds_a_corrupted_byte(collective: str, sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    arguments = ["--collectives", collective, "--sizes", "64", "--json", str(path)]
+    outcome = run("rowcol", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="2")
+    assert_data_wrong(outcome, path, f"rank 2, {collective} of 64 bytes, byte ")
+
+
+def test_planes_under_sanitizers(sanitized: Path, pretend: Pretend) -> None:
+    pretend(block(2, 2, 1)).measured("rowcol", 4, *QUICK, folder=sanitized)

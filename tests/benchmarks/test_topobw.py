@@ -1,0 +1,298 @@
+"""topobw on this machine and on a virtual torus: who is tested when, what is said of a fault, what is refused.
+
+Over shared memory rates mean nothing, so the tolerance there is 99 %; faults are found on the torus, whose links
+have rates.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import (
+    BIN,
+    DEADLINE_S,
+    ROOT,
+    Outcome,
+    PretendedTorus,
+    assert_data_wrong,
+    assert_refused,
+    block,
+    document,
+    run,
+)
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.launchers import files
+from placements.topology.catalog import load
+
+Pretend = Callable[[str], PretendedTorus]
+
+QUICK = ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
+LOAD = ["--size", "64KiB", "--messages", "2"]
+#: For large faults: the pauses before further retests only take time.
+NAMING = ["--tolerance", "5", "--retests", "3"]
+
+
+def links_of(read: dict[str, Any]) -> list[dict[str, Any]]:
+    links: list[dict[str, Any]] = read["verdict"]["links"]
+    return links
+
+
+# ---- which links, in which phases ----
+
+
+@pytest.mark.parametrize(
+    ("ranks", "extents"), [(2, (2, 1, 1)), (4, (4, 1, 1)), (5, (1, 5, 1)), (8, (2, 2, 2))]
+)
+def test_every_link_is_tested_once(pretend: Pretend, ranks: int, extents: tuple[int, int, int]) -> None:
+    read = pretend(block(*extents)).measured("topobw", ranks, *QUICK)
+    x, y, z = extents
+    wanted = [link.name for link in gemini(f"{x}x{y}x{z}").links()]
+    assert Counter(link["link"] for link in links_of(read)) == Counter(wanted)
+    assert read["verdict"] == read["verdict"] | {"status": "sound", "findings": []}
+    assert {s["fom"] for s in read["series"]} == {"bandwidth_gbyte_s", "missing_percent"}
+    assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] == "bandwidth_gbyte_s")
+
+
+@pytest.mark.parametrize(("extent", "phases"), [(2, 2), (3, 5), (7, 5), (8, 4)])
+def test_phases_do_not_grow_with_the_ring(pretend: Pretend, extent: int, phases: int) -> None:
+    outcome = pretend(block(extent, 1, 1)).run("topobw", extent, *QUICK)
+    assert outcome.status == 0, outcome
+    assert f"{2 * extent if extent > 2 else 2} links in {phases} phases" in outcome.out
+
+
+@pytest.mark.parametrize("extent", [4, 5])
+def test_no_router_sends_and_receives_at_once_but_at_the_ends_of_an_odd_ring(
+    pretend: Pretend, extent: int
+) -> None:
+    read = pretend(block(1, 1, extent)).measured("topobw", extent, *QUICK)
+    phases: dict[str, list[str]] = {}
+    for link in links_of(read):
+        phases.setdefault(link["phase"], []).append(link["link"].split()[1])
+    for phase, links in phases.items():
+        ends = [end for link in links for end in link.split(">")]
+        assert phase == "ends" or len(set(ends)) == len(ends)
+    assert ("ends" in phases) == (extent % 2 == 1)
+
+
+def test_both_nodes_of_a_router_share_its_links(pretend: Pretend) -> None:
+    read = pretend(block(2, 1, 2, nodes_per_router=2)).measured("topobw", 8, *QUICK)
+    assert {link["sharing"] for link in links_of(read)} == {"shared"}
+    first = links_of(read)[0]
+    assert first["link"] == "X+ 0,0,0>1,0,0"
+    assert first["pairs"] == [{"from": "n0", "to": "n4"}, {"from": "n1", "to": "n5"}]
+
+
+def test_ranks_of_one_node_send_through_its_first(pretend: Pretend) -> None:
+    read = pretend(block(2, 1, 1)).measured("topobw", 4, *QUICK, per_node=2)
+    assert [link["sharing"] for link in links_of(read)] == ["exclusive", "exclusive"]
+
+
+def test_a_partial_allocation_says_what_it_does_not_contain(pretend: Pretend) -> None:
+    outcome = pretend(block(3, 2, 1, torus="8 2 1")).run("topobw", 6, *QUICK)
+    assert outcome.status == 0, outcome
+    assert "X  not tested: 24 links without a rank at both ends" in outcome.out
+    assert "Y  not tested: 10 links" in outcome.out
+
+
+def test_links_files_say_class_and_expectation(pretend: Pretend, tmp_path: Path) -> None:
+    topology = gemini("1x4x1")
+    (tmp_path / "links").write_text(files.links(topology))
+    read = pretend(block(1, 4, 1)).measured("topobw", 4, *QUICK, "--links", f"{tmp_path}/links")
+    assert {link["link"]: link["class"] for link in links_of(read)} == {
+        link.name: str(link.link_class) for link in topology.links()
+    }
+    expected = {link["class"]: link["expected_gbyte_s"] for link in links_of(read)}
+    assert expected["mezzanine"] == pytest.approx(2 * expected["cable"], rel=1e-9)
+
+
+# ---- wrong input ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ("--size 0", ["--size 0", "1 to 1024MiB"]),
+        ("--size 4GB", ["--size 4GB"]),
+        ("--messages 0", ["--messages 0"]),
+        ("--tolerance 100", ["--tolerance 100", "below 100"]),
+        ("--tolerance -3", ["--tolerance -3"]),
+        ("--deadline 0", ["--deadline 0", "1 to 1000000"]),
+        ("--routes all", ["--routes all", "ttl"]),
+        ("--factor 0", ["--factor 0", "above 0"]),
+        ("--factor 1", ["--factor 1", "--links"]),
+        ("--links /no/such/file", ["--links /no/such/file", "cannot be read"]),
+        ("--json /no/such/folder/x", ["cannot be written"]),
+    ],
+)
+def test_topobw_refuses(pretend: Pretend, arguments: str, parts: list[str]) -> None:
+    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *arguments.split())
+    assert_refused(outcome, "topobw", *parts)
+
+
+def test_coordinates_are_required() -> None:
+    assert_refused(run("topobw", 2), "topobw", "--coordinates: missing")
+
+
+def test_one_rank_is_refused(pretend: Pretend) -> None:
+    assert_refused(pretend(block(2, 1, 1)).run("topobw", 1), "topobw", "1 rank", "2 ranks")
+
+
+def test_an_allocation_without_neighbours_is_refused(pretend: Pretend) -> None:
+    text = "torus 4 4 1\nn0 0 0 0\nn1 2 0 0\nn2 1 1 0\n"
+    assert_refused(pretend(text).run("topobw", 3), "topobw", "no two of the 3 ranks", "neighbouring", "4x4x1")
+
+
+def test_a_host_that_is_not_in_the_coordinates_is_refused(pretend: Pretend) -> None:
+    assert_refused(pretend(block(2, 1, 1)).run("topobw", 3), "topobw", "rank 2", "host n2")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["no line host"]),
+        ("host 1\n", ["no line for the link X+ 0,0,0>1,0,0"]),
+        ("host 1\nlink X+ 0 0 0 cable\n", ["line 2", "link X+ x y z CLASS RATE"]),
+        ("host 1\nlink W+ 0 0 0 cable 1\n", ["line 2"]),
+        ("host 1\nlink X+ 2 0 0 cable 1\n", ["line 2", "a router of the torus"]),
+        ("host 1\nlink X+ 0 0 0 cable -1\n", ["line 2", "above 0"]),
+        ("host 1\nswitch 3\n", ["line 2"]),
+    ],
+)
+def test_wrong_links_files_are_refused(pretend: Pretend, tmp_path: Path, text: str, parts: list[str]) -> None:
+    (tmp_path / "links").write_text(text)
+    outcome = pretend(block(2, 1, 1)).run("topobw", 2, "--links", f"{tmp_path}/links")
+    assert_refused(outcome, "topobw", f"--links {tmp_path}/links", *parts)
+
+
+# ---- builds ----
+
+
+def test_topobw_under_sanitizers(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
+    topology = gemini("3x1x2", nodes_per_router=2)
+    (tmp_path / "links").write_text(files.links(topology))
+    torus = pretend(block(3, 1, 2, nodes_per_router=2))
+    read = torus.measured("topobw", 12, *QUICK, "--links", f"{tmp_path}/links", folder=sanitized)
+    assert len(links_of(read)) == len(list(topology.links()))
+
+
+def test_topobw_finds_a_corrupted_byte(pretend: Pretend, sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    torus = pretend(block(2, 1, 1))
+    outcome = torus.run("topobw", 2, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="1")
+    assert_data_wrong(outcome, path, "rank 1, message of 1024 bytes from rank 0, byte 512")
+
+
+def test_the_mpich_build_runs(tmp_path: Path) -> None:
+    built = ROOT / "build/benchmarks-mpich/bin/topobw"
+    if shutil.which("mpirun.mpich") is None or not built.exists():
+        pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
+    command = ["mpirun.mpich", "-n", "2", built, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0 and done.stdout.count("Usage:") == 1
+
+
+# ---- faults on the virtual torus ----
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+
+class Bench:
+    """A 4x2x2 virtual torus, on which faults come and go."""
+
+    def __init__(self, railyard: Run, name: str, folder: Path) -> None:
+        self.railyard, self.name, self.folder = railyard, name, folder
+        topology = load(str(folder / "topology.yml"))
+        (folder / "coordinates").write_text(files.coordinates(topology))
+        (folder / "links").write_text(files.links(topology))
+
+    def fault(self, *arguments: str) -> None:
+        done = self.railyard("torus", "fault", self.name, *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def topobw(self, *arguments: str) -> tuple[Outcome, dict[str, Any]]:
+        """One launch on all nodes, without a fault left afterwards."""
+        path = self.folder / "output.json"
+        files = ["--coordinates", f"{self.folder}/coordinates", "--links", f"{self.folder}/links"]
+        done = self.railyard(
+            *("torus", "mpirun", self.name, "-q", "-np", "16", str(BIN / "topobw"), *files, *LOAD),
+            *("--json", str(path), *arguments),
+        )
+        self.fault("--restore")
+        read = document(path) if path.exists() else {}
+        path.unlink(missing_ok=True)
+        return Outcome(status=done.returncode, out=done.stdout, err=done.stderr), read
+
+
+@pytest.fixture(scope="module")
+def bench(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("topobw")
+    name = f"t{os.getpid()}-topobw"
+    text = json.dumps(gemini("4x2x2").to_dict())  # JSON is YAML
+    (folder / "topology.yml").write_text(text)
+    done = railyard("torus", "up", str(folder / "topology.yml"), "--name", name)
+    assert done.returncode == 0, done.stderr
+    yield Bench(railyard, name, folder)
+    railyard("torus", "down", name)
+
+
+def findings(read: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+    return [(f["component"], f["state"], f["links"]) for f in read["verdict"]["findings"]]
+
+
+@needs_root
+def test_a_sound_torus_is_sound(bench: Bench) -> None:
+    outcome, read = bench.topobw("--tolerance", "5")
+    assert (outcome.status, outcome.err) == (0, ""), outcome
+    assert {link["routers"] for link in links_of(read)} == {2}
+    assert "Z  limited by the nodes: a loss below 29 % of a link is not seen" in outcome.out
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("link", "options", "missing"),
+    [
+        ("X+ 1,1,0>2,1,0", ["--lanes-lost", "1"], 100 / 3),
+        ("Y- 3,1,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "1/4"], 100 / 6),
+        ("X- 0,0,1>3,0,1", ["--lanes-lost", "2", "--of-tiles", "3/8"], 100 / 4),
+    ],
+)
+def test_a_slow_link_is_named_with_what_is_missing(
+    bench: Bench, link: str, options: list[str], missing: float
+) -> None:
+    bench.fault(link, *options)
+    outcome, read = bench.topobw(*NAMING)
+    assert outcome.status == 5, outcome
+    assert findings(read) == [("link", "slow", [link])]
+    assert read["verdict"]["findings"][0]["missing_percent"] == pytest.approx(missing, abs=4)
+    assert outcome.err.splitlines()[0].startswith(f"topobw: link {link} (")
+
+
+@needs_root
+def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) -> None:
+    bench.fault("X+ 1,0,0>2,0,0", "--down")
+    outcome, read = bench.topobw(*NAMING)
+    assert outcome.status == 5, outcome
+    assert ("cable", "detour", ["X+ 1,0,0>2,0,0", "X- 2,0,0>1,0,0"]) in [
+        (component, state, sorted(links)) for component, state, links in findings(read)
+    ]
+
+
+@needs_root
+def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
+    bench.fault("n2-1-0", "--injection", "50")
+    outcome, read = bench.topobw(*NAMING)
+    assert outcome.status == 5, outcome
+    ((component, state, links),) = findings(read)
+    assert (component, state) == ("node", "slow")
+    assert {link.split()[1].split(">")[0] for link in links} == {"2,1,0"}
+    assert "router 2,1,0 or its node n2-1-0 sending" in outcome.err

@@ -1,0 +1,168 @@
+"""Checks of third-party programs under ReFrame: skipped in one line, dry-run, run with recorded output.
+
+The applications' sources are not in this repository; `tests/data/applications/replay.c` prints what they printed, as a
+real MPI program on a real torus. So the whole way is tested: launcher, witness, parser, record, verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, environment
+
+from railyard.records import archive
+from railyard.records.record import Launch, Record
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+DATA = CHECKOUT / "tests/data/applications"
+PROGRAMS = ["lulesh2.0", "amg", "miniFE.x", "miniGhost.x", "libmpiP.so"]
+OSU = ["latency", "bw", "bibw", "mbw_mr", "alltoall", "allgather", "allreduce", "bcast", "barrier"]
+QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
+
+
+def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), "-c", str(CHECKOUT / "checks")]
+    into = ["--nocolor", "--system", "vtorus:netns", "-S", f"archive={tmp_path}/archive"]
+    return subprocess.run(
+        [str(BIN / "reframe"), *fixed, *into, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=CHECKOUT,
+        env=environment(**{**QUICK, **changes}),
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a program of every name, each the one that replays."""
+    folder = tmp_path_factory.mktemp("programs")
+    built = folder / "replay"
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    subprocess.run([compiler, "-std=gnu11", "-o", built, DATA / "replay.c"], check=True)
+    for name in [*PROGRAMS, *(f"osu_{test}" for test in OSU)]:
+        shutil.copy(built, folder / name)
+    return folder
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Path:
+    """The folder that the program replays from: files `<launch>.out`, `.left`, `.kill`."""
+    folder = tmp_path / "replay"
+    folder.mkdir()
+    return folder
+
+
+def of_record(tmp_path: Path) -> Record:
+    (record,) = archive.load_all(tmp_path / "archive")
+    return record
+
+
+def good(launch: Launch) -> bool:
+    return launch.status == "ok" and launch.placement_verdict == "obeyed" and bool(launch.verified)
+
+
+@pytest.mark.parametrize("tag", ["coral", "osu"])
+def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path, tag: str) -> None:
+    done = reframe(tmp_path, "-r", "-t", tag, "-S", "programs=/no/such/folder")
+    assert done.returncode == 0, done.stdout
+    assert re.search(
+        r"no \S+ in /no/such/folder: `spack -e \. install` builds it, -S programs=FOLDER", done.stdout
+    )
+    assert "PASSED" in done.stdout and "Traceback" not in done.stdout
+    assert archive.load_all(tmp_path / "archive") == []
+
+
+@pytest.mark.parametrize("scale", ["ci"])
+def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, programs: Path, scale: str) -> None:
+    chosen = ["-t", "coral|osu", "-S", f"programs={programs}", "-S", f"scale={scale}"]
+    done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_TOPOLOGY="gemini-4x4x4")
+    assert done.returncode == 0, done.stdout
+    assert ", 0 skipped," in done.stdout, done.stdout
+
+
+def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
+    done = reframe(tmp_path, "-r", "-n", "amg_weak", "-S", f"programs={programs}", "-S", "scale=planet")
+    assert done.returncode != 0
+    assert "'planet' is not valid here; valid: laptop, ci, node, rack" in done.stdout, done.stdout
+
+
+def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay: Path) -> None:
+    """Whole, cut off, not verified, a rank killed: each launch has its own verdict, and the first is a result."""
+    whole = (DATA / "lulesh-8.out").read_text()
+    said = [whole, whole[: whole.index("FOM")], whole.replace("2.720531e+04", "9.720531e+04"), ""]
+    for launch, text in enumerate(said):
+        (replay / f"{launch}.out").write_text(text)
+    (replay / "3.kill").touch()
+    chosen = [
+        "-n",
+        "lulesh_weak",
+        "-S",
+        f"programs={programs}",
+        "-S",
+        "placements=custom",
+        "-S",
+        "launches=4",
+    ]
+    done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
+    first, cut, wrong, killed = of_record(tmp_path).launches
+    assert good(first), done.stdout
+    printed = whole.partition("FOM                  =")[2].split()[0]
+    assert repr(next(s.samples[0] for s in first.series if s.fom == "fom_zone_s")) == repr(float(printed))
+    assert [rank.host for rank in first.ranks] == sorted(rank.host for rank in first.ranks)
+    assert done.returncode != 0
+    assert cut.status == "failed" and 'launch-001.out: FOM: "missing after' in cut.reason, cut.reason
+    assert (
+        wrong.status == "failed"
+        and "final origin energy is 9.720531e+04" in wrong.reason
+        and not wrong.series
+    )
+    assert wrong.ranks, "a failed launch keeps its evidence"
+    assert killed.status == "failed" and "exit status 137" in killed.reason, killed.reason
+    assert "signal 9" in killed.reason
+
+
+def test_worlds_of_one_rank_each_fail_and_are_said_so(tmp_path: Path, programs: Path, replay: Path) -> None:
+    """A program whose MPI does not hear of the launcher, as one with another MPI in its image."""
+    (replay / "0.out").write_text((DATA / "amg-8.out").read_text())
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    heard = r"s/^\(PMIX[A-Za-z0-9_]*\|OMPI[A-Za-z0-9_]*\|OPAL[A-Za-z0-9_]*\)=.*/\1/p"
+    forget = f"for name in $(env | sed -n '{heard}'); do unset $name; done"
+    root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    (alone / "amg").write_text(f'#!/bin/bash\n{forget}\n{root}\nexec {programs}/amg "$@"\n')
+    (alone / "amg").chmod(0o755)
+    chosen = ["-n", "amg_weak", "-S", f"programs={alone}", "-S", "placements=plain", "-S", "launches=1"]
+    done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
+    record = of_record(tmp_path)
+    assert done.returncode != 0 and record.status == "failed"
+    assert "8 worlds of one rank each: the program's MPI does not know what started it" in record.reason
+    assert record.reason in done.stdout
+
+
+def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Path) -> None:
+    """Each launch has its own, and one that leaves none does not inherit the last."""
+    for launch in (0, 1):
+        (replay / f"{launch}.out").write_text((DATA / "minighost-8.out").read_text())
+    (replay / "0.left").write_text((DATA / "minighost-8.left").read_text())
+    chosen = [
+        "-n",
+        "minighost_weak",
+        "-S",
+        f"programs={programs}",
+        "-S",
+        "placements=plain",
+        "-S",
+        "launches=2",
+    ]
+    reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
+    first, second = of_record(tmp_path).launches
+    assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}
+    assert second.status == "failed" and "results.yaml: processes" in second.reason

@@ -1,0 +1,234 @@
+"""The checks under ReFrame, on real tori: records, evidence, disobedience, interruption, other people's checks.
+
+The small torus (2x2x2, links twice as fast as by default) stands for the large one: the path is the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import CHECKOUT, environment
+from support.reframe import QUICK, ReFrame, command, into, records, reframe_in
+
+from railyard.checkout import TORUS_BIN
+from railyard.records import references, units
+from railyard.torus.virtual import lifecycle
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+#: Studies take minutes, smokes seconds.
+PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
+SMOKE = {
+    "contention_smoke",
+    "halo_smoke",
+    "hops_smoke",
+    "multirail_smoke",
+    "paths_smoke",
+    "rowcol_smoke",
+    "sonar_smoke",
+    "topobw_smoke",
+}
+
+
+@pytest.fixture
+def reframe(tmp_path: Path) -> ReFrame:
+    return reframe_in(tmp_path)
+
+
+def test_every_check_is_listed_and_every_study_is_a_tag(reframe: ReFrame) -> None:
+    listed = reframe("-l", "-t", "pena2013").stdout
+    assert set(re.findall(r"^- (\w+)", listed, re.M)) == PENA
+    listed = reframe("-l").stdout
+    assert "selected system:   'vtorus'" in listed
+    assert set(re.findall(r"^- (\w+)", listed, re.M)) >= PENA | SMOKE
+
+
+def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("--dry-run", *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert records(tmp_path) == []
+
+
+def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
+    before = lifecycle.names()
+    for _ in range(2):
+        done = reframe("-r", "-t", "smoke", *into(tmp_path))
+        assert done.returncode == 0, done.stdout
+    found = records(tmp_path)
+    assert sorted(r.case.check for r in found) == sorted([*SMOKE, *SMOKE])
+    assert lifecycle.names() == before, "a job left its torus behind"
+    for record in found:
+        assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
+        assert record.provenance["torus"]["rate_scale"] == float(QUICK["RAILYARD_RATE_SCALE"])
+        assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
+        assert all(series.samples for launch in record.launches for series in launch.series)
+
+
+def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp_path: Path) -> None:
+    choose = ["-n", "halo_3d", "-S", "launches=3", "-S", "cells=4", "-S", "repeats=1", "-S", "seed=7"]
+    done = reframe("-r", "--keep-stage-files", *choose, *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    script = next(tmp_path.rglob("rfm_job.sh")).read_text()
+    lines = re.findall(
+        r"^mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$", script, re.M
+    )
+    rounds = [lines[i : i + 3] for i in range(0, 9, 3)]
+    assert all(sorted(r) == ["cart-create", "custom", "plain"] for r in rounds)
+    assert len({tuple(r) for r in rounds}) > 1, "every round in the same order is no random order"
+    assert [launch.placement for launch in records(tmp_path)[0].launches] == lines
+
+
+def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
+    reframe: ReFrame, tmp_path: Path
+) -> None:
+    """A launcher that ignores the host file: first on the job's PATH, it drops what says where."""
+    wrong = tmp_path / "bin"
+    wrong.mkdir()
+    script = 'exec "{}" -np 8 $(shift 8; echo "$@")\n'.format(TORUS_BIN / "mpirun")
+    (wrong / "mpirun").write_text("#!/bin/bash\n" + script)
+    (wrong / "mpirun").chmod(0o755)
+    config = (
+        (CHECKOUT / "reframe.yml")
+        .read_text()
+        .replace("{{ checkout }}/build/benchmarks", f"{wrong}:{{{{ checkout }}}}/build/benchmarks")
+    )
+    (tmp_path / "reframe.yml").write_text(config)
+    arguments = ["-r", "-n", "halo_smoke", "-S", "placements=random", *into(tmp_path)]
+    full = command(tmp_path, *arguments)
+    full[full.index("-C") + 1] = str(tmp_path / "reframe.yml")
+    done = subprocess.run(
+        full, capture_output=True, text=True, timeout=120, cwd=CHECKOUT, env=environment(**QUICK), check=False
+    )
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert record.status == "failed" and record.launches[0].placement_verdict == "not-obeyed"
+    assert re.search(r"rank \d+ ran on n\d-\d-\d, asked n\d-\d-\d", done.stdout), done.stdout
+
+
+def test_a_benchmark_that_fails_is_recorded_as_failed(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "hops_smoke", "-S", "window=-1", *into(tmp_path))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert record.status == "failed"
+    assert "exit status 2" in record.reason and "--window -1" in record.reason
+    assert record.reason.splitlines()[0] in done.stdout
+
+
+def test_nothing_to_launch_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "halo_smoke", "-S", "launches=0", *into(tmp_path))
+    assert done.returncode != 0 and "0 launches" in done.stdout, done.stdout
+
+
+def test_a_placement_that_does_not_fit_is_one_clear_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "halo_smoke", "-S", "grid=3,3,3", *into(tmp_path))
+    assert done.returncode != 0
+    assert "3x3x3" in done.stdout and "at most 8 ranks" in done.stdout
+    assert "placement.py" not in done.stdout, "a message for users, not our source code"
+    assert records(tmp_path) == []
+
+
+@pytest.mark.parametrize("after_s", [4.0, 7.0])
+def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after_s: float) -> None:
+    some = ["-r", "-n", "halo_smoke", "-n", "rowcol_smoke", *into(tmp_path)]
+    running = subprocess.Popen(
+        command(tmp_path, *some),
+        cwd=CHECKOUT,
+        env=environment(**QUICK),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(after_s)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    before = {record.id for record in records(tmp_path)}
+    done = reframe(*some)
+    assert done.returncode == 0, done.stdout
+    sessions = Counter(record.provenance["reframe"]["session"] for record in records(tmp_path))
+    assert max(sessions) != min(sessions) or not before
+    assert sessions[max(sessions)] == 2, "the rerun adds its own records"
+    assert before <= {record.id for record in records(tmp_path)}, "and keeps the others"
+    for name in lifecycle.names():
+        if re.fullmatch(r"job\d+", name):
+            lifecycle.down(name)
+
+
+def test_a_job_that_times_out_keeps_the_launches_that_ended(reframe: ReFrame, tmp_path: Path) -> None:
+    long = ["-S", "launches=40", "-S", "cells=4", "-S", "repeats=1", "-S", "time_limit=8s"]
+    done = reframe("-r", "-n", "halo_smoke", *long, *into(tmp_path))
+    assert done.returncode != 0 and "job timed out" in done.stdout
+    (record,) = records(tmp_path)
+    assert record.source in done.stderr, "the record is named"
+    good = [launch for launch in record.launches if launch.status == "ok"]
+    assert good and all(launch.series for launch in good) and len(good) < len(record.launches) == 80
+    assert "the job ended as TIMEOUT" in record.reason
+
+
+def test_a_regression_fails_and_names_the_commit_it_last_passed_at(reframe: ReFrame, tmp_path: Path) -> None:
+    choose = ["-r", "-n", "halo_smoke", "-S", "placements=custom", *into(tmp_path)]
+    assert reframe(*choose).returncode == 0
+    (record,) = records(tmp_path)
+    samples = next(s.samples for s in record.launches[0].series if s.fom == "iteration_us")
+    about = references.About(commit="ab" * 20, date="2026-11-01", launches=6, records=1)
+    file = tmp_path / "references" / "archive.yaml"
+    file.parent.mkdir()
+
+    def expect(median_us: float) -> subprocess.CompletedProcess[str]:
+        wanted = references.Reference(median=median_us, tolerance=0.3, unit="µs", better=units.Better.LOWER)
+        entry = references.Entry(about=about, references={"custom/iteration_us": wanted})
+        file.write_text(references.text({"halo_smoke": {references.case_name(record): entry}}))
+        return reframe(*choose, RFM_REFERENCE_PREFIX=str(tmp_path))
+
+    failed = expect(min(samples) / 4)
+    assert failed.returncode != 0
+    assert (
+        "above the reference" in failed.stdout
+        and "last passed at commit abababababab of 2026-11-01" in failed.stdout
+    )
+    passed = expect(max(samples) * 10)
+    assert passed.returncode == 0, passed.stdout
+    assert re.search(r"custom/iteration_us: [\d.]+ µs \(r:", passed.stdout), (
+        "ReFrame itself knows the reference"
+    )
+
+
+def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> None:
+    done = reframe("-r", checks=CHECKOUT / "tests/data/third_party")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) -> None:
+    reframe("-r", "-n", "halo_smoke", *into(tmp_path))
+    (record,) = records(tmp_path)
+    document: dict[str, Any] = json.loads(Path(record.source).read_text())
+    provenance = document["provenance"]
+    assert provenance["reframe"]["check"] == "halo_smoke" and provenance["reframe"]["session"]
+    assert re.fullmatch(r"[0-9a-f]{40}", provenance["railyard"]["git_commit"] or "0" * 40)
+    assert "Open MPI" in provenance["mpi"]["library"]
+    assert len(document["case"]["allocation"]["nodes"]) == 8
+    assert document["launches"][0]["ranks"][3]["host"].startswith("n")
+
+
+def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:
+    """All faults are in bench and, of the program, in test_topobw; this is ReFrame's part of the way."""
+    fault = "fault='X+ 0,1,0>1,1,0' --lanes-lost 2"
+    done = reframe("-r", "-t", "topobw", "-S", fault, "-S", "tolerance_percent=25", *into(tmp_path))
+    assert done.returncode != 0
+    assert "exit status 5; topobw: link X+ 0,1,0>1,1,0 (cable): slow" in done.stdout, done.stdout
+    (record,) = records(tmp_path)
+    assert record.status == "failed" and record.launches[0].series, "a failed launch keeps its evidence"
+
+
+def test_a_fault_that_cannot_be_injected_is_the_reason(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-t", "topobw", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    assert "9,1,0>1,1,0" in record.reason

@@ -1,0 +1,261 @@
+"""Apptainer for real: railyard's image on tori, its record, the machine's MPI in it, what is refused.
+
+`make sif` installs Apptainer where there is none and builds the image; without them the tests are skipped and say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, environment
+from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
+from support.reframe import ReFrame, into, records, reframe_in
+
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.jobs import image
+
+SIF = CHECKOUT / "build/image/railyard.sif"
+NODES = sorted(node.name for node in catalog.load("gemini-2x2x2").nodes)
+HALO = ["halo", "--grid", "2x2x2", "--cells", "16", "--repeats", "3"]
+
+if os.geteuid() != 0:
+    pytest.skip("makes network namespaces as root; run as root", allow_module_level=True)
+if reason := image.missing(SIF):
+    pytest.skip(reason, allow_module_level=True)
+
+APPTAINER = str(image.apptainer())
+ROOT_OF_ALL = str(CHECKOUT / "tools/with-all-capabilities")
+
+
+@pytest.fixture
+def reframe(tmp_path: Path) -> ReFrame:
+    return reframe_in(tmp_path)
+
+
+@pytest.fixture
+def home_of_nobody() -> Iterator[Path]:
+    with home_for_nobody() as home:
+        yield home
+
+
+def run(*command: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    """A command with Apptainer on its PATH, in the checkout."""
+    path = f"{environment()['PATH']}:{Path(APPTAINER).parent}"
+    return subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=CHECKOUT,
+        env=environment(PATH=path, **changes),
+        check=False,
+    )
+
+
+def mpirun(torus: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return run("railyard", "torus", "mpirun", torus, "--", *arguments)
+
+
+def inside(*command: object) -> list[object]:
+    return ["apptainer", "--quiet", "exec", SIF, *command]
+
+
+# ---- on the torus ----
+
+
+def test_every_rank_runs_from_the_image_on_its_own_node(small: str, tmp_path: Path) -> None:
+    done = mpirun(small, "-np", "8", *inside(*HALO, "--json", tmp_path / "halo.json"))
+    assert done.returncode == 0, done.stderr
+    output = json.loads((tmp_path / "halo.json").read_text())
+    assert output["verified"] is True
+    assert sorted(rank["host"] for rank in output["ranks"]) == NODES
+
+
+def test_ranks_share_mounts_of_the_image_and_sleep_when_idle(small: str) -> None:
+    """A device number is one file system in the kernel, hence one page cache; two ranks that ask at the same moment may
+    both make one.
+    """
+    script = "grep squashfs /proc/self/mountinfo | cut -d' ' -f3; grep -c idle.so /proc/self/maps; sleep 1"
+    done = mpirun(small, "-np", "8", *inside("sh", "-c", script))
+    devices = re.findall(r"^\d+:\d+$", done.stdout, re.M)
+    assert len(devices) == 8 and len(set(devices)) <= 2, done.stdout + done.stderr
+    assert len([count for count in done.stdout.split() if count.isdigit() and int(count) > 0]) == 8
+
+
+def test_a_failure_inside_is_the_launchs_exit_status(small: str) -> None:
+    done = mpirun(small, "-np", "8", *inside("halo", "--grid", "3x3x3"))
+    assert done.returncode == 2 and "halo: " in done.stderr
+
+
+def test_an_ordinary_user_runs_it_on_a_torus_of_their_own(home_of_nobody: Path) -> None:
+    """As user nobody, with a copy of the image, and a /dev/fuse that they may read, as most machines have it."""
+    if subprocess.run([*AS_NOBODY, APPTAINER, "version"], capture_output=True).returncode:
+        pytest.skip(f"user nobody cannot run {APPTAINER}")
+    copy = home_of_nobody / "railyard.sif"
+    shutil.copy(SIF, copy)
+    copy.chmod(0o644)
+    mine = 'mknod -m 666 "$0" c 10 229 && mount --bind "$0" /dev/fuse && exec "$@"'
+    fuse = ["sh", "-c", mine, str(home_of_nobody / "fuse")]
+    up = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine", within=fuse)
+    assert up.returncode == 0, up.stderr
+    command = [APPTAINER, "--quiet", "exec", str(copy), *HALO]
+    ran = as_nobody(home_of_nobody, "torus", "mpirun", "mine", "--", "-np", "8", *command)
+    assert ran.returncode == 0 and "8 ranks on 8 hosts" in ran.stdout, ran.stdout + ran.stderr
+
+
+# ---- checks ----
+
+
+def test_native_and_image_in_one_job_make_one_record_that_names_the_image(
+    reframe: ReFrame,
+    tmp_path: Path,
+) -> None:
+    done = reframe("-r", "-n", "image_smoke", *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert [launch.status for launch in record.launches] == ["ok", "ok"]
+    assert {launch.software for launch in record.launches} == {"native", "image"}
+    found = record.provenance["image"]
+    assert found["sha256"] == hashlib.sha256(SIF.read_bytes()).hexdigest()
+    assert found["mpi_model"] == "hybrid" and found["labels"]["railyard.mpi"].startswith("Open MPI")
+    assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", found["labels"]["org.opencontainers.image.revision"])
+    assert str(CHECKOUT) not in json.dumps(found)
+    assert "cart-create/iteration_us" in done.stdout and "cart-create/image/iteration_us" in done.stdout
+
+
+def test_any_check_runs_with_the_machines_mpi_in_the_image(reframe: ReFrame, tmp_path: Path) -> None:
+    gathered = run(CHECKOUT / "containers/gather-mpi", tmp_path / "mpi")
+    assert gathered.returncode == 0, gathered.stderr
+    chosen = ["-S", f"image={SIF}", "-S", f"host_mpi={tmp_path}/mpi", "-S", "placements=cart-create"]
+    done = reframe("-r", "-n", "halo_smoke", *chosen, *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert record.provenance["image"]["mpi_model"] == "bind" and record.status == "ok"
+
+
+def test_the_machines_mpi_is_what_a_program_in_the_image_then_loads(tmp_path: Path) -> None:
+    run(CHECKOUT / "containers/gather-mpi", tmp_path / "mpi")
+    words = image.carried(SIF, str(tmp_path / "mpi"), ["openmpi"]).command
+    done = run(
+        *words,
+        "sh",
+        "-c",
+        "ldd /usr/local/bin/halo | grep -c '=> /opt/host-mpi/lib/'",
+        APPTAINER_NO_PRIVS="1",
+    )
+    assert int(done.stdout) >= 5, done.stdout + done.stderr
+
+
+def test_without_the_image_a_check_is_skipped_in_one_line(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-n", "halo_smoke", "-S", f"image={tmp_path}/none.sif", *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"SKIP.*no image .*none.sif: `make sif` builds", done.stdout), done.stdout
+    assert records(tmp_path) == []
+
+
+# ---- what is refused ----
+
+
+def tiny_sif(folder: Path, file: Path, label: str, *programs: Path) -> None:
+    """An image with nothing but a shell, programs in its /bin, and one label."""
+    places = {program: f"bin/{program.name}" for program in (Path("/bin/sh"), *programs)}
+    linked = subprocess.run(["ldd", *places], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"(?:=> |^\s+)(/\S+)", linked, re.M)
+    places |= {Path(library): library.lstrip("/") for library in libraries}
+    for source, place in places.items():
+        (folder / "tree" / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / "tree" / place)
+    (folder / "of.def").write_text(f"Bootstrap: localimage\nFrom: {folder}/tree\n%labels\n    {label}\n")
+    done = run(ROOT_OF_ALL, "apptainer", "build", file, folder / "of.def")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def of_mpich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An image whose label says MPICH."""
+    folder = tmp_path_factory.mktemp("mpich")
+    tiny_sif(folder, folder / "of.sif", "railyard.mpi MPICH 4.0.2")
+    yield folder / "of.sif"
+    shutil.rmtree(folder)
+
+
+def test_an_image_of_another_mpi_is_refused_by_its_label_unless_the_machines_is_bound(of_mpich: Path) -> None:
+    with pytest.raises(InputError, match=r"label railyard.mpi: 'MPICH 4.0.2' .* an image with Open MPI"):
+        image.carried(of_mpich, "", ["mpi", "openmpi"])
+    assert image.carried(of_mpich, "", ["mpich"]).provenance["labels"]["railyard.mpi"] == "MPICH 4.0.2"
+
+
+def test_an_image_of_another_mpi_that_no_label_names_is_called_what_it_is(small: str, tmp_path: Path) -> None:
+    """Its ranks do not find each other under the machine's mpirun, so each would be a world of its own."""
+    halo = CHECKOUT / "build/benchmarks-mpich/bin/halo"
+    if not halo.exists():
+        pytest.skip("no MPICH is installed (Debian's package mpich)")
+    tiny_sif(tmp_path, tmp_path / "of.sif", "some thing", halo)
+    command = ["apptainer", "--quiet", "exec", tmp_path / "of.sif", *HALO, "--json", tmp_path / "halo.json"]
+    done = mpirun(small, "-np", "8", *command)
+    assert done.returncode == 4, done.stderr
+    assert "halo: 8 singletons instead of 8 ranks: MPICH Version: " in done.stderr
+    assert not (tmp_path / "halo.json").exists()
+
+
+def test_a_folder_without_mpi_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="containers/gather-mpi"):
+        image.carried(SIF, str(tmp_path), ["openmpi"])
+
+
+def test_a_truncated_image_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "cut.sif").write_bytes(SIF.read_bytes()[:100_000])
+    with pytest.raises(InputError, match=r"'100000 bytes' is not valid here; valid: \d+ bytes"):
+        image.carried(tmp_path / "cut.sif", "", ["openmpi"])
+
+
+def test_nothing_is_built_again_and_no_network_is_needed_where_nothing_changed() -> None:
+    before = SIF.stat().st_mtime_ns
+    done = run("unshare", "--net", CHECKOUT / "containers/build-sif")
+    assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
+    assert SIF.stat().st_mtime_ns == before
+
+
+def test_the_image_of_the_environment_knows_what_it_was_made_of(tmp_path: Path) -> None:
+    """Current as long as the committed files, Spack, the lock, the configuration and the sources are the same."""
+    (tmp_path / "spack/bin").mkdir(parents=True)
+    (tmp_path / "spack/bin/spack").write_text("#!/bin/sh\necho 0.23.1\n")
+    (tmp_path / "spack/bin/spack").chmod(0o755)
+    (tmp_path / "scope").mkdir()
+    (tmp_path / "scope/config.yaml").write_text("config:\n  checksum: false\n")
+    command = [
+        CHECKOUT / "containers/build-spack-image",
+        "--dry-run",
+        tmp_path / "spack",
+        tmp_path / "of.sif",
+    ]
+    said = [run(*command), run(*command, SCOPE=str(tmp_path / "scope"))]
+    sources = [re.findall(r"SOURCES=(\w{16}) ", done.stdout) for done in said]
+    assert len(sources[0]) == len(sources[1]) == 1 and sources[0] != sources[1], said
+    tiny_sif(tmp_path, tmp_path / "of.sif", f"railyard.sources {sources[0][0]}")
+    command.remove("--dry-run")
+    done = run("unshare", "--net", *command)
+    assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
+
+
+def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-sif "$1"'
+    target = tmp_path / "out/new.sif"
+    done = run("unshare", "--mount", "sh", "-c", script, tmp_path / "small", target)
+    assert done.returncode == 1 and "no space for the image" in done.stderr and "20 MiB free" in done.stderr
+    assert list(target.parent.glob("*")) == []
+
+
+def test_a_base_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = run(CHECKOUT / "containers/build-sif", tmp_path / "new.sif", BASE="/nowhere")
+    assert done.returncode == 1 and done.stderr == "railyard.def: the base /nowhere is not there\n"

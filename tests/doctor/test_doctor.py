@@ -1,0 +1,146 @@
+"""`railyard doctor` and the templates: what they print is a configuration that ReFrame accepts."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, Run, environment
+
+from railyard.doctor import findings as doctor
+from railyard.doctor import inventory
+from railyard.doctor.inventory import Machine, Mpi, Nic, Partition, Scheduler
+
+NO_TOOLS = dict.fromkeys(inventory.TOOLS, "")
+OPENMPI = Mpi(name="openmpi", version="5.0.3", compiler="mpicc")
+CLUSTER = Machine(
+    hostname="login1",
+    cpus=64,
+    numa_nodes=2,
+    scheduler=Scheduler(
+        name="slurm",
+        version="23.11.4",
+        partitions=(Partition(name="compute", nodes=512), Partition(name="debug", nodes=4)),
+        pmi=("pmix", "pmi2"),
+    ),
+    mpis=(OPENMPI,),
+    nics=(
+        Nic(name="mlx5_0", fabric="infiniband", numa_node=0),
+        Nic(name="mlx5_1", fabric="infiniband", numa_node=1),
+    ),
+    tools=NO_TOOLS | {"spack": "0.23.0"},
+)
+CRAY = Machine(
+    hostname="uan01",
+    cpus=128,
+    numa_nodes=8,
+    scheduler=Scheduler(
+        name="slurm", partitions=(Partition(name="standard", nodes=5860),), pmi=("cray_shasta",)
+    ),
+    mpis=(Mpi(name="cray-mpich", version="8.1.27", compiler="cc"),),
+    nics=tuple(Nic(name=f"cxi{k}", fabric="slingshot", numa_node=2 * k) for k in range(4)),
+    tools=NO_TOOLS,
+)
+BARE = Machine(
+    hostname="pc",
+    cpus=8,
+    numa_nodes=1,
+    scheduler=Scheduler(name="local"),
+    mpis=(),
+    nics=(Nic(name="enp1s0", fabric="ethernet", numa_node=-1),),
+    tools=NO_TOOLS,
+)
+
+
+def shown(config: Path, system: str) -> dict[str, object]:
+    """The configuration as ReFrame has it."""
+    files = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config)]
+    done = subprocess.run(
+        [str(BIN / "reframe"), *files, "--system", system, "--show-config", "--nocolor"],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_reframe_accepts_the_fragment_of_this_machine(railyard: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yml"
+    path.write_text(railyard("doctor", "--fragment").stdout)
+    name = platform.node().partition(".")[0].lower()
+    config = shown(path, name)
+    (system,) = config["systems"]  # type: ignore[misc]  # JSON
+    assert system["name"] == name and system["partitions"][0]["features"] == ["torus"]
+    assert "openmpi-here" in system["partitions"][0]["environs"]
+
+
+def test_doctor_says_what_is_here_and_what_is_missing_and_ends_with_the_fragment(railyard: Run) -> None:
+    done = railyard("doctor", COLUMNS="200")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"MPI\s+│ yes │ openmpi \d+\.\d+", done.stdout)
+    assert re.search(r"virtual torus\s+│ yes", done.stdout)
+    assert done.stdout.rstrip().endswith(railyard("doctor", "--fragment").stdout.rstrip())
+    document = json.loads(railyard("doctor", "--json").stdout)
+    assert document["machine"]["cpus"] >= 1
+    assert all(f["enables"] for f in document["findings"])
+
+
+@pytest.mark.parametrize("machine", [CLUSTER, CRAY, BARE], ids=["infiniband", "cray", "bare"])
+def test_reframe_accepts_the_fragment_of_any_machine(machine: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yml"
+    path.write_text(doctor.fragment(machine))
+    (system,) = shown(path, machine.hostname)["systems"]  # type: ignore[misc]  # JSON
+    partitions = system["partitions"]
+    assert [p["name"] for p in partitions] == [p.name for p in machine.scheduler.partitions] or ["local"]
+    assert all(p["extras"]["origin"] == "measured" for p in partitions)
+
+
+def test_the_fragment_names_partitions_nics_and_the_stack_that_is_told_of_them() -> None:
+    text = doctor.fragment(CLUSTER)
+    assert "--partition=compute" in text and "--partition=debug" in text
+    assert "nics: [mlx5_0, mlx5_1]" in text and "features: [mpi, openmpi, ucx]" in text
+    assert "nodes: 16" in text and "nodes: 4" in text, "never more than the partition has"
+    assert "[SLURM_MPI_TYPE, pmix]" in text
+    assert "features: [mpi, cray-mpich]" in doctor.fragment(CRAY) and "pmi2" not in doctor.fragment(CRAY)
+
+
+def test_each_missing_part_says_what_it_would_enable() -> None:
+    missing = {f.part: f.enables for f in doctor.findings(BARE) if not f.there}
+    assert {"scheduler", "MPI", "Spack", "Apptainer"} <= missing.keys()
+    assert all(missing.values())
+    assert {f.part for f in doctor.findings(CLUSTER) if f.there} >= {"scheduler", "MPI", "NICs", "Spack"}
+
+
+def test_adapters_and_their_numa_nodes_are_read_from_sys(tmp_path: Path) -> None:
+    for name, node in (("infiniband/mlx5_0", "0"), ("infiniband/hfi1_0", "1"), ("cxi/cxi0", "3")):
+        device = tmp_path / "class" / name / "device"
+        device.mkdir(parents=True)
+        (device / "numa_node").write_text(f"{node}\n")
+    (tmp_path / "class/net/eth0").mkdir(parents=True)
+    assert [(nic.name, nic.fabric, nic.numa_node) for nic in inventory.nics(tmp_path)] == [
+        ("hfi1_0", "omni-path", 1),
+        ("mlx5_0", "infiniband", 0),
+        ("cxi0", "slingshot", 3),
+    ]
+    (tmp_path / "bare/class/net/lo").mkdir(parents=True)
+    (tmp_path / "bare/class/net/eth0").mkdir(parents=True)
+    assert inventory.nics(tmp_path / "bare") == (Nic(name="eth0", fabric="ethernet", numa_node=-1),)
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "config").glob("*.yml")), ids=lambda p: p.stem)
+def test_reframe_accepts_every_template(path: Path) -> None:
+    name = re.search(r"^  - name: (\S+)", path.read_text(), re.M)
+    assert name is not None
+    config = shown(path, name[1])
+    (system,) = config["systems"]  # type: ignore[misc]  # JSON
+    assert system["partitions"][0]["extras"]["origin"] == "measured"
+    own = {e["name"] for e in config["environments"]}  # type: ignore[attr-defined]  # JSON
+    assert set(system["partitions"][0]["environs"]) <= own

@@ -1,0 +1,446 @@
+"""Images without Apptainer: what a record says of software, what an image costs, what is refused and skipped.
+
+tests/containers/test_sif.py runs real ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import synthetic
+from support.commands import CHECKOUT
+
+from analysis.cases import cases, comparison, overhead
+from analysis.compare import compare as versus
+from analysis.compare import sides
+from analysis.figures import overhead as figures_overhead
+from analysis.report import page
+from railyard.errors import InputError
+from railyard.jobs import image
+from railyard.records import entries, record, references, strict_rules
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Record, Software
+
+IMAGE = {
+    "file": "railyard.sif",
+    "sha256": "5a" * 32,
+    "size_bytes": 62_914_560,
+    "mpi_model": "hybrid",
+    "apptainer": "1.4.5",
+    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
+}
+BOTH = ["native", "image"]
+
+
+def job(software: list[str], *, launches: int = 8, factor: float = 1.0, **changes: Any) -> Record:
+    """A halo job on one placement; a launch from the image takes `factor` times as long as its neighbour in time."""
+    made = synthetic.case(placements=["plain"], software=software, launches_per_combination=launches)
+    provenance = {"image": IMAGE if "image" in software else None, **changes}
+    return synthetic.job(made, synthetic.halo_series({"plain": 1.0}), change=slower(factor), **provenance)
+
+
+def slower(factor: float) -> Any:
+    def change(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        for series in document["series"]:
+            times = factor if run.software is Software.IMAGE else 1.0
+            series["samples"] = [1000.0 * (1 + run.repeat / 10) * times]
+        return run
+
+    return change
+
+
+# ---- records ----
+
+
+def test_a_record_says_whose_programs_ran_and_from_which_image() -> None:
+    made = job(BOTH)
+    assert made.case.software == (Software.NATIVE, Software.IMAGE)
+    assert {launch.software for launch in made.launches} == set(Software)
+    assert record.validate(dict(made.document), "again").provenance["image"] == IMAGE
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d["provenance"].update(image=None), "provenance.image: 'null'"),
+        (lambda d: d["case"].update(software=["native"]), "launches[0].software"),
+        (lambda d: d["provenance"]["image"].update(sha256="5a"), "provenance.image.sha256"),
+        (lambda d: d["provenance"]["image"].update(mpi_model="none"), "provenance.image.mpi_model"),
+        (lambda d: d["launches"][0].update(software="docker"), "launches[0].software"),
+        (lambda d: d.update(schema="railyard-record/1.1"), "case.software: 'in railyard-record/1.1'"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) -> None:
+    document = json.loads(json.dumps(job(["image"], launches=1).document))
+    change(document)
+    document["id"] = record.content_id(document)
+    with pytest.raises(InputError) as caught:
+        record.validate(document, "r.json")
+    assert words in str(caught.value)
+
+
+def test_a_launch_that_is_missing_is_listed_for_each_software() -> None:
+    made = job(BOTH, launches=2)
+    assert len(made.launches) == 4
+    assert [fault.text for fault in strict_rules.faults(made) if fault.field == "launches"] == [
+        "2 results of plain + library-default; at least 6 are needed",
+        "2 results of plain + library-default + image; at least 6 are needed",
+    ]
+
+
+def test_records_of_different_images_are_never_one_case() -> None:
+    other = {**IMAGE, "sha256": "6b" * 32}
+    bound = {**IMAGE, "mpi_model": "bind"}
+    made = [job(["image"]), job(["image"], image=other), job(["image"], image=bound), job(["native"])]
+    assert len(cases.group(made)) == 4
+    assert len(cases.group([job(["image"]), job(["image"], seed=7)])) == 1
+    assert cases.differences(*cases.group(made[:2])) == ["provenance.image.sha256"]
+
+
+def test_a_record_of_before_images_is_one_case_with_a_native_one() -> None:
+    young = job(["native"])
+    document = json.loads(json.dumps(young.document))
+    document["schema"], document["created"] = "railyard-record/1.1", "2026-11-20T00:00:00Z"
+    document["case"].pop("software")
+    document["provenance"].pop("image")
+    for launch in document["launches"]:
+        launch.pop("software")
+    old = record.validate({**document, "id": record.content_id(document)}, "old.json")
+    assert len(cases.group([young, old])) == 1
+
+
+def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() -> None:
+    known = [
+        entries.of_record(job(BOTH, factor=1.5)),
+        entries.of_record(job(BOTH, image={**IMAGE, "sha256": "6b" * 32})),
+    ]
+    chosen = sides.parse(["software=native", "software=image"], lambda: known)
+    found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
+    iteration = next(row for row in found.rows if row.key.fom == "iteration_us")
+    assert iteration.cells["software=image"].summary.median == pytest.approx(
+        1.5 * iteration.cells["software=native"].summary.median
+    )
+    assert iteration.differs == []
+    mixed = versus.compare([(known, chosen)], [side.name for side in chosen], "software=native")
+    assert all("image" in row.differs for row in mixed.rows)
+    (one,) = sides.parse(["image=5a5a"], lambda: known)
+    assert [one.has_setting(entry.setting) for entry in known] == [True, False]
+
+
+def test_references_are_of_one_software() -> None:
+    assert references.side("plain", "nic-0", "native", ["nic-0"]) == "plain"
+    assert references.side("plain", "nic-0", "image", ["nic-0", "nic-1"]) == "plain/nic-0/image"
+
+
+# ---- what it costs ----
+
+
+def test_the_cost_is_the_change_of_each_pair_whatever_drifts() -> None:
+    """Launches drift by 70 % over the job; the pair's change does not."""
+    (case,) = cases.group([job(BOTH, factor=1.04)])
+    found = {each.fom: each for each in overhead.overheads(case)}
+    assert found["iteration_us"].changes_percent == pytest.approx([4.0] * 8)
+    interval = found["iteration_us"].summary.interval
+    assert interval is not None and interval.low == pytest.approx(4.0)
+    assert found["launch_s"].summary.median == 0
+
+
+def test_the_page_states_and_draws_the_cost() -> None:
+    made = job(BOTH, factor=1.04)
+    (drawing,) = figures_overhead.drawings(cases.group([made])[0])
+    assert "iteration +4.0 % (95 % interval +4.0 % to +4.0 %, n = 8)" in drawing.statement
+    text = page.html([made])
+    assert drawing.title in text and IMAGE["sha256"] in text
+    assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
+
+
+def test_native_and_image_are_compared_by_their_names() -> None:
+    (case,) = cases.group([job(BOTH, factor=1.5)])
+    assert case.head == "software" and case.name(case.baseline) == "native"
+    first = comparison.comparisons(case)[0]
+    assert [group.name for group in first.groups] == ["native", "image"]
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("asked", "file", "words"),
+    [
+        (["docker"], "a.sif", "native, image, or native,image"),
+        (["image", "image"], "a.sif", "software: 'image,image'"),
+        (["native", "image"], "", "a SIF file"),
+    ],
+)
+def test_software_is_native_or_image(asked: list[str], file: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        image.software("halo_3d", asked, file)
+
+
+def test_what_is_missing_is_one_line_that_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image, "OWN", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert image.missing(tmp_path / "a.sif").endswith("`make apptainer` installs it into the checkout")
+    (tmp_path / "apptainer").write_text("#!/bin/sh\n")
+    (tmp_path / "apptainer").chmod(0o755)
+    assert "`make sif` builds" in image.missing(tmp_path / "a.sif")
+
+
+def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.sif").write_bytes(b"#!/bin/sh\n" * 20)
+    with pytest.raises(InputError, match="a SIF file, as `apptainer build` makes it"):
+        image.carried(tmp_path / "a.sif", "", ["openmpi"])
+
+
+@pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
+    launcher: str, tmp_path: Path
+) -> None:
+    number = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK"}.get(
+        launcher, "SLURM_PROCID"
+    )
+    done = subprocess.run(
+        [CHECKOUT / "build/benchmarks-openmpi/bin/halo", "--grid", "1x1x1", "--json", tmp_path / "out.json"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, launcher: "8", number: "0"},
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "halo: 8 singletons instead of 8 ranks: Open MPI" in done.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
+    halo = CHECKOUT / "build/benchmarks-mpich/bin/halo"
+    if not halo.exists():
+        pytest.skip("no MPICH is installed (Debian's package mpich)")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        [
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "-np",
+            "2",
+            halo,
+            "--grid",
+            "1x1x1",
+            "--json",
+            tmp_path / "out.json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **root},
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "halo: 2 singletons instead of 2 ranks: MPICH Version: " in done.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_output_of_one_rank_is_called_what_it_is() -> None:
+    def alone(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        document["ranks"] = document["ranks"][:1]
+        document["mpi"]["ranks"] = 1
+        return run
+
+    made = synthetic.job(
+        synthetic.case(placements=["plain"], launches_per_combination=1),
+        synthetic.halo_series({"plain": 1.0}),
+        change=alone,
+    )
+    assert made.launches[0].reason.startswith("64 singletons instead of 64 ranks")
+    assert made.launches[0].placement_verdict == "not-obeyed"
+
+
+# ---- Spack's lock ----
+
+ENVIRONMENT = "spack:\n  specs:\n    - lulesh@2.0.3 ~openmp\n    - mpip@3.5 ~bfd\n  repos:\n    - r\n"
+
+
+def lock_of(*specs: tuple[str, str]) -> str:
+    concrete = {f"{name}hash": {"name": name, "version": version} for name, version in specs}
+    roots = [{"hash": f"{name}hash", "spec": f"{name}@{version}"} for name, version in specs]
+    return json.dumps({"roots": roots, "concrete_specs": concrete})
+
+
+def check_lock(folder: Path, lock: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "spack.yaml").write_text(ENVIRONMENT)
+    (folder / "spack.lock").write_text(lock)
+    command = [CHECKOUT / "containers/check-lock", *options, "spack.yaml", "spack.lock"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_lock_of_the_environment_becomes_labels(tmp_path: Path) -> None:
+    done = check_lock(tmp_path, lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")), "--labels")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1:] == [
+        "railyard.spec.lulesh 2.0.3/luleshhash",
+        "railyard.spec.mpip 3.5/mpiphash",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lock", "words"),
+    [
+        (lock_of(("lulesh", "2.0.3")), "it has no mpip"),
+        (lock_of(("lulesh", "2.0.2"), ("mpip", "3.5")), "it has lulesh@2.0.2, asked 2.0.3"),
+        (lock_of(("lulesh", "2.0.3"), ("mpip", "3.5"), ("amg2013", "1.2")), "nobody asked for its amg2013"),
+        ("{}", "no lock file of Spack"),
+        (lock_of(("lulesh", "2.0.3"))[:50], "no lock file of Spack"),
+    ],
+)
+def test_a_wrong_lock_is_one_line(lock: str, words: str, tmp_path: Path) -> None:
+    done = check_lock(tmp_path, lock)
+    assert done.returncode == 2 and done.stdout == ""
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def of_machine(**changes: Any) -> str:
+    """The lock of a whole environment, with something of one machine in a package that lulesh needs."""
+    lock = json.loads(lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")))
+    generic = {"platform_os": "debian12", "target": "x86_64"}
+    for package in lock["concrete_specs"].values():
+        package["arch"] = generic
+    lock["concrete_specs"]["mpihash"] = {"name": "openmpi", "version": "4.1.4", "arch": generic, **changes}
+    return json.dumps(lock)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"external": {"path": "/usr"}}, ""),
+        ({"external": {"path": "/home/me/mpi"}}, "its openmpi is in /home/me/mpi"),
+        ({"parameters": {"dev_path": "/home/me/clone"}}, "its openmpi is in /home/me/clone"),
+        ({"arch": {"platform_os": "debian12", "target": {"name": "zen4"}}}, "is for zen4; valid: x86_64"),
+        ({"arch": {"platform_os": "rhel9", "target": "x86_64"}}, "is for rhel9, and this is debian12"),
+    ],
+)
+def test_a_lock_of_one_machine_or_of_another_system_is_refused(
+    changes: Any, words: str, tmp_path: Path
+) -> None:
+    done = check_lock(tmp_path, of_machine(**changes), "--portable", "--on", "debian12")
+    assert done.returncode == (2 if words else 0)
+    assert words in done.stderr and len(done.stderr.splitlines()) == bool(words)
+
+
+@pytest.mark.parametrize(
+    "lock", sorted((CHECKOUT / "containers/locks").glob("*.lock")), ids=lambda lock: lock.stem
+)
+def test_the_locks_that_are_kept_are_of_the_environment_and_of_no_machine(lock: Path) -> None:
+    command = [CHECKOUT / "containers/check-lock", "--portable", "--on", lock.stem.partition("-")[0]]
+    done = subprocess.run([*command, "spack.yaml", lock], cwd=CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- The image of the environment ----
+
+
+@pytest.fixture
+def no_spack(tmp_path: Path) -> Path:
+    """What looks like a checkout of Spack."""
+    program = tmp_path / "spack/bin/spack"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho 0.23.1\n")
+    program.chmod(0o755)
+    return tmp_path / "spack"
+
+
+def build_spack_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    command = [CHECKOUT / "containers/build-spack-image", *map(str, arguments)]
+    return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"SCOPE": "/no/scope"}, "/no/scope is no folder"),
+        ({"MIRROR": "/no/mirror"}, "/no/mirror is no folder"),
+        ({"LOCK": "/no/lock"}, "/no/lock: no lock file of Spack"),
+    ],
+)
+def test_what_an_image_cannot_be_made_of_is_one_line(
+    changes: dict[str, str], words: str, no_spack: Path
+) -> None:
+    done = build_spack_image("--dry-run", no_spack, **changes)
+    assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
+    done = build_spack_image("--dry-run", tmp_path)
+    assert (
+        done.returncode == 1
+        and done.stderr == f"build-spack-image: {tmp_path} is no checkout of Spack: it has no bin/spack\n"
+    )
+
+
+def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> None:
+    """.dockerignore is that of the node's image, and would hide the environment."""
+    done = build_spack_image("--dry-run", no_spack, "some/tag", BASE="one:1", BUILD_BASE="two:2")
+    assert done.returncode == 0, done.stderr
+    command = done.stdout.split()
+    assert {"some/tag", "BASE=one:1", "BUILD_BASE=two:2"} <= set(command)
+    context = Path(command[-1])
+    assert (context / "spack.yaml").is_file() and not (context / ".dockerignore").exists()
+
+
+# ---- MPICH for Spack ----
+
+
+def mpich_scope(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    command = [CHECKOUT / "containers/mpich-scope", folder]
+    return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
+
+
+def test_spack_finds_mpich_under_the_names_that_it_looks_for(tmp_path: Path) -> None:
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("no MPICH is installed (Debian's packages mpich and libmpich-dev)")
+    done = mpich_scope(tmp_path / "scope")
+    assert done.returncode == 0, done.stderr
+    prefix = tmp_path / "scope/prefix"
+    assert f"prefix: {prefix}}}" in (tmp_path / "scope/packages.yaml").read_text()
+    for compiler in ("mpicc", "mpic++", "mpif77", "mpif90"):
+        said = subprocess.run(
+            [prefix / "bin" / compiler, "-show"], capture_output=True, text=True, check=True
+        )
+        assert "-lmpich" in said.stdout
+
+
+def test_without_mpich_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").symlink_to("/bin/sh")
+    done = mpich_scope(tmp_path / "scope", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 1 and "this machine has no MPICH" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "scope").exists()
+
+
+# ---- Bases that are carried ----
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to users as root; run as root")
+def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(tmp_path: Path) -> None:
+    """Apptainer builds with the machine's /tmp mounted, which may be on the very file system of the image."""
+    base, machine = tmp_path / "base", tmp_path / "machine"
+    for folder in (base / "etc", base / "tmp", machine / "work"):
+        folder.mkdir(parents=True)
+    (base / "etc/shadow").touch()
+    (base / "etc/link").symlink_to(machine / "work/file")
+    (machine / "work/file").touch()
+    others = [base / "etc/shadow", base / "etc/link", machine / "work", machine / "work/file"]
+    for path in others:
+        os.chown(path, 65534, 42, follow_symlinks=False)
+    script = 'mount --bind "$0" "$1/tmp" && exec "$2" "$1"'
+    command = ["unshare", "--mount", "sh", "-c", script, machine, base, CHECKOUT / "containers/give-to-root"]
+    subprocess.run(command, check=True)
+    owners = [(path.lstat().st_uid, path.lstat().st_gid) for path in others]
+    assert owners == [(0, 0), (0, 0), (65534, 42), (65534, 42)]

@@ -1,0 +1,181 @@
+"""Records of jobs that did not end well, made of what they left: a real benchmark's output, whole and cut off."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, Run
+
+from railyard.jobs import placing, stagedir
+from railyard.jobs.stagedir import Job, Placed, Planned
+from railyard.records import archive
+
+GRID = [2, 1, 1]
+NODE = platform.node()
+PROGRAM = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
+KILLED = "slurmstepd: error: *** JOB 7 ON n0 CANCELLED AT 2026-11-21T09:00:00 DUE TO TIME LIMIT ***"
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The JSON of two ranks of halo on this machine."""
+    path = tmp_path_factory.mktemp("halo") / "out.json"
+    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", "2"]
+    options = ["--grid", "2x1x1", "--cells", "4x4x4", "--repeats", "2", "--warmups", "0", "--json", str(path)]
+    subprocess.run([*mpirun, str(PROGRAM), *options], check=True, capture_output=True)
+    return path
+
+
+def job(folder: Path) -> Job:
+    launches = [
+        Planned(index=k, placement=p, nic_policy="library-default", repeat=k // 2, command=f"mpirun {p}")
+        for k, p in enumerate(["plain", "random", "random", "plain"])
+    ]
+    return Job(
+        case={
+            "check": "halo_smoke",
+            "benchmark": "halo",
+            "studies": [],
+            "parameters": {"grid": GRID},
+            "placements": ["plain", "random"],
+            "nic_policies": ["library-default"],
+            "seed": 1,
+            "launches_per_combination": 2,
+        },
+        system={"name": "here", "partition": "compute", "environment": "openmpi"},
+        origin="measured",
+        reframe={"version": "4.10.4", "session": "s", "check": "halo_smoke"},
+        archive=str(folder / "archive"),
+        topology="",
+        coordinates="",
+        needs_coordinates=False,
+        order="contiguous",
+        block=[],
+        grid=GRID,
+        ranks_per_node=2,
+        seed=1,
+        launcher="openmpi4",
+        features=["mpi", "openmpi"],
+        devices=None,
+        stderr="rfm_job.err",
+        owner={"host": NODE, "pid": 0, "started": ""},
+        launches=launches,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, output: Path) -> Path:
+    """A stage directory: the first launch ended, the second was running, the others never began."""
+    left = tmp_path / "stage"
+    left.mkdir()
+    stagedir.write(left, job(tmp_path))
+    placed = Placed(
+        allocation={"order": "scheduler", "seed": None, "nodes": [{"name": NODE, "coordinate": None}]},
+        topology=None,
+        hosts=dict.fromkeys(("plain", "random"), (NODE, NODE)),
+        local_ranks=dict.fromkeys(("plain", "random"), (0, 1)),
+        nics={"library-default": [[], []]},
+    )
+    stagedir.write(left, placed)
+    now = time.time()
+    shutil.copy(output, left / "launch-000.json")
+    (left / "launch-000.begun").write_text(f"{now - 9}\n")
+    (left / "launch-000.ended").write_text(f"0 {now - 6}\n")
+    (left / "launch-001.begun").write_text(f"{now - 5}\n")
+    (left / "rfm_job.err").write_text(f"some warning\n{KILLED}\n")
+    return left
+
+
+def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
+    record = stagedir.keep(folder)
+    first, running, *never = record.launches
+    assert (record.status, first.status, first.placement_verdict) == ("not-measured", "ok", "obeyed")
+    assert first.series and first.elapsed_s == pytest.approx(3, abs=0.01)
+    assert running.status == "not-measured" and running.started
+    assert running.reason == f"the job ended while it ran: {KILLED}"
+    assert [launch.reason for launch in never] == [KILLED, KILLED]
+    assert record.reason.startswith("3 of 4 launches not measured")
+
+
+@pytest.mark.parametrize("word", ["Terminated", "rfm_job.sh: line 12:  4711 Killed    railyard torus mpirun"])
+def test_what_the_shell_says_of_a_signal_is_no_reason(tmp_path: Path, word: str) -> None:
+    said = tmp_path / "rfm_job.err"
+    said.write_text(f"{word}\n")
+    assert stagedir.last_complaint(said) == ""
+    said.write_text(f"railyard: error: no such torus\n{word}\n")
+    assert stagedir.last_complaint(said) == "railyard: error: no such torus"
+
+
+def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -> None:
+    done = railyard("recover", str(folder))
+    assert done.returncode == 0 and "not-measured" in done.stdout, done.stderr
+    again = railyard("recover", str(folder))
+    assert again.returncode == 0 and "recorded in" in again.stdout
+    root = folder.parent / "archive"
+    (before,) = archive.load_all(root)
+    (folder / "recorded").unlink()
+    (folder / "launch-001.ended").write_text(f"9 {time.time()}\n")
+    railyard("recover", str(folder))
+    assert {r.id for r in archive.load_all(root)} > {before.id}
+
+
+@pytest.mark.parametrize("name", ["launch-000.json", "launch-000.ended", "launch-000.begun", "placed.json"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_file_that_a_full_disk_cut_off_is_no_result(folder: Path, name: str, share: float) -> None:
+    path = folder / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    record = stagedir.keep(folder)
+    if name == "launch-000.json":
+        assert record.launches[0].status == "failed" and "launch-000.json" in record.launches[0].reason
+    elif name == "launch-000.ended":
+        assert record.launches[0].status == "not-measured" and not record.launches[0].series
+    else:
+        assert record.launches[0].status == "ok", "only what the file itself said is lost"
+
+
+def test_evidence_and_machine_that_are_cut_off_count_as_not_there(folder: Path) -> None:
+    (folder / "launch-000.evidence").write_text('{"guard": {"verd')
+    (folder / "machine.json").write_text("{")
+    record = stagedir.keep(folder)
+    assert record.launches[0].guard is None and record.launches[0].status == "ok"
+
+
+def test_the_machine_of_the_record_is_the_one_that_the_job_ran_on(folder: Path) -> None:
+    there = {
+        "kernel": "Linux 5",
+        "os": "SLES",
+        "cpu": "EPYC",
+        "cpus": 128,
+        "memory_bytes": 1,
+        "hostname": "nid1",
+    }
+    (folder / "machine.json").write_text(json.dumps(there))
+    assert stagedir.keep(folder).provenance["machine"] == there
+
+
+def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, railyard: Run) -> None:
+    for path in folder.glob("launch-*"):
+        path.unlink()
+    for where, told in ((folder, "no launch that began"), (folder.parent, "railyard-job/1")):
+        done = railyard("recover", str(where))
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and told in done.stderr
+
+
+def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
+    placed = stagedir.read_placed(folder)
+    assert placed is not None
+    stagedir.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
+    reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
+    assert reasons == ["no coordinates: nowhere", KILLED]
+
+
+def test_the_mark_of_a_placement_is_a_plain_file_name(tmp_path: Path) -> None:
+    assert placing.mark(tmp_path, "random:7@scattered/core").name == "random-7-scattered-core.placed"

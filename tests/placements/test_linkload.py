@@ -1,0 +1,275 @@
+"""The link-load model: route by route as the oracle, cases by hand, totals, paper scale, files that are wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.linkload import model, traffic
+from placements.linkload.model import PROTOCOLS, Protocol, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders.allocation import allocate
+from placements.orders.fixed import Job, ordered
+from placements.orders.spec import Kind
+from placements.topology.routing import route
+from placements.topology.torus import Torus
+from railyard.errors import InputError
+
+EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
+PAYLOAD = PROTOCOLS["payload"]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Torus, np.ndarray, Traffic]:
+    """A torus, some ranks on its nodes, some messages of whole bytes."""
+    topo = gemini("x".join(map(str, draw(EXTENTS))), nodes_per_router=draw(st.integers(1, 2)))
+    ranks = draw(st.integers(2, 12))
+    rank, node = st.integers(0, ranks - 1), st.integers(0, len(topo.nodes) - 1)
+    nodes = np.array(draw(st.lists(node, min_size=ranks, max_size=ranks)))
+    messages = draw(st.lists(st.tuples(rank, rank, st.integers(1, 10**6)), max_size=20))
+    table = np.array([m for m in messages if m[0] != m[1]], dtype=np.int64).reshape(-1, 3).T
+    return (
+        topo,
+        nodes,
+        Traffic(
+            ranks=ranks,
+            source=table[0].astype(np.int32),
+            target=table[1].astype(np.int32),
+            size_bytes=table[2].astype(np.float64),
+        ),
+    )
+
+
+def by_routes(topo: Torus, nodes: np.ndarray, sent: Traffic, protocol: Protocol) -> dict[str, float]:
+    """Bytes of every link in use, message by message along `routing.route`."""
+    found: dict[str, float] = {}
+    for source, target, size in zip(sent.source, sent.target, sent.size_bytes, strict=True):
+        here, there = (topo.nodes[nodes[rank]].coordinate for rank in (source, target))
+        for start, end, share in ((here, there, protocol.forward), (there, here, protocol.backward)):
+            for link in route(topo, start, end):
+                found[link.name] = found.get(link.name, 0.0) + share * size
+    return {name: size for name, size in found.items() if size}
+
+
+@settings(deadline=None)
+@given(cases(), st.sampled_from(sorted(PROTOCOLS)))
+def test_loads_are_those_of_every_message_on_its_route(case, protocol: str) -> None:  # type: ignore[no-untyped-def]
+    topo, nodes, sent = case
+    loads = load(topo, nodes, sent, PROTOCOLS[protocol])
+    ours = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size) if size}
+    assert ours == pytest.approx(by_routes(topo, nodes, sent, PROTOCOLS[protocol]))
+
+
+@settings(deadline=None)
+@given(cases())
+def test_link_bytes_add_up_to_hop_bytes(case) -> None:  # type: ignore[no-untyped-def]
+    topo, nodes, sent = case
+    loads = load(topo, nodes, sent, PAYLOAD)
+    assert loads.link_bytes.sum() == pytest.approx(loads.hop_bytes)
+    assert loads.hops_bytes.sum() == pytest.approx(sent.total_bytes)
+    assert loads.host_out_bytes.sum() == pytest.approx(loads.host_in_bytes.sum())
+    assert loads.injected_bytes.sum() <= loads.host_out_bytes.sum() * (1 + 1e-12)
+    if topo.nodes_per_router == 1:
+        assert loads.injected_bytes.sum() == pytest.approx(loads.host_out_bytes.sum())
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sampled_from([(4, 4, 8), (2, 4, 8), (6, 2, 8)]), st.integers(0, 2), st.integers(0, 7))
+def test_a_translation_by_the_pattern_changes_no_link_time(extents, dimension: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+    """By 2 routers along X and Y, 8 along Z: ties and classes repeat, so the times are the same, moved."""
+    topo = gemini("x".join(map(str, extents)))
+    rng = np.random.default_rng(seed)
+    nodes = rng.permutation(len(topo.nodes))[:12]
+    by = [2, 2, 8][dimension]
+    at = topo.node_coordinates[nodes].copy()
+    at[:, dimension] = (at[:, dimension] + by) % extents[dimension]
+    moved = np.ravel_multi_index(tuple(at.T), extents)
+    sent = traffic.collective(traffic.Pattern.ALLTOALL, (12,), "X", 100.0)
+    one, other = (load(topo, n, sent, PROTOCOLS["gemini-put"]).link_s for n in (nodes, moved))
+    assert np.allclose(np.roll(one, by, axis=dimension), other)
+
+
+def test_a_neighbour_exchange_on_its_own_torus_by_hand() -> None:
+    """Custom: every link carries one face of 1 MB; the slowest is the Y cable of 4.68 GB/s."""
+    topo = gemini("4x4x4")
+    nodes = np.arange(64)
+    loads = load(topo, nodes, stencil((4, 4, 4), (1e6,)), PAYLOAD)
+    assert np.all(loads.link_bytes == 1e6)
+    assert loads.slowest_s == pytest.approx(1e6 / 4.68e9)
+    assert loads.slowest_host_s == pytest.approx(6e6 / 10.64e9)
+    assert (loads.mean_dilation, loads.max_dilation) == (1, 1)
+    assert np.all(loads.injected_bytes == 6e6)
+
+
+def test_the_answer_takes_the_destinations_own_route_back() -> None:
+    """From 0,0,0 to 1,1,0 data goes X then Y; the answer leaves 1,1,0 along X, so over 0,1,0."""
+    topo = gemini("4x4x1")
+    sent = Traffic(ranks=2, source=np.array([0]), target=np.array([1]), size_bytes=np.array([64.0]))
+    nodes = np.array([0, topo.coordinates.index((1, 1, 0))])
+    found = by_routes(topo, nodes, sent, PROTOCOLS["gemini-put"])
+    loads = load(topo, nodes, sent, PROTOCOLS["gemini-put"])
+    assert {link.name: size for link, size, _ in loads.slowest(4)} == pytest.approx(found)
+    assert found == {
+        "X+ 0,0,0>1,0,0": 96.0,
+        "Y+ 1,0,0>1,1,0": 96.0,
+        "X- 1,1,0>0,1,0": 9.0,
+        "Y- 0,1,0>0,0,0": 9.0,
+    }
+
+
+def test_64_of_105_bytes_are_payload() -> None:
+    for name in ("gemini-put", "gemini-get"):
+        assert PROTOCOLS[name].forward + PROTOCOLS[name].backward == pytest.approx(105 / 64)
+
+
+def test_stencils_have_the_neighbours_they_say() -> None:
+    assert len(stencil((4, 4, 4), (3.0,)).source) == 64 * 6
+    full = stencil((4, 4, 4), (4.0, 2.0, 1.0))
+    assert len(full.source) == 64 * 26
+    assert full.total_bytes == 64 * (6 * 4 + 12 * 2 + 8 * 1)
+    assert len(stencil((5, 1), (1.0, 1.0)).source) == 5 * 2
+    assert stencil((2, 3), (1.0,)).matrix()[0, 3] == 2.0, "both neighbours of an extent of 2 are one rank"
+
+
+def test_collectives_stay_in_their_groups() -> None:
+    rows = traffic.make("alltoall", (2, 3, 2), size_bytes=(10.0,), within="Y")
+    assert len(rows.source) == 12 * 2
+    assert np.all(rows.source // 6 == rows.target // 6) and np.all(rows.source % 2 == rows.target % 2)
+    whole = traffic.make("alltoall", (2, 3, 2), size_bytes=(10.0,))
+    assert len(whole.source) == 12 * 11
+    ring = traffic.make("allgather", (2, 3), size_bytes=(10.0,), within="XY")
+    assert np.all(ring.size_bytes == 50.0) and len(ring.source) == 6
+    assert traffic.make("allreduce", (4,), size_bytes=(100.0,)).size_bytes[0] == pytest.approx(150)
+
+
+def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
+    """MiniGhost's 27 neighbours, 16 ranks a node: 2x2x4 blocks against rank order (1x1x16), and random far worse."""
+    topo = gemini("4x8x4", nodes_per_router=2)
+    job = {"allocation": allocate(topo), "grid": (8, 8, 64), "ranks_per_node": 16, "seed": 1}
+    sent = stencil((8, 8, 64), traffic.face_bytes(100, 3))
+    orders = {Kind.CART_CREATE: "", Kind.BLOCKS: "2x2x4", Kind.RANDOM: ""}
+    injected = {
+        kind: load(topo, ordered(kind, Job(argument=argument, **job)), sent, PAYLOAD).injected_bytes.sum()  # type: ignore[arg-type]
+        for kind, argument in orders.items()
+    }
+    assert injected[Kind.CART_CREATE] >= 2 * injected[Kind.BLOCKS]
+    assert injected[Kind.RANDOM] >= 2.5 * injected[Kind.BLOCKS]
+
+
+PAPER_SCALE = """
+import resource, time
+import numpy as np
+from placements.linkload import traffic
+from placements.orders.allocation import allocate
+from placements.linkload.model import PROTOCOLS, load
+from placements.orders.fixed import Job, ordered
+from placements.orders.spec import Kind
+from placements.topology.base import LinkClass
+from placements.topology.torus import Dimension, Torus
+rates = dict(zip(LinkClass, (2.34, 1.88, 1.17, 1.33)))
+x, y, z = (Dimension(extent=e, tiles=8, pattern=(LinkClass.CABLE,)) for e in (16, 12, 24))
+topo = Torus(name="t", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tiles=8, nodes_per_router=2)
+job = dict(allocation=allocate(topo), grid=(64, 32, 64), ranks_per_node=16)
+sent = traffic.stencil(job["grid"], traffic.face_bytes(100, 3))
+def injected(kind, argument=""):
+    nodes = ordered(kind, Job(argument=argument, **job))
+    return load(topo, nodes, sent, PROTOCOLS["gemini-put"]).injected_bytes.max()
+sticks, blocks = injected(Kind.CART_CREATE), injected(Kind.BLOCKS, "2x2x4")
+print(len(sent.source), sticks / blocks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def test_paper_scale_fits_in_two_gib_and_shows_the_remap() -> None:
+    done = subprocess.run([sys.executable, "-c", PAPER_SCALE], capture_output=True, text=True, check=True)
+    messages, gain, memory_bytes = map(float, done.stdout.split())
+    assert messages == 131072 * 26
+    assert gain >= 2
+    assert memory_bytes < 2 << 30
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("wrong.csv", "0,1\n2,0,1\n", ["row 1", "3 entries", "2"]),
+        ("wrong.csv", "0,1,2\n1,0,2\n", ["2 rows of 3", "square"]),
+        ("wrong.csv", "0,-1\n1,0\n", ["row 0, column 1", "-1.0", "0 or more"]),
+        ("wrong.csv", "0,nan\n1,0\n", ["nan", "finite"]),
+        ("wrong.csv", "0,x\n1,0\n", ["row 0", "numbers"]),
+        ("wrong.csv", "", ["nothing", "one line"]),
+        ("wrong.csv", "0,1,1\n1,0,1\n1,1,0\n", ["3x3", "8x8"]),
+        ("wrong.mtx", "%%MatrixMarket matrix\n", ["wrong.mtx", "Matrix Market"]),
+        ("wrong.mtx", "%%MatrixMarket matrix coordinate real general\n8 8 1\n1 2 -4\n", ["-4.0"]),
+    ],
+)
+def test_a_matrix_that_is_wrong_is_one_line(
+    railyard: Run, tmp_path: Path, name: str, text: str, words: list[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = railyard("links", "gemini-2x2x2", "--grid", "2x2x2", "--matrix", str(tmp_path / name))
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_measured_matrix_is_read_back(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("5,100,0\n0,0,200\n0,0,7\n")
+    (tmp_path / "m.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 100\n2 3 200\n"
+    )
+    for name in ("m.csv", "m.mtx"):
+        sent = traffic.read_matrix(tmp_path / name, 3)
+        assert sent.matrix().toarray().tolist() == [[0, 100, 0], [0, 0, 200], [0, 0, 0]]
+
+
+def test_links_as_json_and_as_a_picture(railyard: Run, tmp_path: Path) -> None:
+    arguments = [
+        "links",
+        "gemini-2x2x2",
+        "--grid",
+        "2x2x2",
+        "--placements",
+        "plain,custom",
+        "--sizes",
+        "1000",
+    ]
+    done = railyard(*arguments, "--json", "--plot", str(tmp_path / "map.svg"))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert set(document) == {"plain", "custom"}
+    assert len(document["custom"]["links"]) == 24
+    assert document["custom"]["injected_bytes"]["max"] == 6000
+    assert "<svg" in (tmp_path / "map.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--plot", "map.gif"], ["map.gif", ".svg"]),
+        (["--sizes", "1,-2"], ["1,-2", "0 or more"]),
+        (["--pattern", "alltoall", "--within", "XX"], ["XX", "each once"]),
+        (["--placements", "custom,nonsense"], ["nonsense", "hilbert"]),
+    ],
+)
+def test_links_refuses_in_one_line(railyard: Run, arguments: list[str], words: list[str]) -> None:
+    done = railyard("links", "gemini-2x2x2", "--grid", "2x2x2", *arguments)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_link_loads_are_for_tori(railyard: Run) -> None:
+    done = railyard("links", "dual-rail-small", "--grid", "4x4")
+    assert done.returncode == 2 and "a torus" in done.stderr
+
+
+def test_ranks_of_traffic_and_placement_must_agree() -> None:
+    with pytest.raises(InputError, match="as many as are placed"):
+        model.load(gemini("2x2x2"), np.arange(8), stencil((3, 3), (1.0,)), PAYLOAD)

@@ -1,0 +1,198 @@
+"""NIC policies: what each means, how each stack is told, and the proof by bytes, with policies broken on purpose."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import Run
+
+from placements.nics import evidence, policies
+from placements.nics.evidence import Sender, Verdict
+from placements.nics.policies import TABLE, Kind, Policy, Stack
+from placements.topology import catalog
+from railyard.errors import InputError
+
+NODE = policies.host(catalog.load("dual-rail-small"), 4)
+
+
+def told(policy: str, stack: str) -> policies.Settings:
+    return policies.settings(policies.parse(policy, 2), stack, NODE)
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted"),
+    [
+        ("round-robin", ((0,), (1,), (0,), (1,))),
+        ("nic-1", ((1,),) * 4),
+        ("local-nic", ((0,), (0,), (1,), (1,))),
+        ("stripe", ((0, 1),) * 4),
+        ("library-default", ((),) * 4),
+    ],
+)
+def test_a_policy_assigns_nics_to_local_ranks(policy: str, wanted: tuple[tuple[int, ...], ...]) -> None:
+    assert policies.assign(policies.parse(policy, 2), NODE) == wanted
+
+
+GOLDEN = {
+    ("openmpi-tcp", "nic-1"): {"OMPI_MCA_btl_tcp_if_include": "nic1"},
+    ("openmpi-tcp", "stripe"): {"OMPI_MCA_btl_tcp_if_include": "nic0,nic1"},
+    ("ucx", "nic-0"): {"UCX_NET_DEVICES": "nic0"},
+    ("ucx", "local-nic"): {"UCX_NET_DEVICES": "nic0,nic1", "UCX_MAX_RNDV_RAILS": "1"},
+    ("ucx", "stripe"): {"UCX_NET_DEVICES": "nic0,nic1", "UCX_MAX_RNDV_RAILS": "2"},
+    ("mpich-ofi", "nic-1"): {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "MPIR_CVAR_CH4_OFI_PREF_NIC": "1"},
+    ("mpich-ofi", "local-nic"): {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1"},
+    ("mpich-ofi", "stripe"): {
+        "MPIR_CVAR_CH4_OFI_MAX_NICS": "2",
+        "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1",
+    },
+    ("cray-mpich", "round-robin"): {"MPICH_OFI_NIC_POLICY": "ROUND-ROBIN"},
+    ("cray-mpich", "nic-1"): {"MPICH_OFI_NUM_NICS": "1:1"},
+    ("cray-mpich", "local-nic"): {"MPICH_OFI_NIC_POLICY": "NUMA"},
+    ("mvapich2", "round-robin"): {
+        "MV2_RAIL_SHARING_POLICY": "ROUND_ROBIN",
+        "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "1G",
+    },
+    ("mvapich2", "nic-1"): {"MV2_NUM_HCAS": "1", "MV2_IBA_HCA": "nic1"},
+    ("mvapich2", "local-nic"): {
+        "MV2_RAIL_SHARING_POLICY": "FIXED_MAPPING",
+        "MV2_PROCESS_TO_RAIL_MAPPING": "0:0:1:1",
+        "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "1G",
+    },
+    ("mvapich2", "stripe"): {"MV2_NUM_HCAS": "2", "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "16K"},
+    ("psm", "round-robin"): {"IPATH_HCA_SELECTION_ALG": "Round Robin"},
+    ("psm", "nic-0"): {"IPATH_UNIT": "0"},
+    ("psm2", "nic-1"): {"PSM2_MULTIRAIL": "0", "HFI_UNIT": "1"},
+    ("psm2", "stripe"): {"PSM2_MULTIRAIL": "1", "PSM2_MULTIRAIL_MAP": "0:1,1:1"},
+    ("opx", "nic-1"): {"FI_OPX_HFI_SELECT": "1"},
+    ("opx", "local-nic"): {"FI_OPX_HFI_SELECT": "numa:0:0,numa:1:1"},
+    ("intel-mpi", "local-nic"): {"I_MPI_MULTIRAIL": "1"},
+}
+BY_RANK = {
+    ("openmpi-tcp", "round-robin"): [{"OMPI_MCA_btl_tcp_if_include": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("openmpi-tcp", "local-nic"): [{"OMPI_MCA_btl_tcp_if_include": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("ucx", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("mpich-ofi", "round-robin"): [
+        {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1", "MPIR_CVAR_CH4_OFI_PREF_NIC": str(k)} for k in (0, 1, 0, 1)
+    ],
+    ("psm", "local-nic"): [{"IPATH_UNIT": str(k)} for k in (0, 0, 1, 1)],
+    ("psm2", "round-robin"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 1, 0, 1)],
+    ("psm2", "local-nic"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 0, 1, 1)],
+    ("opx", "round-robin"): [{"FI_OPX_HFI_SELECT": str(k)} for k in (0, 1, 0, 1)],
+}
+
+
+@pytest.mark.parametrize(("stack", "policy"), sorted(GOLDEN))
+def test_a_stack_is_told_by_variables(stack: str, policy: str) -> None:
+    assert (told(policy, stack).environment, told(policy, stack).by_local_rank) == (GOLDEN[stack, policy], ())
+
+
+@pytest.mark.parametrize(("stack", "policy"), sorted(BY_RANK))
+def test_a_stack_is_told_by_a_wrapper(stack: str, policy: str) -> None:
+    assert list(told(policy, stack).by_local_rank) == BY_RANK[stack, policy]
+
+
+def test_every_pair_of_the_table_has_a_golden() -> None:
+    tested = {(stack, policies.parse(policy, 2).kind) for stack, policy in {**GOLDEN, **BY_RANK}}
+    assert tested == {(str(stack), kind) for stack, kinds in TABLE.items() for kind in kinds}
+
+
+@pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"])
+def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: str) -> None:
+    script = told("local-nic", "psm").wrapper()
+    command = ["sh", "-c", script, "wrapper", "sh", "-c", "echo $IPATH_UNIT $0 $1", "a b", "c"]
+    said = [
+        subprocess.run(
+            command, env={launcher: str(k), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+        )
+        for k in range(5)
+    ]
+    assert [done.stdout for done in said[:4]] == ["0 a b c\n", "0 a b c\n", "1 a b c\n", "1 a b c\n"]
+    assert said[4].returncode == 2 and "local rank '4', made for 0 to 3" in said[4].stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--policy", "stripe", "--stack", "psm"], ["stripe", "psm", "round-robin, nic-K, local-nic"]),
+        (["--policy", "nic-2", "--stack", "ucx"], ["nic-2", "nic-0, nic-1", "2 NICs"]),
+        (["--policy", "nic", "--stack", "ucx"], ["'nic'", "nic-0"]),
+        (["--policy", "stripe", "--stack", "tcp"], ["'tcp'", "openmpi-tcp", "intel-mpi"]),
+        (["--policy", "stripe", "--stack", "ucx", "--devices", "a"], ["--devices", "2 names"]),
+    ],
+)
+def test_nics_refuses_in_one_line(railyard: Run, arguments: list[str], words: list[str]) -> None:
+    done = railyard("nics", *arguments)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_nics_prints_what_to_paste(railyard: Run) -> None:
+    done = railyard("nics", "--policy", "stripe", "--stack", "ucx", "--devices", "mlx5_0:1,mlx5_2:1")
+    assert "export UCX_NET_DEVICES=mlx5_0:1,mlx5_2:1\nexport UCX_MAX_RNDV_RAILS=2\n" in done.stdout
+    assert all(str(stack) in railyard("nics").stdout for stack in Stack)
+
+
+def senders(*assigned: tuple[str, ...]) -> list[Sender]:
+    """Two ranks a node, nodes a and b."""
+    return [Sender(rank=k, node="ab"[k // 2], nics=chosen) for k, chosen in enumerate(assigned)]
+
+
+def counted(**sent: int) -> dict[tuple[str, str], int]:
+    """a0=5 is node a, nic0, 5 MB."""
+    return {(name[0], f"nic{name[1]}"): size * 10**6 for name, size in sent.items()}
+
+
+ONE, TWO, BOTH = ("nic0",), ("nic1",), ("nic0", "nic1")
+
+
+def test_bytes_that_follow_the_policy_prove_it() -> None:
+    for assigned, sent in (
+        ((TWO,) * 4, counted(a0=0, a1=9, b0=0, b1=9)),
+        ((ONE, TWO) * 2, counted(a0=4, a1=5, b0=5, b1=4)),
+        ((BOTH,) * 4, counted(a0=4, a1=6, b0=6, b1=4)),
+    ):
+        assert evidence.judge(senders(*assigned), sent).verdict == Verdict.OBEYED
+
+
+@pytest.mark.parametrize(
+    ("assigned", "sent", "words"),
+    [
+        (
+            (TWO,) * 4,
+            counted(a0=0, a1=9, b0=9, b1=0),
+            "rank 2 on b: 100.0 % of the node's bytes left by nic0, asked nic1",
+        ),
+        ((TWO,) * 4, counted(a0=2, a1=98, b0=0, b1=9), "rank 0 on a: 2.0 %"),
+        (
+            (ONE, TWO) * 2,
+            counted(a0=9, a1=0, b0=5, b1=4),
+            "rank 1 on a: 100.0 % of the node's bytes left by nic0, asked nic1",
+        ),
+        ((BOTH,) * 4, counted(a0=1, a1=19, b0=5, b1=5), "rank 0 on a: nic0 carried 5.0 % of a stripe"),
+    ],
+)
+def test_a_policy_that_was_not_obeyed_names_the_first_rank(assigned, sent, words: str) -> None:  # type: ignore[no-untyped-def]
+    found = evidence.judge(senders(*assigned), sent)
+    assert found.verdict == Verdict.NOT_OBEYED and words in found.reason, found
+
+
+def test_what_cannot_be_told_is_said_so() -> None:
+    assert evidence.judge(senders(ONE, ONE), None).verdict == Verdict.CANNOT_TELL
+    assert "library" in evidence.judge(senders((), ()), counted(a0=1)).reason
+    quiet = evidence.judge(senders(ONE, ONE), {("a", "nic0"): 900})
+    assert quiet.verdict == Verdict.CANNOT_TELL and "too few" in quiet.reason
+
+
+@given(st.integers(1, 4), st.integers(1, 8), st.sampled_from(sorted(set(Kind) - {Kind.NIC})))
+def test_every_rank_gets_nics_that_exist(rails: int, ranks: int, kind: Kind) -> None:
+    on = policies.Host(nics=tuple(f"nic{k}" for k in range(rails)), nearest=(rails - 1,) * ranks)
+    assigned = policies.assign(Policy(kind=kind), on)
+    assert len(assigned) == ranks and all(nic < rails for chosen in assigned for nic in chosen)
+
+
+def test_a_missing_nic_is_refused_by_every_policy_name() -> None:
+    with pytest.raises(InputError, match="nic-7"):
+        policies.parse("nic-7", 2)

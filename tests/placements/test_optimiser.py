@@ -1,0 +1,143 @@
+"""The order `optimised`: never worse than what it starts from, below the rivals' mark, repeatable, in time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders import bisection, optimiser, refine
+from placements.orders.allocation import allocate, occupied, row_major
+from placements.orders.bisection import Plan
+from placements.orders.fixed import Job, ordered
+from placements.orders.optimiser import Effort, search
+from placements.orders.spec import Kind
+
+PAYLOAD = PROTOCOLS["payload"]
+QUICK = Effort(trials_per_rank=20)
+
+
+def sparse_job(percent: float, seed: int = 1) -> Job:
+    granted = occupied(allocate(gemini("4x4x8")), percent, seed)
+    return Job(allocation=granted, grid=(4, len(granted.indices), 4), ranks_per_node=16, seed=seed)
+
+
+@pytest.mark.parametrize("percent", [50, 80, 100])
+def test_the_slowest_link_is_below_every_fixed_order(percent: float) -> None:
+    job = sparse_job(percent)
+    sent = stencil(job.grid, (64.0, 8.0, 1.0))
+    nodes = optimiser.optimised(job, sent, QUICK)
+    found = load(job.allocation.topology, nodes, sent, PAYLOAD)
+    assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 16).tolist())
+    fixed = {
+        kind: load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_s
+        for kind in (Kind.PLAIN, Kind.CART_CREATE, Kind.SNAKE, Kind.HILBERT)
+    }
+    assert found.slowest_s <= min(fixed.values())
+    assert found.slowest_s <= 0.7 * fixed[Kind.SNAKE]
+
+
+def test_refinement_agrees_with_the_model_and_improves_on_its_start() -> None:
+    """Asymmetric random traffic, answers included, two nodes a router: every case of the C code's routes."""
+    topo = gemini("3x4x5", nodes_per_router=2)
+    granted = occupied(allocate(topo), 70, 3)
+    rng = np.random.default_rng(5)
+    ranks = 3 * len(granted.indices)
+    ends = rng.integers(0, ranks, (2, 2000)).astype(np.int32)
+    ends = ends[:, ends[0] != ends[1]]
+    sizes = rng.integers(1, 1000, ends.shape[1]).astype(np.float64)
+    sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
+    problem = refine.problem(granted, 3, sent, PROTOCOLS["gemini-get"])
+    start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
+    better = refine.refine(problem, start, trials=20_000, power=8, node_share=0.1, seed=1, host_weight=0.5)
+    for at in (start, better):
+        loads = load(topo, granted.indices[at], sent, PROTOCOLS["gemini-get"])
+        assert refine.slowest_s(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s))
+    assert refine.slowest_s(problem, better)[0] < refine.slowest_s(problem, start)[0]
+
+
+def test_the_host_links_are_not_paid_for_it() -> None:
+    job = sparse_job(50)
+    sent = stencil(job.grid, (1.0, 1.0, 1.0))
+    found = search(job, sent, Effort(trials_per_rank=100))
+    best_start = min(
+        (load(job.allocation.topology, ordered(kind, job), sent, PAYLOAD).slowest_host_s)
+        for kind in (Kind.PLAIN, Kind.CART_CREATE)
+    )
+    assert found.host_s <= 1.1 * best_start
+
+
+def test_one_seed_gives_one_placement() -> None:
+    job, other = sparse_job(50, seed=1), sparse_job(50, seed=1)
+    sent = stencil(job.grid, (1.0,))
+    assert np.array_equal(optimiser.optimised(job, sent, QUICK), optimiser.optimised(other, sent, QUICK))
+
+
+def test_a_time_limit_returns_the_best_so_far() -> None:
+    job = sparse_job(80)
+    sent = stencil(job.grid, (1.0,))
+    heard: list[float] = []
+    begun = time.monotonic()
+    found = search(
+        job,
+        sent,
+        Effort(
+            trials_per_rank=10**9, most_trials=10**12, time_limit_s=0, progress=lambda d, s: heard.append(s)
+        ),
+    )
+    assert time.monotonic() - begun < 60
+    assert found.slowest_s > 0 and sorted(np.bincount(found.at).tolist()) == [16] * len(
+        job.allocation.indices
+    )
+
+
+def test_traffic_without_geometry_is_laid_out_by_its_spectrum() -> None:
+    """A shuffled 2D stencil as a measured matrix: its ranks have no grid, and still get near each other."""
+    granted = allocate(gemini("4x4x4"))
+    plain = stencil((16, 16), (1.0,))
+    names = np.random.default_rng(2).permutation(256).astype(np.int32)
+    sent = Traffic(
+        ranks=256, source=names[plain.source], target=names[plain.target], size_bytes=plain.size_bytes
+    )
+    job = Job(allocation=granted, grid=(256,), ranks_per_node=4, seed=1)
+    nodes = optimiser.optimised(job, sent, QUICK)
+    ours = load(granted.topology, nodes, sent, PAYLOAD)
+    given = load(granted.topology, ordered(Kind.CART_CREATE, job), sent, PAYLOAD)
+    assert ours.slowest_s < 0.5 * given.slowest_s
+
+
+def test_fewer_ranks_than_slots_leave_some_free() -> None:
+    job = Job(allocation=allocate(gemini("2x2x2")), grid=(3, 5), ranks_per_node=2, seed=1)
+    nodes = optimiser.optimised(job, None, QUICK)
+    assert len(nodes) == 15 and np.bincount(nodes).max() <= 2
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), None])
+def test_bisection_fills_every_node(axes: tuple[int, ...] | None) -> None:
+    granted = occupied(allocate(gemini("4x3x5")), 60, 2)
+    nodes = granted.topology.node_coordinates[granted.indices].astype(float)
+    points = row_major((6, len(granted.indices), 2)).astype(float)
+    found = bisection.bisect(points, nodes, 12, Plan(axes=axes, weights=(1.0, 2.0, 1.0)))
+    assert np.bincount(found, minlength=len(nodes)).tolist() == [12] * len(nodes)
+
+
+def test_optimised_on_the_command_line(railyard: Run) -> None:
+    arguments = [
+        "links",
+        "gemini-4x4x4",
+        "--grid",
+        "4x4x4",
+        "--placements",
+        "random:1,optimised:2",
+        "--seed",
+        "1",
+    ]
+    done = railyard(*arguments, "--occupied", "100", "--slowest", "0")
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines() if ":" in line}
+    assert rows["optimised:2"] < 0.5 * rows["random:1"]

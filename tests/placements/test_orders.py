@@ -1,0 +1,268 @@
+"""Placements by name: rank orders, node choices, host files, launchers' words, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.commands import Run
+from support.topologies import gemini
+
+from placements import launchers
+from placements.orders import hilbert, spec
+from placements.orders.allocation import Allocation, Choice, allocate, choose, occupied, row_major
+from placements.orders.placement import Placement, place
+from placements.orders.spec import Binding, Kind, Spec
+from railyard.errors import InputError
+
+EXTENTS = st.tuples(*[st.integers(1, 4)] * 3)
+ORDERS = ["plain", "cart-create", "snake", "hilbert", "random:3", "scheduler", "blocks:1x1x2", "optimised:1"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    EXTENTS, st.sampled_from(ORDERS), st.sampled_from(sorted(Choice)), st.integers(1, 100), st.integers(0, 5)
+)
+def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
+    extents: tuple[int, int, int], order: str, choice: Choice, percent: int, seed: int
+) -> None:
+    topo = gemini("x".join(map(str, extents)), nodes_per_router=2)
+    granted = occupied(allocate(topo, "snake"), percent, seed)
+    nodes = max(1, len(granted.indices) // 2)
+    placed = place(f"{order}@{choice}", granted, (1, nodes, 2), ranks_per_node=2, seed=seed)
+    chosen = choose(granted, nodes, choice, seed)
+    assert sorted(placed.indices.tolist()) == sorted(np.repeat(chosen.indices, 2).tolist())
+
+
+@given(EXTENTS.map(lambda e: tuple(2**n for n in e)))
+def test_a_hilbert_walk_of_a_power_of_two_cube_takes_single_steps(extents: tuple[int, ...]) -> None:
+    side = (min(extents),) * 3
+    cells = row_major(side)[hilbert.order(row_major(side))]
+    assert (np.abs(np.diff(cells, axis=0)).sum(axis=1) == 1).all()
+    assert len(np.unique(cells, axis=0)) == math.prod(side)
+
+
+def test_hilbert_keeps_neighbours_nearer_than_row_by_row() -> None:
+    granted = allocate(gemini("8x8x8"), "contiguous")
+    far = {
+        name: place(name, granted, (16, 16, 16), ranks_per_node=8).mean_hops()
+        for name in ("hilbert", "plain")
+    }
+    assert far["hilbert"] < far["plain"]
+
+
+def test_blocks_put_a_box_of_the_grid_on_each_node() -> None:
+    placed = place("blocks:2x2x4", allocate(gemini("2x2x2"), "contiguous"), (4, 4, 8), ranks_per_node=16)
+    box = placed.indices.reshape(4, 4, 8)
+    assert len(np.unique(box[:2, :2, :4])) == 1 == len(np.unique(box[2:, 2:, 4:]))
+    assert box[0, 0, 4] == placed.allocation.indices[1]
+
+
+def test_snake_sorts_what_the_scheduler_shuffled() -> None:
+    topo = gemini("4x2x8")
+    shuffled = allocate(topo, "random", seed=4)
+    assert place("snake", shuffled, (64,)).indices.tolist() == allocate(topo, "snake").indices.tolist()
+    assert place("scheduler", shuffled, (64,)).indices.tolist() == shuffled.indices.tolist()
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        ("contiguous", ["n0-0-0-0", "n0-0-0-1", "n0-0-1-0"]),
+        ("scattered", ["n0-0-0-0", "n0-0-1-0", "n0-0-2-0"]),
+        ("by-router", ["n0-0-0-0", "n0-0-1-0", "n0-0-2-0"]),
+    ],
+)
+def test_node_choices(choice: str, names: list[str]) -> None:
+    granted = allocate(gemini("1x1x3", nodes_per_router=2), "contiguous")
+    assert [node.name for node in place(f"scheduler@{choice}", granted, (3,)).nodes] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("custom", Spec(order=Kind.CUSTOM)),
+        ("blocks:2x2x4/core", Spec(order=Kind.BLOCKS, argument="2x2x4", binding=Binding.CORE)),
+        (
+            "random:7@random:3/numa",
+            Spec(order=Kind.RANDOM, argument="7", choice=Choice.RANDOM, choice_seed=3, binding=Binding.NUMA),
+        ),
+        (
+            "file:/a@b/core.txt@scattered",
+            Spec(order=Kind.FILE, argument="/a@b/core.txt", choice=Choice.SCATTERED),
+        ),
+    ],
+)
+def test_a_name_says_order_choice_and_binding(text: str, wanted: Spec) -> None:
+    assert spec.parse(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nonsense", ["nonsense", "hilbert", "blocks:AxB or AxBxC", "@contiguous"]),
+        ("plain:3", ["plain without an argument"]),
+        ("blocks", ["blocks:AxB"]),
+        ("blocks:3x1x1", ["3x1x1", "2 ranks a node that divide", "1x1x2"]),
+        ("blocks:1xax2", ["1xax2"]),
+        ("random:x", ["seed", "'x'", "integer"]),
+        ("random:-1", ["'-1'", "0 or more"]),
+        ("cart-create@elsewhere", ["cart-create@elsewhere", "scattered"]),
+        ("cart-create@random", ["seed"]),
+    ],
+)
+def test_a_wrong_name_is_one_line(name: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        place(name, allocate(gemini("2x2x2")), (2, 2, 4), ranks_per_node=2)
+    assert "\n" not in str(caught.value)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_ranks_that_do_not_divide_are_refused() -> None:
+    with pytest.raises(InputError, match="none: the ranks of a node do not divide it"):
+        place("blocks:1x1x2", allocate(gemini("2x2x2")), (3, 1, 5), ranks_per_node=2)
+
+
+def test_custom_on_an_allocation_with_gaps_names_what_helps() -> None:
+    with pytest.raises(InputError, match="optimised, hilbert, blocks"):
+        place("custom", occupied(allocate(gemini("4x4x4")), 50, 1), (32,))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("n0-0-0\nn9-9-9\n", ["line 2", "n9-9-9", "whose coordinate is known"]),
+        ("n0-0-0\nn0-0-1\nn0-0-0\n", ["line 3", "n0-0-0 again", "once"]),
+        ("# nothing\n", ["no node"]),
+    ],
+)
+def test_a_host_file_that_is_wrong_is_one_line(
+    railyard: Run, tmp_path: Path, text: str, words: list[str]
+) -> None:
+    (tmp_path / "hosts").write_text(text)
+    done = railyard("place", "gemini-2x2x2", "--grid", "2", "--nodes", str(tmp_path / "hosts"))
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_host_file_is_an_allocation_in_its_order(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("n1-1-1 slots=4\nn0-0-0  # mine\n\nn0-1-0\n")
+    arguments = [
+        "--nodes",
+        str(tmp_path / "hosts"),
+        "--placement",
+        "scheduler",
+        "--format",
+        "openmpi-hostfile",
+    ]
+    done = railyard("place", "gemini-2x2x2", "--grid", "3", *arguments)
+    assert done.stdout.split() == ["n1-1-1", "n0-0-0", "n0-1-0"]
+
+
+def test_a_file_says_the_node_of_each_rank(tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("n0-0-1\nn0-0-0\nn0-0-1\nn0-0-0\n")
+    granted = allocate(gemini("1x1x2"))
+    placed = place(f"file:{tmp_path}/ranks", granted, (4,), ranks_per_node=2)
+    assert [node.name for node in placed.nodes] == ["n0-0-1", "n0-0-0", "n0-0-1", "n0-0-0"]
+    assert placed.local_ranks.tolist() == [0, 0, 1, 1]
+    with pytest.raises(InputError, match="4 lines"):
+        place(f"file:{tmp_path}/ranks", granted, (3,), ranks_per_node=2)
+
+
+def small(name: str, granted: Allocation | None = None) -> Placement:
+    return place(name, granted or allocate(gemini("2x1x1"), "contiguous"), (2, 2), ranks_per_node=2)
+
+
+HOSTS = "n0-0-0\nn1-0-0\nn0-0-0\nn1-0-0\n"
+GOLDEN = {
+    ("openmpi4", "plain"): (
+        "mpirun -np 4 --map-by seq --hostfile p.hostfile --bind-to none",
+        {},
+        {"p.hostfile": HOSTS},
+    ),
+    ("openmpi4", "plain/core"): (
+        "mpirun -np 4 --rankfile p.rankfile",
+        {},
+        {
+            "p.rankfile": "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\n"
+            "rank 2=n0-0-0 slot=1\nrank 3=n1-0-0 slot=1\n"
+        },
+    ),
+    ("openmpi4", "scheduler"): ("mpirun -np 4 --map-by slot --bind-to none", {}, {}),
+    ("openmpi5", "cart-create/numa"): (
+        "mpirun -np 4 --map-by rankfile:file=p.rankfile",
+        {},
+        {
+            "p.rankfile": "rank 0=n0-0-0 slot=0:*\nrank 1=n0-0-0 slot=0:*\n"
+            "rank 2=n1-0-0 slot=0:*\nrank 3=n1-0-0 slot=0:*\n"
+        },
+    ),
+    ("mpich", "cart-create/core"): (
+        "mpiexec -f p.hosts -n 4 -bind-to user:0,1",
+        {},
+        {"p.hosts": "n0-0-0:2\nn1-0-0:2\n"},
+    ),
+    ("slurm", "plain/core"): (
+        "srun --kill-on-bad-exit=1 --ntasks 4 --distribution=arbitrary --cpu-bind=map_cpu:0,1",
+        {"SLURM_HOSTFILE": "p.hosts"},
+        {"p.hosts": HOSTS},
+    ),
+    ("slurm", "scheduler"): (
+        "srun --kill-on-bad-exit=1 --ntasks 4 --nodes 2 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
+        {},
+        {},
+    ),
+    ("cray-mpich", "plain/numa"): (
+        "srun --kill-on-bad-exit=1 --ntasks 4 --ntasks-per-node 2 --cpu-bind=map_ldom:0,0",
+        {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "p.rank_order"},
+        {"p.rank_order": "0,2\n1,3\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("launcher", "name"), sorted(GOLDEN))
+def test_a_launcher_is_told_of_a_placement(launcher: str, name: str) -> None:
+    rendered = launchers.render(launcher, small(name), stem="p")
+    assert (" ".join(rendered.command), rendered.environment, rendered.files) == GOLDEN[launcher, name]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "name", "words"),
+    [
+        ("mpich", "plain", ["plain, which comes back to n0-0-0", "mpich", "one rank a node"]),
+        ("cray-mpich", "file", ["1 to 2 ranks a node", "as many ranks on every node"]),
+        ("prun", "plain", ["prun", "openmpi4", "cray-mpich"]),
+    ],
+)
+def test_what_a_launcher_cannot_say_is_one_line(
+    launcher: str, name: str, words: list[str], tmp_path: Path
+) -> None:
+    granted = allocate(gemini("2x1x1"), "contiguous")
+    if name == "file":
+        (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn0-0-0\n")
+        placed = place(f"file:{tmp_path}/ranks", granted, (3,), ranks_per_node=2)
+    else:
+        placed = small(name, granted)
+    with pytest.raises(InputError) as caught:
+        launchers.render(launcher, placed)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
+    arguments = [
+        "place",
+        "gemini-2x2x2",
+        "--grid",
+        "4x2x2",
+        "--ranks-per-node",
+        "2",
+        "--placement",
+        "hilbert/core",
+    ]
+    done = railyard(*arguments, "--launcher", "openmpi4", "--output", str(tmp_path / "new"))
+    assert done.stdout == "mpirun -np 16 --rankfile placement.rankfile PROGRAM\n", done.stderr
+    assert len((tmp_path / "new/placement.rankfile").read_text().splitlines()) == 16

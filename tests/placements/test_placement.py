@@ -1,0 +1,149 @@
+"""Allocations, placements and what is rendered of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.launchers import files
+from placements.orders.allocation import Order, allocate, boustrophedon
+from placements.orders.placement import Kind, place
+from placements.topology.routing import hops
+from railyard.errors import InputError
+
+EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
+
+
+@given(EXTENTS, st.integers(1, 2), st.sampled_from(sorted(set(Order) - {Order.SCHEDULER})))
+def test_an_allocation_never_grants_a_node_twice(
+    extents: tuple[int, int, int], nodes: int, order: Order
+) -> None:
+    topo = gemini("x".join(map(str, extents)), nodes_per_router=nodes)
+    granted = allocate(topo, order, seed=3).indices
+    assert len(set(granted.tolist())) == len(granted)
+    if order != Order.AXES:
+        assert sorted(granted.tolist()) == list(range(len(topo.nodes)))
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple))
+def test_a_snake_takes_single_steps(extents: tuple[int, ...]) -> None:
+    cells = boustrophedon(extents)
+    assert len(np.unique(cells, axis=0)) == math.prod(extents)
+    assert (np.abs(np.diff(cells, axis=0)).sum(axis=1) == 1).all()
+
+
+def test_a_snake_fills_a_4x2x8_block_before_the_next() -> None:
+    granted = allocate(gemini("8x4x8"), Order.SNAKE)
+    first = granted.topology.node_coordinates[granted.indices[:64]]
+    assert first.max(axis=0).tolist() == [3, 1, 7]
+
+
+def test_a_random_allocation_repeats_from_its_seed() -> None:
+    topo = gemini("4x4x4")
+    one, again, other = (allocate(topo, "random", seed=s).indices.tolist() for s in (1, 1, 2))
+    assert one == again != other
+
+
+def test_axes_grant_the_origin_and_each_hop_count() -> None:
+    granted = allocate(gemini("5x2x1"), "axes")
+    assert [node.coordinate for node in granted.nodes] == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0)]
+
+
+@given(
+    EXTENTS,
+    st.sampled_from(sorted(set(Kind) - {Kind.BLOCKS, Kind.FILE, Kind.OPTIMISED})),
+    st.sampled_from(["snake", "contiguous", "random"]),
+)
+def test_a_placement_is_injective_onto_the_allocation(
+    extents: tuple[int, int, int], kind: Kind, order: str
+) -> None:
+    granted = allocate(gemini("x".join(map(str, extents))), order, seed=5)
+    placed = place(kind, granted, extents, seed=5)
+    assert sorted(placed.indices.tolist()) == sorted(granted.indices.tolist())
+
+
+@given(EXTENTS)
+def test_custom_puts_every_grid_neighbour_one_hop_away(extents: tuple[int, int, int]) -> None:
+    placed = place("custom", allocate(gemini("x".join(map(str, extents)))), extents)
+    at = placed.allocation.topology.node_coordinates[placed.indices].reshape(*extents, 3)
+    for dimension, extent in enumerate(extents):
+        far = hops(at, np.roll(at, -1, axis=dimension), extents)
+        assert (far == (1 if extent > 1 else 0)).all()
+
+
+def test_custom_does_not_depend_on_the_allocations_order() -> None:
+    topo = gemini("4x2x3")
+    ways = [
+        place("custom", allocate(topo, order, seed=2), (4, 2, 3)).indices for order in ("snake", "random")
+    ]
+    assert np.array_equal(*ways)
+
+
+def test_custom_counts_both_nodes_of_a_router_along_y() -> None:
+    topo = gemini("3x3x3", nodes_per_router=2)
+    names = [node.name for node in place("custom", allocate(topo), (3, 6, 3)).nodes]
+    assert names[:9:3] == ["n0-0-0-0", "n0-0-0-1", "n0-1-0-0"]
+
+
+def test_custom_folds_the_ranks_of_a_node_into_the_grid() -> None:
+    placed = place("custom", allocate(gemini("2x2x2")), (4, 2, 2), ranks_per_node=2)
+    assert np.bincount(placed.indices).tolist() == [2] * 8
+    assert placed.mean_hops() < 1
+
+
+def test_custom_lays_a_2d_grid_over_a_plane() -> None:
+    granted = allocate(gemini("4x4x4"), block=(4, 4, 1))
+    assert place("custom", granted, (4, 4)).mean_hops() == 1
+
+
+def test_plain_and_cart_create_number_a_grid_from_opposite_ends() -> None:
+    granted = allocate(gemini("2x3x1"), "contiguous")
+    plain = place("plain", granted, (2, 3)).indices
+    cart = place("cart-create", granted, (2, 3)).indices
+    assert cart.tolist() == [0, 1, 2, 3, 4, 5]
+    assert plain.tolist() == [0, 2, 4, 1, 3, 5]
+
+
+def test_randomness_needs_a_seed() -> None:
+    with pytest.raises(InputError, match="seed"):
+        place("random", allocate(gemini("2x2x2")), (2, 2, 2))
+    with pytest.raises(InputError, match="seed"):
+        allocate(gemini("2x2x2"), "random")
+
+
+def test_rendered_for_open_mpi() -> None:
+    nodes = place("plain", allocate(gemini("2x2x1"), "contiguous"), (2, 2)).nodes
+    assert files.openmpi_hostfile(nodes) == "n0-0-0\nn1-0-0\nn0-1-0\nn1-1-0\n"
+    assert files.openmpi_rankfile([nodes[0], nodes[1], nodes[0]]) == (
+        "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\nrank 2=n0-0-0 slot=1\n"
+    )
+    assert files.coordinates(gemini("2x1x1")) == "torus 2 1 1\nn0-0-0 0 0 0\nn1-0-0 1 0 0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--grid", "4x4x5", "--ranks", "64"], ["4x4x5", "a product of 64", "4x4x4"]),
+        (["--grid", "4x4x8"], ["4x4x8", "at most 64 ranks"]),
+        (["--grid", "8x8"], ["8x8", "custom", "4x16"]),
+        (["--grid", "0x4"], ["--grid", "0x4", "at least 1"]),
+        (["--grid", "4x4x4", "--block", "5x4x4"], ["5x4x4", "4x4x4"]),
+        (["--grid", "4x4x4", "--placement", "random"], ["seed"]),
+    ],
+)
+def test_place_refuses_in_one_line(railyard: Run, arguments: list[str], words: list[str]) -> None:
+    done = railyard("place", "gemini-4x4x4", *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_place_prints_what_mpirun_reads(railyard: Run) -> None:
+    done = railyard("place", "gemini-2x2x2", "--grid", "2x2x2", "--format", "openmpi-hostfile")
+    assert done.stdout.splitlines() == [f"n{x}-{y}-{z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]

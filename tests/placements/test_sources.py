@@ -1,0 +1,210 @@
+"""Where the nodes of real machines stand: every source's own form, cut off and broken too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.hosts import naming, sources
+from placements.hosts.sources import names
+from placements.hosts.sources.located import expand
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.torus.slurm import config
+
+INTERCONNECT = """\
+c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]\tLinkType: backplane
+c0-0c0s0g0l02[(0,0,0)] X+ -> c1-0c0s0g0l02[(1,0,0)]\tLinkType: cable11x
+c0-0c0s0g0l37[(0,0,0)] Y+ -> c0-0c0s0g1l37[(0,1,0)]\tLinkType: mezzanine
+c0-0c0s0g0l06[(0,0,0)] Z- -> c0-0c0s1g0l26[(0,0,1)]\tLinkType: cable15z
+"""
+XTPROCADMIN = """\
+  NID    (HEX)    NODENAME     TYPE    STATUS        MODE
+    0      0x0  c0-0c0s0n0  service        up       batch
+    1      0x1  c0-0c0s0n1  compute        up       batch
+    2      0x2  c0-0c0s0n2  compute        up       batch
+   33     0x21  c0-0c0s1n0  compute      down       batch
+"""
+DATABASE = """\
+nid nodename type x_coord y_coord z_coord
+4 c0-0c0s1n0 compute 0 0 1
+5 c0-0c0s1n1 compute 0 0 1
+6 c0-0c0s1n2 service 0 1 1
+"""
+SLINGSHOT = """\
+src,dst,link_type,group
+x1000c0r3j16p0,x1000c0s0b0n0h0,edge,0
+x1000c0r7j16p0,x1000c0s0b0n0h1,edge,0
+x1000c0r3j16p1,x1000c0s0b0n1h0,edge,0
+x1000c0r7j18p0,x1000c0s1b0n0h0,edge,0
+x1000c0r3j1p0,x1001c0r3j1p0,global,0
+x1001c0r3j16p0,x1001c0s0b0n0h0,edge,1
+"""
+IBNETDISCOVER = """\
+#
+# Topology file: generated on Sat Nov 21 08:00:00 2026
+#
+# Initiated from node 0002c903000f1a2c port 0002c903000f1a2d
+
+vendid=0x2c9
+devid=0xcb20
+sysimgguid=0x2c902004a1b63
+switchguid=0x2c902004a1b60(2c902004a1b60)
+Switch\t36 "S-0002c902004a1b60"\t\t# "leaf-a" enhanced port 0 lid 2 lmc 0
+[1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xEDR
+[2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "node02 mlx5_0" lid 6 4xEDR
+[19]\t"S-0002c902004a1b80"[1]\t\t# "spine" lid 1 4xEDR
+
+switchguid=0x2c902004a1b70(2c902004a1b70)
+Switch\t36 "S-0002c902004a1b70"\t\t# "leaf-b" enhanced port 0 lid 3 lmc 0
+[1]\t"H-0002c903000f1a4c"[1](2c903000f1a4d) \t\t# "node03 mlx5_0" lid 7 4xEDR
+[2]\t"H-0002c903000f1a5c"[1](2c903000f1a5d) \t\t# "node01 mlx5_1" lid 8 4xEDR
+
+switchguid=0x2c902004a1b80(2c902004a1b80)
+Switch\t36 "S-0002c902004a1b80"\t\t# "spine" enhanced port 0 lid 1 lmc 0
+[1]\t"S-0002c902004a1b60"[19]\t\t# "leaf-a" lid 2 4xEDR
+
+vendid=0x2c9
+caguid=0x2c903000f1a2c
+Ca\t1 "H-0002c903000f1a2c"\t\t# "node01 mlx5_0"
+[1](2c903000f1a2d) \t"S-0002c902004a1b60"[1]\t\t# lid 5 lmc 0 "leaf-a" lid 2 4xEDR
+"""
+SLURM = """\
+# two leaves
+SwitchName=leaf0 Nodes=n[00-01],m7 LinkSpeed=100
+SwitchName=leaf1 \\
+    Nodes=n02
+SwitchName=spine Switches=leaf[0-1]
+"""
+CSV = "Name;Group;Switch;Port\nnid000001;0;3;16\nnid000002;1;0;2\nnid000003;;;\n"
+
+
+def read(tmp_path: Path, text: str, kind: str | None = None) -> sources.Stands:
+    path = tmp_path / "source"
+    path.write_text(text)
+    return sources.read(path, kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        (
+            "interconnect",
+            INTERCONNECT,
+            {"c0-0c0s0n0": (0, 0, 0), "c0-0c0s0n3": (0, 1, 0), "c1-0c0s0n1": (1, 0, 0)},
+        ),
+        ("xtprocadmin", DATABASE, {"nid00004": (0, 0, 1), "nid00005": (0, 0, 1)}),
+        (
+            "slingshot",
+            SLINGSHOT,
+            {"x1000c0s0b0n0": (0, 0, 0), "x1000c0s1b0n0": (0, 1, 0), "x1001c0s0b0n0": (1, 0, 0)},
+        ),
+        ("ibnetdiscover", IBNETDISCOVER, {"node01": (0, 0, 0), "node02": (0, 0, 0), "node03": (1, 0, 0)}),
+        ("slurm", SLURM, {"n00": (0, 0, 0), "m7": (0, 0, 0), "n02": (1, 0, 0)}),
+        ("csv", CSV, {"nid000001": (0, 3, 16), "nid000002": (1, 0, 2)}),
+        ("coordinates", "torus 2 2 2\nn1 1 0 1\n", {"n1": (1, 0, 1)}),
+    ],
+)
+def test_every_source_is_recognised_and_read(
+    tmp_path: Path, kind: str, text: str, expected: dict[str, tuple[int, int, int]]
+) -> None:
+    found = read(tmp_path, text)
+    assert found.kind == kind
+    assert found.stands.items() >= expected.items()
+
+
+def test_a_whole_machine_in_interconnect_txt_says_its_extents(tmp_path: Path) -> None:
+    assert read(tmp_path, INTERCONNECT).extents == (2, 2, 2)
+
+
+def test_nodes_of_which_nothing_is_said_have_no_coordinate(tmp_path: Path) -> None:
+    assert "nid000003" not in read(tmp_path, CSV).stands
+    assert "nid00006" not in read(tmp_path, DATABASE).stands, "a service node"
+
+
+def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyard: Run) -> None:
+    links, table = tmp_path / "interconnect.txt", tmp_path / "xtprocadmin.txt"
+    links.write_text(INTERCONNECT)
+    table.write_text(XTPROCADMIN)
+    found = names.renamed(sources.read(links), names.read(table), str(table))
+    assert found.stands == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
+    shown = railyard(
+        "coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes"
+    ).stdout
+    assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
+    (tmp_path / "coordinates").write_text(shown)
+    assert sources.read(tmp_path / "coordinates").stands == found.stands, "what is printed can be read"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no known format"),
+        ("hello world\n", "no known format"),
+        (XTPROCADMIN, "columns x, y, z"),
+        (INTERCONNECT[:120], "line 2"),
+        ("n0 0 0 0\nn0 1 0 0\n", "it was at 0,0,0"),
+        ("SwitchName=a Nodes=n[1-\n", "numbers and ranges"),
+        ("SwitchName=spine Switches=leaf0\n", "at least one node"),
+        ("node,x,y,z\na,1,2\n", "4 columns"),
+        ("node,x,y,z\na,1,two,3\n", "'two'"),
+        (IBNETDISCOVER.replace("node02 mlx5_0", "node02"), "HOST DEVICE"),
+    ],
+)
+def test_what_is_cut_off_or_wrong_is_one_line(tmp_path: Path, railyard: Run, text: str, told: str) -> None:
+    path = tmp_path / "source"
+    path.write_text(text)
+    done = railyard("coordinates", str(path))
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert told in done.stderr and str(path if "Nodes=n[1-" not in text else "host list") in done.stderr
+
+
+@given(
+    st.text(max_size=300), st.sampled_from([INTERCONNECT, XTPROCADMIN, SLINGSHOT, IBNETDISCOVER, SLURM, CSV])
+)
+def test_no_text_breaks_a_parser(noise: str, form: str) -> None:
+    for kind, module in sources.SOURCES.items():
+        for text in (noise, form + noise, form[: len(noise)]):
+            try:
+                found = module.parse(text, "source")
+            except InputError:
+                continue
+            assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n0", ["n0"]),
+        ("n[0-2,07],m1", ["n0", "n1", "n2", "n07", "m1"]),
+        ("n[0-1]-[08-10]", ["n0-08", "n0-09", "n0-10", "n1-08", "n1-09", "n1-10"]),
+    ],
+)
+def test_host_lists_as_slurm_writes_them(text: str, expected: list[str]) -> None:
+    assert expand(text) == expected
+
+
+def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
+    topo = gemini("2x1x1", nodes_per_router=2)
+    named = naming.named(topo, {"nid1": (1, 0, 0), "nid0": (0, 0, 0), "nid2": (1, 0, 0)})
+    assert [node.name for node in named.nodes] == ["nid0", "n0-0-0-1", "nid1", "nid2"]
+    assert named.sha256 == topo.sha256
+    for stands, told in (({"a": (2, 0, 0)}, "2,0,0"), (dict.fromkeys("abc", (0, 0, 0)), "node 3 at 0,0,0")):
+        with pytest.raises(InputError, match=told):
+            naming.named(topo, stands)
+
+
+@pytest.mark.parametrize("name", ["gemini-4x4x4-two-nodes", "catalyst-dual-rail"])
+def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, name: str) -> None:
+    """What `torus up --slurm` tells Slurm, read back by the parser of what Slurm's users have."""
+    topo = catalog.load(name)
+    text = config.files("c", topo, tmp_path)["topology.conf"]
+    found = read(tmp_path, text).stands
+    at = {node.name: node.coordinate for node in topo.nodes}
+    switches = sorted({*at.values()})
+    assert {node: switches[leaf] for node, (leaf, _, _) in found.items()} == at

@@ -1,0 +1,81 @@
+"""The example archive: what the documents show is checked, compared and reported as they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, Run
+
+from railyard.records import archive, strict_rules
+
+EXAMPLE = CHECKOUT / "results" / "example"
+SYSTEMS = ("vcluster", "vcluster-degraded")
+FILES = archive.paths(EXAMPLE)
+RECORDS = list(archive.iterate(FILES))
+CAMPAIGN = [record for record in RECORDS if record.case.check == "multirail_halo"]
+PROFILED = [record for record in RECORDS if record.case.check.endswith("_profile")]
+pytestmark = pytest.mark.skipif(
+    not FILES, reason="results/example holds no records: tools/example-campaign makes them"
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> str:
+    return str(tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def page(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("example") / "r.html"
+    done = railyard("report", str(EXAMPLE), "--quiet", "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    return file.read_text()
+
+
+def test_it_is_small_and_holds_what_the_campaign_asks_for() -> None:
+    assert sum(path.stat().st_size for path in FILES) <= 2 << 20
+    assert {record.system.name for record in CAMPAIGN} == set(SYSTEMS)
+    for record in CAMPAIGN:
+        assert (len(record.case.placements), len(record.case.nic_policies)) == (3, 4)
+        assert record.case.launches_per_combination >= 10
+
+
+def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_path: Path) -> None:
+    """Profiles say where the time goes and compare nothing: fewer launches than a decision needs will do."""
+    bundle = tmp_path / "example.tar.gz"
+    files = [record.source for record in CAMPAIGN]
+    packed = railyard("results", "pack", *files, "-o", str(bundle), "--signed-off-by", "test")
+    assert packed.returncode == 0, packed.stderr
+    checked = railyard("results", "check", "--strict", str(bundle))
+    assert checked.returncode == 0, checked.stdout
+    for record in PROFILED:
+        faults = [each for each in strict_rules.faults(record) if "at least" not in each.text]
+        assert faults == [], record.source
+
+
+def test_the_degraded_link_is_found(railyard: Run, cache: str) -> None:
+    done = railyard("compare", *SYSTEMS, "--archive", str(EXAMPLE), "--json", XDG_CACHE_HOME=cache)
+    rows = [row for row in json.loads(done.stdout)["rows"] if row["check"] == "multirail_halo"]
+    verdicts = [row["sides"][1]["verdict"] for row in rows]
+    assert "worse" in verdicts and verdicts.count("better") <= verdicts.count("worse")
+    assert all("torus" in row["differs"] for row in rows), "the fault is a difference in provenance"
+
+
+def test_it_is_one_page(page: str) -> None:
+    assert "Sides compared" in page and all(name in page for name in SYSTEMS)
+    assert len(page) < 8 << 20
+
+
+@pytest.mark.skipif(
+    not PROFILED,
+    reason="results/example holds no profiled application: tools/example-campaign makes them where they are built",
+)
+def test_profiled_applications_are_on_the_page(page: str) -> None:
+    assert '<h2 id="applications">' in page
+    for title in ("Share of the time spent in MPI", "Mean size of a message"):
+        (label,) = re.findall(rf'aria-label="({title} of each application[^"]*)"', page)
+        assert all(record.case.benchmark in label for record in PROFILED), label
+    assert page.count('aria-label="Sizes of messages, each bar') == len(PROFILED)

@@ -1,0 +1,87 @@
+"""A disk that is really full, a small tmpfs: one line, nothing half written, and what was there stays readable."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+RECORD = CHECKOUT / "tests/data/records/small.json"
+MOUNTED = 'mount -t tmpfs -o size="$1" none "$2" && shift 2 && exec "$@"'
+NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
+
+#: Adds the record under one seed after another until the disk is full.
+FILL = """
+import json, sys
+from pathlib import Path
+from railyard.errors import InputError, RunError
+from railyard.records import archive, bundle, index, record
+source, disk = Path(sys.argv[1]), Path(sys.argv[2])
+root, said = disk / "archive", ""
+document = json.loads(source.read_text())
+for added in range(1000):
+    document["case"]["seed"] = 1000 + added
+    document["id"] = record.content_id(document)
+    try:
+        archive.add(record.validate(document, "made"), root)
+    except RunError as error:
+        said = str(error)
+        break
+"""
+ARCHIVE = """
+files = [path for path in root.rglob("*") if path.is_file()]
+print(json.dumps({"said": said, "added": added, "files": len(files), "records": len(archive.load_all(root))}))
+"""
+OTHERS = """
+def refused(write):
+    try:
+        write()
+    except RunError as error:
+        return str(error)
+    return ""
+packed = refused(lambda: bundle.pack([source], disk / "b.tar.gz", signed_off_by="test"))
+(bundled := Path(sys.argv[3])).parent.mkdir(exist_ok=True)
+bundle.pack([source], bundled, signed_off_by="test")
+unpacked = refused(lambda: bundle.unpack(bundled, root))
+entries = len(list(index.read(root).entries()))
+left = [path.name for path in disk.rglob("*") if path.is_file() and path.parent.parent != root]
+print(json.dumps({"packed": packed, "unpacked": unpacked, "entries": entries, "added": added, "left": left}))
+"""
+
+
+def on_a_small_disk(tmp_path: Path, program: str) -> dict[str, Any]:
+    """What the program prints about a disk of 64 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run([*NAMESPACE, "64k", disk, "true"], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a tmpfs in a namespace of its own")
+    done = subprocess.run(
+        [*NAMESPACE, "64k", disk, sys.executable, "-c", program, RECORD, disk, tmp_path / "out" / "b.tar.gz"],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(disk / "cache")},
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_an_archive_on_a_full_disk_keeps_what_it_has(tmp_path: Path) -> None:
+    found = on_a_small_disk(tmp_path, FILL + ARCHIVE)
+    assert "No space left on device" in found["said"] and "\n" not in found["said"]
+    assert found["files"] == found["records"] == found["added"] > 3
+
+
+def test_bundles_and_the_index_on_a_full_disk(tmp_path: Path) -> None:
+    """A bundle is refused in one line; the index is a cache and does without its file."""
+    found = on_a_small_disk(tmp_path, FILL + OTHERS)
+    for said in (found["packed"], found["unpacked"]):
+        assert "No space left on device" in said and "\n" not in said
+    assert found["entries"] == found["added"] and found["left"] == []

@@ -1,0 +1,644 @@
+"""Records, benchmark outputs, the archive: what is accepted, what is refused in one line, what survives a
+kill.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import synthetic
+
+from railyard.errors import InputError, RunError
+from railyard.records import archive, benchmark, json_io, provenance, record, units, versions
+from railyard.records.assemble import LaunchRun, absent, assemble, same_host
+from railyard.records.record import Status, Verdict
+
+DATA = Path(__file__).parents[1] / "data" / "records"
+
+SCHEMAS = Path(__file__).parents[2] / "results" / "schema"
+HALO = synthetic.halo(launches=2)
+SMALL = synthetic.job(
+    synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"]),
+    synthetic.halo_series({"plain": 1.0}),
+)
+
+
+def refusal(document: Any, source: str = "r.json") -> str:
+    """The one line that refuses a document."""
+    with pytest.raises(InputError) as caught:
+        record.validate(document, source)
+    return one_line(caught.value)
+
+
+def one_line(error: Exception) -> str:
+    text = str(error)
+    assert "\n" not in text
+    assert "\r" not in text
+    assert len(text) < 700
+    return text
+
+
+def changed(change: Callable[[dict[str, Any]], object], of: record.Record = SMALL) -> dict[str, Any]:
+    """A record's document changed, with a new id that fits."""
+    document = json.loads(json.dumps(of.document))
+    change(document)
+    return {**document, "id": record.content_id(document)}
+
+
+# ---- units ----
+
+
+def test_units_are_told_by_the_longest_suffix() -> None:
+    assert units.unit_of("bandwidth_gbyte_s").text == "GB/s"
+    assert units.unit_of("iteration_us").better is units.Better.LOWER
+    assert units.unit_of("solve_s").text == "s"
+    assert units.unit_of("rate_message_s").better is units.Better.HIGHER
+
+
+@pytest.mark.parametrize("name", ["bandwidth", "bandwidth_mb", "rate_widget_s", "bandwidth_us", "us", ""])
+def test_a_name_without_a_fitting_unit_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="a name ending in a unit"):
+        units.unit_of(name)
+
+
+@pytest.mark.parametrize("sample", [float("nan"), float("inf"), -1.0])
+def test_samples_must_be_finite_and_in_range(sample: float) -> None:
+    with pytest.raises(InputError, match=r"series\[0\]\.samples\[1\]"):
+        units.check_samples("a_us", [1.0, sample], "f", "series[0]")
+
+
+# ---- schemas ----
+
+
+@pytest.mark.parametrize("name", ["record-v1.json", "benchmark-v1.json"])
+def test_schema_is_a_schema_and_agrees_with_the_registry_of_units(name: str) -> None:
+    schema = json.loads((SCHEMAS / name).read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$defs"]["fom"]["pattern"] == units.fom_pattern()
+
+
+def test_both_schemas_share_their_definitions() -> None:
+    one, other = (
+        json.loads((SCHEMAS / name).read_text())["$defs"] for name in ("record-v1.json", "benchmark-v1.json")
+    )
+    for name in ("name", "line", "parameters", "samples", "labels", "fom", "series", "rank", "unmeasured"):
+        assert one[name] == other[name]
+
+
+def objects(schema: Any) -> list[dict[str, Any]]:
+    if isinstance(schema, list):
+        return [found for each in schema for found in objects(each)]
+    if not isinstance(schema, dict):
+        return []
+    here = [schema] if schema.get("type") == "object" else []
+    return here + [found for each in schema.values() for found in objects(each)]
+
+
+@pytest.mark.parametrize("name", ["record-v1.json", "benchmark-v1.json"])
+def test_every_object_is_closed_except_those_for_others_to_fill(name: str) -> None:
+    open_ones = [
+        each
+        for each in objects(json.loads((SCHEMAS / name).read_text()))
+        if "additionalProperties" not in each
+    ]
+    assert all(
+        {"rate_scale", "session", "verdict", "findings"} & set(each.get("properties", {}))
+        or "propertyNames" in each
+        or "component" in each.get("required", [])
+        for each in open_ones
+    )
+
+
+# ---- benchmark output ----
+
+OUTPUT = synthetic.benchmark_document(
+    synthetic.case(extents=[2, 1, 1]), [{"fom": "iteration_us", "labels": {}, "samples": [2.0, 1.0]}]
+)
+
+
+def test_benchmark_output_is_read() -> None:
+    read = benchmark.parse(OUTPUT, "b.json")
+    assert (read.benchmark, read.verified, len(read.ranks)) == ("halo", True, 2)
+    assert read.series[0].samples == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "railyard-benchmark/2"}, "format: 'railyard-benchmark/2'"),
+        ({"verified": "yes"}, "verified: 'yes'"),
+        ({"extra": 1}, "extra: 'an unknown field'"),
+        ({"series": []}, "series: 'empty'"),
+        ({"series": [{"fom": "rate_widget_s", "labels": {}, "samples": [1]}]}, "series[0].fom"),
+        ({"series": [{"fom": "iteration", "labels": {}, "samples": [1]}]}, "series[0].fom: 'iteration'"),
+        ({"series": [{"fom": "a_us", "labels": {}, "samples": []}]}, "series[0].samples"),
+        ({"series": [{"fom": "a_us", "labels": {}, "samples": [-1]}]}, "series[0].samples[0]: -1"),
+        (
+            {"series": [{"fom": "a_us", "labels": {"hops": 1.5}, "samples": [1]}]},
+            "series[0].labels.hops: 1.5",
+        ),
+        ({"series": [{"fom": "a_us", "labels": {}, "samples": [1]}] * 2}, "series[1]"),
+        ({"ranks": OUTPUT["ranks"][::-1]}, "ranks[0].rank: 1"),
+        ({"ranks": OUTPUT["ranks"][:1]}, "ranks: '1 ranks'"),
+        ({"ranks": [{"rank": 0, "host": "a\n"}, {"rank": 1, "host": "b"}]}, "ranks[0].host"),
+    ],
+)
+def test_benchmark_output_is_refused_in_one_line(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        benchmark.parse({**OUTPUT, **change}, "b.json")
+    assert one_line(caught.value).startswith("b.json: ")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "line 1 column 1"),
+        (b"\xff\xfe", "byte 0"),
+        (b'{"a": NaN}', "NaN"),
+        (b'{"a": 1e999}', "a finite number"),
+        (b'{"a": 1, "a": 2}', "each key once"),
+        (b'{"a": "\\ud800"}', "surrogate"),
+        (b"[" * 100_000, "too deep"),
+        (b"1" * 5000, "too long"),
+        (b'{"a": 18446744073709551616}', "64 bits"),
+        (b"[]", "an array of 0 items"),
+    ],
+)
+def test_files_that_are_no_json_are_refused_in_one_line(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "b.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        benchmark.load(path)
+    assert words in one_line(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["halo", "hops"])
+def test_recorded_outputs_of_the_benchmarks_are_read_whole_and_refused_when_cut(
+    name: str, tmp_path: Path
+) -> None:
+    path = DATA / f"output-{name}.json"
+    read = benchmark.load(path)
+    assert (read.benchmark, read.verified) == (name, True)
+    content, cut = path.read_bytes().rstrip(), tmp_path / "cut.json"
+    for place in random.Random(3).sample(range(len(content)), 60):
+        cut.write_bytes(content[:place])
+        with pytest.raises(InputError) as caught:
+            benchmark.load(cut)
+        one_line(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        benchmark.load(tmp_path / "none.json")
+
+
+# ---- record ----
+
+
+def test_record_file_is_stable_and_readable(tmp_path: Path) -> None:
+    text = record.text(SMALL)
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    again = record.load(path)
+    assert again.document == SMALL.document
+    assert record.text(again) == text
+    assert json.loads(text) == SMALL.document
+    sample_lines = [line for line in text.splitlines() if '"samples"' in line]
+    assert len(sample_lines) == 3
+    assert all(line.count(",") > 15 for line in sample_lines)
+
+
+def test_record_text_is_the_golden_one() -> None:
+    golden = DATA / "small.json"
+    assert record.text(SMALL) == golden.read_text(encoding="utf-8")
+
+
+def test_id_does_not_depend_on_the_order_of_keys() -> None:
+    turned = dict(reversed(list(SMALL.document.items())))
+    assert record.content_id(turned) == SMALL.id
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.update(origin="guessed"), "origin: 'guessed'"),
+        (lambda d: d["system"].update(name="../up"), "system.name"),
+        (lambda d: d["system"].update(name="schema"), "system.name"),
+        (lambda d: d.update(created="2026-13-01T00:00:00Z"), "created"),
+        (lambda d: d.update(created="yesterday"), "created"),
+        (lambda d: d["case"].update(placements=[]), "case.placements"),
+        (lambda d: d["case"].update(placements=["other"]), "launches[0].placement: 'plain'"),
+        (lambda d: d["case"].update(launches_per_combination=2), "launches: '1 launches'"),
+        (lambda d: d["launches"][0].update(index=1), "launches[0].index"),
+        (lambda d: d["launches"][0].update(repeat=1), "launches[0].repeat"),
+        (lambda d: d["launches"][0].update(exit_status=1), "launches[0].exit_status"),
+        (lambda d: d["launches"][0].update(verified=False), "launches[0].status"),
+        (lambda d: d["launches"][0].update(placement_verdict="not-obeyed"), "launches[0].status"),
+        (lambda d: d["launches"][0].update(status="failed"), "launches[0].reason"),
+        (lambda d: d["launches"][0].update(status="not-measured", reason="x"), "launches[0].status"),
+        (lambda d: d["launches"][0].update(series=[]), "launches[0].series"),
+        (lambda d: d["launches"][0]["series"][0].update(fom="time"), "launches[0].series[0].fom"),
+        (lambda d: d["launches"][0].pop("verified"), "launches[0].verified: 'missing'"),
+        (lambda d: d.update(status="failed", reason="x"), "status: 'failed'"),
+        (lambda d: d.update(reason="fine"), "reason: 'fine'"),
+        (lambda d: d["provenance"].update(torus=None), "provenance.torus"),
+        (lambda d: d["provenance"]["torus"].pop("rate_scale"), "provenance.torus.rate_scale"),
+        (lambda d: d["provenance"]["machine"].update(user="me"), "provenance.machine.user"),
+    ],
+)
+def test_wrong_records_are_refused_with_the_field(
+    change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    assert words in refusal(changed(change))
+
+
+# ---- versions ----
+
+GUARD = {"verdict": "void", "reasons": ["the CPU was busy"], "cpu_busy_percent": 99.1}
+NICS = [{"node": "n-0-0-0", "nic": "h0", "tx_bytes": 10, "rx_bytes": 0}]
+
+
+def test_a_record_of_version_1_is_read_as_it_is() -> None:
+    old = record.load(DATA / "small-v1.json")
+    assert old.document["schema"] == "railyard-record/1"
+    assert (old.launches[0].guard, old.launches[0].nics, old.launches[0].is_result) == (None, None, True)
+    assert record.text(old) == (DATA / "small-v1.json").read_text()
+
+
+def test_a_record_of_version_1_1_ran_the_machines_own_programs() -> None:
+    old = record.load(DATA / "small-v1.1.json")
+    assert old.document["schema"] == "railyard-record/1.1"
+    assert (old.case.software, old.launches[0].software) == (("native",), "native")
+
+
+def test_a_record_has_no_field_younger_than_its_version() -> None:
+    document = json.loads((DATA / "small-v1.json").read_text())
+    document["launches"][0]["guard"] = GUARD
+    document["id"] = record.content_id(document)
+    assert "launches[0].guard: 'in railyard-record/1'" in refusal(document)
+
+
+def test_the_history_ends_with_the_version_that_is_written_and_is_documented() -> None:
+    assert versions.VERSIONS[-1].name == record.FORMAT
+    schema = json.loads((SCHEMAS / record.SCHEMA).read_text())
+    assert schema["properties"]["schema"]["enum"] == [each.name for each in versions.VERSIONS]
+    documented = (DATA.parents[2] / "docs/formats.md").read_text()
+    for each in versions.VERSIONS:
+        assert f"| `{each.name}` | {each.date} | {each.change} |" in documented
+
+
+def test_guard_and_nics_are_kept_and_a_void_launch_is_no_result() -> None:
+    launch = judged(with_run(guard=GUARD, nics=NICS, nic_verdict=Verdict.OBEYED))
+    assert launch.is_void and not launch.is_result and launch.status is Status.OK
+    assert launch.guard and launch.guard.figures == {"cpu_busy_percent": 99.1}
+    assert launch.nics and launch.nics[0].tx_bytes == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"guard": {"verdict": "fine", "reasons": []}}, "launches[0].guard"),
+        ({"guard": {"verdict": "ok"}}, "launches[0].guard"),
+        ({"nics": [{**NICS[0], "tx_bytes": -1}]}, "launches[0].nics"),
+        ({"nics": [{**NICS[0], "serial": "x"}]}, "launches[0].nics"),
+        ({"nic_verdict": "not-obeyed"}, "launches[0].status"),
+    ],
+)
+def test_wrong_evidence_is_refused(change: dict[str, Any], words: str) -> None:
+    assert words in refusal(changed(lambda document: document["launches"][0].update(change)))
+
+
+def test_a_changed_sample_no_longer_fits_the_id() -> None:
+    document = json.loads(record.text(SMALL))
+    document["launches"][0]["series"][0]["samples"][0] += 1
+    assert "the record was changed" in refusal(document)
+
+
+TEXT = record.text(SMALL).encode()
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.integers(0, len(TEXT) - 1), byte=st.integers(0, 255))
+def test_a_changed_byte_is_refused_or_changes_nothing(
+    place: int, byte: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "changed.json"
+    path.write_bytes(TEXT[:place] + bytes([byte]) + TEXT[place + 1 :])
+    try:
+        read = record.load(path)
+    except InputError as error:
+        one_line(error)
+    else:
+        assert read.document == SMALL.document  # a blank became another blank
+
+
+def test_a_record_cut_anywhere_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    places = {0, 1, 2, len(TEXT) - 3, *random.Random(1).sample(range(len(TEXT) - 2), 150)}
+    for place in sorted(places):
+        path.write_bytes(TEXT[:place])
+        with pytest.raises(InputError) as caught:
+            record.load(path)
+        assert one_line(caught.value).startswith(str(path))
+
+
+# ---- assemble ----
+
+
+def judged(change: Callable[[LaunchRun, dict[str, Any]], LaunchRun]) -> record.Launch:
+    """The only launch of a small job, spoiled."""
+    case = synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"])
+    made = synthetic.job(case, synthetic.halo_series({"plain": 1.0}), change=change)
+    assert record.validate(json.loads(record.text(made)), "again").document == made.document
+    assert made.status is made.launches[0].status
+    return made.launches[0]
+
+
+def with_document(**changes: Any) -> Callable[[LaunchRun, dict[str, Any]], LaunchRun]:
+    def change(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        document.update(changes)
+        return run
+
+    return change
+
+
+def with_run(**changes: Any) -> Callable[[LaunchRun, dict[str, Any]], LaunchRun]:
+    return lambda run, document: dataclasses.replace(run, **changes)
+
+
+def test_a_good_launch_is_ok_and_obeyed() -> None:
+    launch = judged(with_run())
+    assert (launch.status, launch.reason, launch.placement_verdict) == (Status.OK, "", Verdict.OBEYED)
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "verdict", "reason"),
+    [
+        (with_run(exit_status=3), "failed", "obeyed", "exit status 3"),
+        (
+            with_run(exit_status=137, reason="killed\nby hand"),
+            "failed",
+            "obeyed",
+            "exit status 137; killed by hand",
+        ),
+        (with_run(output=None), "failed", "cannot-tell", "the benchmark left no output"),
+        (with_document(verified=False), "failed", "obeyed", "the benchmark found wrong data"),
+        (with_document(benchmark="hops"), "failed", "obeyed", "hops ran, the case says halo"),
+        (
+            with_document(parameters={"grid": [9]}),
+            "failed",
+            "obeyed",
+            "parameter grid: [9] ran, the case says [2, 1, 1]",
+        ),
+        (
+            with_run(expected_hosts=["n-0-0-0", "n-9"]),
+            "failed",
+            "not-obeyed",
+            "rank 1 ran on n-1-0-0, asked n-9",
+        ),
+        (with_run(expected_hosts=["n-0-0-0"]), "failed", "not-obeyed", "2 ranks ran, asked 1"),
+        (with_run(expected_hosts=None), "ok", "cannot-tell", ""),
+        (
+            with_run(exit_status=None, output=None),
+            "not-measured",
+            "cannot-tell",
+            "the launch was never started",
+        ),
+    ],
+)
+def test_a_launch_is_judged_by_the_first_fault(change: Any, status: str, verdict: str, reason: str) -> None:
+    launch = judged(change)
+    assert (launch.status, launch.placement_verdict, launch.reason) == (status, verdict, reason)
+
+
+def test_a_truncated_output_fails_the_launch_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "launch-0.json"
+    path.write_text(json.dumps(OUTPUT)[:100])
+    case = synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"])
+    run = LaunchRun(
+        placement="plain", nic_policy="library-default", repeat=0, command="x", exit_status=0, output=path
+    )
+    made = assemble(
+        case=case,
+        system={"name": "v", "partition": "p", "environment": "e"},
+        origin="emulated",
+        provenance=synthetic.provenance(),
+        launches=[run],
+    )
+    assert made.status is Status.FAILED
+    assert made.launches[0].reason.startswith("launch-0.json: line 1 column")
+
+
+def test_launches_that_are_not_described_are_listed_as_not_measured() -> None:
+    made = assemble(
+        case=synthetic.case(),
+        system={"name": "v", "partition": "p", "environment": "e"},
+        origin="emulated",
+        provenance=synthetic.provenance(mpi=None),
+        launches=[],
+    )
+    assert made.status is Status.NOT_MEASURED
+    assert len(made.launches) == 18
+    assert made.provenance["mpi"] is None
+
+
+def test_a_skipped_job_is_a_record_too() -> None:
+    made = absent(
+        status=Status.SKIPPED,
+        reason="needs a torus",
+        case=synthetic.case(),
+        system={"name": "v", "partition": "p", "environment": "e"},
+        origin="measured",
+        provenance=synthetic.provenance(torus=None),
+    )
+    assert (made.status, made.reason, made.launches) == (Status.SKIPPED, "needs a torus", ())
+
+
+def test_mpi_comes_from_the_first_output() -> None:
+    made = synthetic.job(
+        synthetic.case(extents=[2, 1, 1], launches_per_combination=1),
+        synthetic.halo_series(synthetic.HALO_SPEED),
+        mpi=None,
+    )
+    assert made.provenance["mpi"] == synthetic.MPI
+
+
+def test_hosts_are_compared_with_and_without_domain() -> None:
+    assert same_host("n1.cluster", "n1")
+    assert same_host("n1", "n1.cluster")
+    assert not same_host("n1", "n11")
+    assert not same_host("n1.a", "n1.b")
+
+
+def test_provenance_of_here_fits_the_schema() -> None:
+    collected = provenance.collect(mpi=synthetic.MPI, torus=synthetic.TORUS)
+    made = changed(lambda document: document.update(provenance=collected))
+    assert record.validate(made, "here").provenance["machine"]["cpus"] == os.cpu_count()
+
+
+def test_provenance_outside_a_checkout_is_unknown(tmp_path: Path) -> None:
+    code = provenance.code(tmp_path)
+    assert (code["git_commit"], code["git_dirty"]) == (None, None)
+
+
+def test_provenance_tells_a_dirty_checkout(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    git("commit", "--allow-empty", "-m", "first")
+    assert provenance.code(tmp_path)["git_dirty"] is False
+    (tmp_path / "new").touch()
+    assert provenance.code(tmp_path)["git_dirty"] is True
+    assert len(provenance.code(tmp_path)["git_commit"]) == 40
+
+
+# ---- archive ----
+
+
+def test_archive_keeps_each_record_once(tmp_path: Path) -> None:
+    path = archive.add(SMALL, tmp_path)
+    before = path.stat().st_mtime_ns
+    assert archive.add(SMALL, tmp_path) == path
+    assert path.stat().st_mtime_ns == before
+    assert path.relative_to(tmp_path).as_posix() == f"vtorus/2026-11-21-{SMALL.id}.json"
+    assert [each.id for each in archive.load_all(tmp_path)] == [SMALL.id]
+
+
+def test_archives_are_merged_by_copying_their_files(tmp_path: Path) -> None:
+    for name, kept in (("a", (SMALL, HALO)), ("b", (HALO, synthetic.halo(seed=5)))):
+        for each in kept:
+            archive.add(each, tmp_path / name)
+        shutil.copytree(tmp_path / name, tmp_path / "both", dirs_exist_ok=True)
+    ids = {each.id for name in "ab" for each in archive.load_all(tmp_path / name)}
+    assert sorted(each.id for each in archive.load_all(tmp_path / "both")) == sorted(ids) and len(ids) == 3
+
+
+def test_archive_passes_over_what_is_no_record(tmp_path: Path) -> None:
+    archive.add(SMALL, tmp_path)
+    for name in ("schema/record-v1.json", "vtorus/.2026-11-21-abc.json.x.tmp", "vtorus/notes.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{")
+    assert len(archive.load_all(tmp_path)) == 1
+
+
+def test_archive_tells_an_edited_record(tmp_path: Path) -> None:
+    path = archive.add(SMALL, tmp_path)
+    path.write_text(record.text(HALO))
+    with pytest.raises(InputError, match="as the file's name says"):
+        archive.load_all(tmp_path)
+    with pytest.raises(InputError, match="as the file's name says"):
+        archive.add(SMALL, tmp_path)
+
+
+def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    archive.add(SMALL, tmp_path)
+    archive.add(SMALL, tmp_path)
+    assert len(archive.load_all(tmp_path)) == 1
+    assert len(list((tmp_path / "vtorus").iterdir())) == 1
+
+
+def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; from pathlib import Path\n"
+        "from railyard.errors import RunError; from railyard.records import archive, record\n"
+        "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try: archive.add(r, Path(sys.argv[2]))\n"
+        "except RunError as error: print(error)\n"
+    )
+    done = run_python(program, DATA / "small.json", tmp_path / "archive")
+    assert done.stdout.count("\n") == 1
+    assert "could not be written" in done.stdout
+    assert [path for path in (tmp_path / "archive").rglob("*") if path.is_file()] == []
+
+
+def test_an_archive_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError) as caught:
+        archive.add(SMALL, tmp_path / "file")
+    one_line(caught.value)
+
+
+ADDER = (
+    "import itertools, json, sys; from pathlib import Path\n"
+    "from railyard.records import archive, record\n"
+    "document = json.loads(Path(sys.argv[1]).read_text())\n"
+    "print('ready', flush=True)\n"
+    "for seed in itertools.islice(itertools.count(int(sys.argv[3])), int(sys.argv[4])):\n"
+    "    document['case']['seed'] = seed\n"
+    "    document['id'] = record.content_id(document)\n"
+    "    archive.add(record.validate(document, 'made'), Path(sys.argv[2]))\n"
+)
+
+
+def python(program: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-c", program, *map(str, arguments)]
+
+
+def run_python(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    root = Path(__file__).parents[2]
+    return subprocess.run(
+        python(program, *arguments), capture_output=True, text=True, check=True, cwd=root, timeout=50
+    )
+
+
+def test_several_processes_add_the_same_and_other_records(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    starts = [0, 0, 10, 15]  # the first two add the very same records
+    adders = [
+        subprocess.Popen(
+            python(ADDER, DATA / "small.json", tmp_path, start, 20), cwd=root, stdout=subprocess.DEVNULL
+        )
+        for start in starts
+    ]
+    assert [adder.wait(timeout=50) for adder in adders] == [0] * 4
+    seeds = sorted(each.case.seed for each in archive.load_all(tmp_path))
+    assert seeds == sorted(set(itertools.chain(*(range(start, start + 20) for start in starts))))
+    assert len(list((tmp_path / "vtorus").iterdir())) == len(seeds)
+
+
+def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> None:
+    root, chance = Path(__file__).parents[2], random.Random(2)
+    for start in range(0, 6000, 1000):
+        with subprocess.Popen(
+            python(ADDER, DATA / "small.json", tmp_path, start, 1000),
+            cwd=root,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as adder:
+            assert adder.stdout is not None
+            assert adder.stdout.readline() == "ready\n"
+            time.sleep(chance.uniform(0.01, 0.2))
+            adder.send_signal(signal.SIGKILL)
+        archive.load_all(tmp_path)
+    loaded = archive.load_all(tmp_path)
+    assert loaded
+    assert archive.add(SMALL, tmp_path).exists()
+
+
+def test_canonical_text_knows_no_blanks_and_sorts() -> None:
+    assert json_io.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'

@@ -1,0 +1,83 @@
+"""What a user reads is true: commands are documented, documents name what exists, git holds nothing made."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+from support.commands import CHECKOUT
+
+from railyard.cli import COMMANDS, cli
+
+DOCUMENTS = [
+    CHECKOUT / "README.md",
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+    CHECKOUT / "benchmarks/README.md",
+    CHECKOUT / "containers/README.md",
+]
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
+    return [CHECKOUT / name for name in listed.splitlines()]
+
+
+def commands() -> list[str]:
+    """Every command of `railyard`, with its group."""
+    found = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        found += [f"{name} {sub}" for sub in command.commands] if isinstance(command, click.Group) else [name]
+    return found
+
+
+def test_every_command_is_documented() -> None:
+    text = "\n".join(path.read_text() for path in DOCUMENTS)
+    assert [name for name in commands() if f"railyard {name}" not in text] == []
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_explains_itself(name: str) -> None:
+    words = name.split()
+    command: click.Command | None = cli
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    assert command is not None and command.help
+    assert [p.name for p in command.params if isinstance(p, click.Option) and not p.help] == []
+
+
+def test_every_target_of_the_makefile_is_in_its_help() -> None:
+    shown = subprocess.run(["make", "help"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"make (\w+)", shown)) >= {"setup", "demo", "test", "lint", "bench", "clean"}
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_actions_are_pinned_by_commit_and_permissions_are_least() -> None:
+    text = (CHECKOUT / ".github/workflows/smoke.yml").read_text()
+    assert re.findall(r"uses: (\S+)", text) == re.findall(r"uses: (\S+@[0-9a-f]{40})", text)
+    assert "permissions: {}" in text and "make demo" in text and "make test" in text
+
+
+def test_requirements_are_pinned_by_hash_and_name_no_host() -> None:
+    text = (CHECKOUT / "requirements.txt").read_text()
+    pins = re.findall(r"^[a-z0-9-]+.*==", text, re.M | re.I)
+    assert len(pins) > 30 and text.count("--hash=sha256:") >= len(pins)
+    assert not re.search(r"https?://|--index-url|--find-links [^-]", text.replace("--no-emit-find-links", ""))
+
+
+def test_nothing_that_is_made_is_in_git() -> None:
+    suffixes = {".so", ".o", ".a", ".pyc", ".sif", ".png", ".html", ".gz", ".whl"}
+    snapshots = CHECKOUT / "tests/data"
+    assert [p for p in tracked() if p.suffix in suffixes and snapshots not in p.parents] == []

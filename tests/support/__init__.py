@@ -1,0 +1,1 @@
+"""Helpers and generators that tests of several rooms share."""

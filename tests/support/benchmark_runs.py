@@ -1,0 +1,142 @@
+"""How tests run the C benchmarks: as a user would, under mpirun on this machine, over shared memory.
+
+Many nodes are pretended by a preloaded gethostname; the coordinates file then says where they stand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from railyard.checkout import CHECKOUT
+
+ROOT = CHECKOUT
+BIN = ROOT / "build" / "benchmarks-openmpi" / "bin"
+SCHEMA = ROOT / "results" / "schema" / "benchmark-v1.json"
+DEADLINE_S = 60
+MPIRUN = [
+    "mpirun.openmpi" if shutil.which("mpirun.openmpi") else "mpirun",
+    *("-q", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"),
+    *("--mca", "odls_base_sigkill_timeout", "0"),  # else each exit status but 0 costs a second
+]
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
+}
+#: What mpirun's own event library says on a busy machine; no program wrote it.
+LIBEVENT = "[warn] Epoll"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def error_lines(self) -> list[str]:
+        return self.err.splitlines()
+
+
+def mpirun(*command: str | Path, env: dict[str, str] | None = None) -> Outcome:
+    done = subprocess.run(
+        [*MPIRUN, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        env=ENVIRONMENT | (env or {}),
+        check=False,
+    )
+    said = [line for line in done.stderr.splitlines(keepends=True) if not line.startswith(LIBEVENT)]
+    return Outcome(status=done.returncode, out=done.stdout, err="".join(said))
+
+
+def run(program: str, ranks: int, *arguments: str | Path, folder: Path = BIN, **env: str) -> Outcome:
+    return mpirun("-n", str(ranks), folder / program, *arguments, env=env)
+
+
+def document(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text())
+    jsonschema.validate(read, json.loads(SCHEMA.read_text()))
+    return read
+
+
+def measured(program: str, ranks: int, *arguments: str, folder: Path, programs: Path = BIN) -> dict[str, Any]:
+    """The document of a run that must be good; it is written into the folder."""
+    path = folder / f"{program}.json"
+    outcome = run(program, ranks, *arguments, "--json", path, folder=programs)
+    assert (outcome.status, outcome.err) == (0, "")
+    return document(path)
+
+
+def assert_refused(outcome: Outcome, program: str, *parts: str) -> None:
+    """Exit status 2, nothing on stdout, and one line of the program that has all the parts."""
+    assert outcome.status == 2, outcome
+    assert outcome.out == ""
+    assert len(outcome.error_lines) == 1, outcome.err
+    assert outcome.err.startswith(f"{program}: ")
+    for part in parts:
+        assert part in outcome.err
+
+
+def assert_data_wrong(outcome: Outcome, output: Path, *parts: str) -> None:
+    """Exit status 1, one line, no number printed, no document."""
+    assert outcome.status == 1, outcome
+    assert len(outcome.error_lines) == 1, outcome.err
+    for part in parts:
+        assert part in outcome.err
+    assert outcome.out == ""
+    assert not output.exists()
+
+
+def preload(library: Path, program: Path) -> list[str | Path]:
+    """The command of a program with a library loaded first; a sanitizer's must come before any other."""
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    sanitizer = [line.split()[2] for line in linked.splitlines() if "libasan" in line]
+    return ["env", "LD_PRELOAD=" + ":".join([*sanitizer, str(library)]), program]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PretendedTorus:
+    """A coordinates file and the library that makes rank r run on host n<r / per_node>."""
+
+    library: Path
+    coordinates: Path
+
+    def run(
+        self,
+        program: str,
+        ranks: int,
+        *arguments: str | Path,
+        per_node: int = 1,
+        folder: Path = BIN,
+        **env: str,
+    ) -> Outcome:
+        command = [*preload(self.library, folder / program), "--coordinates", self.coordinates]
+        env["TEST_RANKS_PER_NODE"] = str(per_node)
+        return mpirun("-n", str(ranks), *command, *arguments, env=env)
+
+    def measured(
+        self, program: str, ranks: int, *arguments: str, per_node: int = 1, folder: Path = BIN
+    ) -> dict[str, Any]:
+        output = self.coordinates.with_suffix(".json")
+        outcome = self.run(program, ranks, *arguments, "--json", output, per_node=per_node, folder=folder)
+        assert (outcome.status, outcome.err) == (0, ""), outcome
+        return document(output)
+
+
+def block(x: int, y: int, z: int, *, torus: str = "", nodes_per_router: int = 1) -> str:
+    """A coordinates file: all nodes of the routers below x, y, z, the last dimension fastest."""
+    lines = [f"torus {torus or f'{x} {y} {z}'}"]
+    for i in range(x * y * z * nodes_per_router):
+        router = i // nodes_per_router
+        lines.append(f"n{i} {router // (y * z)} {router // z % y} {router % z}")
+    return "\n".join(lines) + "\n"

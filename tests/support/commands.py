@@ -1,0 +1,21 @@
+"""Find the checkout and its virtual environment, and run commands in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from railyard.checkout import CHECKOUT as CHECKOUT
+
+BIN = Path(sys.executable).parent
+TESTS = CHECKOUT / "tests"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Return this process's environment with the tests' virtual environment first on the PATH."""
+    return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", **changes}

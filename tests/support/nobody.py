@@ -1,0 +1,59 @@
+"""Run railyard as an ordinary user, who can read neither the checkout nor its interpreter."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.commands import CHECKOUT
+
+NOBODY = pwd.getpwnam("nobody")
+#: What else may lie in build/: images, their bases, Apptainer.
+LARGE = ("apptainer", "base", "docker", "image", "spack", "spack-image")
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
+
+
+def as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    """`railyard ARGUMENTS...` as the user nobody, with an interpreter and a checkout that nobody can read."""
+    packages = next((CHECKOUT / ".venv/lib").glob("python3.*/site-packages"))
+    # Bound where nobody can read them, wherever the checkout is; the mount ends with the command.
+    bind = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+    bound = ["unshare", "--mount", "sh", "-c", bind, "sh", str(packages), str(home / "packages")]
+    return subprocess.run(
+        [*bound, *within, *AS_NOBODY, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd="/",
+        env={
+            **os.environ,
+            "HOME": str(home),
+            "PYTHONPATH": f"{home}/checkout:{home}/packages",
+            "COLUMNS": "120",
+        },
+        check=False,
+    )
+
+
+@contextmanager
+def home_for_nobody() -> Iterator[Path]:
+    """A home with a copy of the checkout's code in it, which an ordinary user could have made."""
+    home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
+    shutil.copytree(
+        CHECKOUT,
+        home / "checkout",
+        ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv", *LARGE),
+    )
+    (home / "packages").mkdir()
+    for path in [home, *home.rglob("*")]:
+        os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
+    try:
+        yield home
+    finally:
+        as_nobody(home, "torus", "down", "--all")
+        shutil.rmtree(home)

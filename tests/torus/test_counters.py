@@ -1,0 +1,200 @@
+"""Counters: both ends of a link, differences; and on the kernel, a transfer of known size on its route."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import Run
+from support.topologies import gemini
+
+from placements.topology import catalog
+from placements.topology.base import Node
+from placements.topology.routing import route
+from railyard.errors import InputError, RunError
+from railyard.torus.plan import addresses, plan
+from railyard.torus.virtual import counters
+from railyard.torus.virtual.counters import Interface, Snapshot
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+PAIR = gemini("2x1x1")
+ENDS = [
+    ("n0-0-0", "nic0"),
+    ("n1-0-0", "nic0"),
+    ("r0-0-0", "x+"),
+    ("r0-0-0", "h0"),
+    ("r1-0-0", "x-"),
+    ("r1-0-0", "h0"),
+]
+
+
+def snapshot(**bytes_of: tuple[int, int]) -> Snapshot:
+    """(received, sent) by host and interface, `r0_0_0__xplus`; 0 where nothing is said."""
+    found = {}
+    for order, (host, interface) in enumerate(ENDS):
+        key = f"{host.replace('-', '_')}__{interface.replace('+', 'plus').replace('-', 'minus')}"
+        received, sent = bytes_of.get(key, (0, 0))
+        found[host, interface] = Interface(
+            order=order,
+            rx_bytes=received,
+            tx_bytes=sent,
+            packets=sent // 100,
+            drops=0,
+            rate_byte_s=1000,
+            throttled=0,
+            backlog_bytes=0,
+            backlog_packets=0,
+        )
+    return found
+
+
+def test_both_ends_agree_when_what_was_received_lies_between_two_readings_of_what_was_sent() -> None:
+    before = snapshot(n0_0_0__nic0=(0, 500), r0_0_0__h0=(600, 0))
+    after = snapshot(n0_0_0__nic0=(0, 700), r0_0_0__h0=(700, 0))
+    assert counters.reading("t", PAIR, before, after).conserved
+
+
+@pytest.mark.parametrize("received", [400, 800])
+def test_bytes_lost_or_made_up_are_named(received: int) -> None:
+    before = snapshot(n0_0_0__nic0=(0, 500), r0_0_0__h0=(received, 0))
+    after = snapshot(n0_0_0__nic0=(0, 700), r0_0_0__h0=(received, 0))
+    reading = counters.reading("t", PAIR, before, after)
+    assert reading.lost == (f"H+ n0-0-0>r0-0-0: 500 bytes sent, {received} received",)
+
+
+def test_a_missing_interface_is_an_error_that_names_it() -> None:
+    half = {end: i for end, i in snapshot().items() if end != ("r1-0-0", "x-")}
+    with pytest.raises(RunError, match=r"no interface r[01]-0-0:x"):
+        counters.reading("t", PAIR, half, half)
+
+
+def test_a_difference_counts_from_a_snapshot_of_the_same_torus() -> None:
+    earlier = counters.reading("t", PAIR, *[snapshot(r0_0_0__xplus=(0, 300), r1_0_0__xminus=(300, 0))] * 2)
+    later = counters.reading("t", PAIR, *[snapshot(r0_0_0__xplus=(0, 900), r1_0_0__xminus=(900, 0))] * 2)
+    read_back = counters.from_dict(json.loads(json.dumps(earlier.to_dict())), "file")
+    sent = {link.name: link.bytes for link in counters.difference(later, read_back).links}
+    assert sent["X+ 0,0,0>1,0,0"] == 600 and sum(sent.values()) == 600
+    with pytest.raises(InputError, match="taken since t is up"):
+        counters.difference(earlier, later)
+    with pytest.raises(InputError, match="a snapshot of t"):
+        counters.difference(later, dataclasses.replace(earlier, torus="other"))
+
+    with pytest.raises(InputError, match="every link of t"):
+        counters.difference(later, dataclasses.replace(earlier, links=earlier.links[1:]))
+
+
+def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
+    document = json.loads(json.dumps(counters.reading("t", PAIR, *[snapshot()] * 2).to_dict()))
+    document["links"][0]["bytes"] = "many"
+    with pytest.raises(InputError, match=r"file.*bytes.*'many'.*whole number"):
+        counters.from_dict(document, "file")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}', '{"format": "railyard-counters/1"}'])
+@AS_ROOT
+def test_a_file_that_is_no_snapshot_is_one_line(railyard: Run, small: str, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(text)
+    done = railyard("torus", "counters", small, "--since", str(path))
+    assert done.returncode == 2 and str(path) in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+@AS_ROOT
+def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """Payload x known overhead within 1 % on every link of the way; elsewhere nothing at all."""
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name, "--rate-scale", "0.001")
+    topo = catalog.load("gemini-4x4x4")
+    source, target, size = (0, 1, 2), (2, 2, 1), 3_000_000
+    before = tmp_path / "before.json"
+    before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
+    _transfer(torus_name, topo.node_name(source), topo.node_name(target), topo, target, size)
+    found = json.loads(railyard("torus", "counters", torus_name, "--since", str(before), "--json").stdout)
+    assert found["conserved"]
+    sent = {link["name"]: link["bytes"] for link in found["links"]}
+    there = [link.name for link in route(topo, source, target)] + [
+        f"H+ {topo.node_name(source)}>r0-1-2",
+        "H- r2-2-1>n2-2-1",
+    ]
+    back = [link.name for link in route(topo, target, source)] + [
+        "H+ n2-2-1>r2-2-1",
+        f"H- r0-1-2>{topo.node_name(source)}",
+    ]
+    shape = plan.Shape()
+    expected = (
+        size * (shape.mtu_bytes + plan.ETHERNET_BYTES) / (shape.mtu_bytes - 52)
+    )  # IPv4, TCP with timestamps
+    for name in there:
+        assert sent[name] == pytest.approx(expected, rel=0.01), name
+    assert {name for name, count in sent.items() if count} == {*there, *back}
+    assert all(sent[name] < 0.05 * expected for name in back)
+
+
+def _transfer(
+    torus: str, source: str, target: str, topo: catalog.Topology, at: tuple[int, int, int], size: int
+) -> None:
+    address = addresses.node_address(topo, Node(coordinate=at, slot=0, name=""), 0)
+    listen = "import socket; s = socket.create_server(('', 5000)); print('ready', flush=True)"
+    receive = f"{listen}; c, _ = s.accept()\nwhile c.recv(1 << 16): pass"
+    send = f"import os,socket; c=socket.create_connection(('{address}', 5000)); c.sendall(os.urandom({size}))"
+    inside = ["ip", "netns", "exec"]
+    receiver = subprocess.Popen(
+        [*inside, f"railyard.{torus}.{target}", "python3", "-c", receive], stdout=subprocess.PIPE, text=True
+    )
+    assert receiver.stdout is not None and receiver.stdout.readline() == "ready\n"
+    subprocess.run([*inside, f"railyard.{torus}.{source}", "python3", "-c", send], check=True)
+    assert receiver.wait(timeout=60) == 0
+
+
+@AS_ROOT
+def test_what_is_printed_stands_in_one_block_a_router(railyard: Run, small: str) -> None:
+    lines = railyard("torus", "counters", small).stdout.splitlines()
+    assert lines[0].split()[:3] == ["#", "DE", "REMOTE"]
+    blocks = [line for line in lines if line.startswith("(")]
+    assert len(blocks) == 8 and len(lines) == 1 + 8 * (1 + 3 + 2)
+
+
+@AS_ROOT
+def test_what_is_sent_from_one_nic_stays_on_its_rail(railyard: Run, torus_name: str, tmp_path: Path) -> None:
+    """MPI told to use nic1 puts at least 99 % of the bytes there."""
+    railyard("torus", "up", "dual-rail-small", "--name", torus_name, "--rate-scale", "0.001")
+    before = tmp_path / "before.json"
+    before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
+    halo = str(Path("build/benchmarks-openmpi/bin/halo").resolve())
+    mpirun = ["-np", "16", "--mca", "btl_tcp_if_include", "nic1"]
+    done = railyard(
+        "torus",
+        "mpirun",
+        torus_name,
+        *mpirun,
+        halo,
+        "--grid",
+        "4x4",
+        "--cells",
+        "4096x4096",
+        "--repeats",
+        "2",
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(railyard("torus", "counters", torus_name, "--since", str(before), "--json").stdout)
+    by_rail = [sum(link["bytes"] for link in found["links"] if link["rail"] == rail) for rail in (0, 1)]
+    assert by_rail[1] > 1_000_000 and by_rail[1] >= 0.99 * sum(by_rail)
+
+
+@AS_ROOT
+def test_the_sending_nic_decides_the_rail(railyard: Run, torus_name: str) -> None:
+    """From the address of nic0 to that of another node's nic1: there on rail 0, the answer back on rail 1."""
+    railyard("torus", "up", "dual-rail-small", "--name", torus_name)
+    ping = ["ping", "-c", "20", "-i", "0.01", "-s", "1000", "-I", "10.0.0.0", "n1-0.nic1"]
+    done = railyard("torus", "exec", torus_name, "n0-0", "--", *ping)
+    assert done.returncode == 0, done.stdout
+    found = json.loads(railyard("torus", "counters", torus_name, "--json").stdout)
+    sent = {link["name"] for link in found["links"] if link["bytes"] >= 20 * 1000}
+    there = {"H+ n0-0>leaf0", "up leaf0>spine0", "down spine0>leaf1", "H- leaf1>n1-0"}
+    back = {"H+ n1-0>leaf1.1@1", "up leaf1>spine0@1", "down spine0>leaf0@1", "H- leaf0.1>n0-0@1"}
+    assert sent == there | back

@@ -1,0 +1,73 @@
+"""Counters on a real virtual torus: sonar's bytes, and the ports of every router through the library, live."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.benchmark_runs import BIN, document
+from support.commands import Run
+
+from placements.launchers import files
+from placements.topology.catalog import load
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+
+@pytest.fixture
+def router_trees(small: str, tmp_path: Path) -> Iterator[Path]:
+    """A folder for each router, on which root has mounted that router's sysfs."""
+    topology = load("gemini-2x2x2")
+    (tmp_path / "coordinates").write_text(files.coordinates(topology))
+    mounted = []
+    for router in topology.routers:
+        name = topology.router_name(router)
+        folder = tmp_path / "tree" / name
+        folder.mkdir(parents=True)
+        enter = ["nsenter", f"--net=/run/netns/railyard.{small}.{name}"]
+        subprocess.run([*enter, "mount", "-t", "sysfs", "sysfs", folder], check=True)
+        mounted.append(folder)
+    yield tmp_path / "tree"
+    for folder in mounted:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_routers_ports_are_counted_live(
+    railyard: Run, small: str, router_trees: Path, tmp_path: Path
+) -> None:
+    variables = {
+        "RAILYARD_COUNTERS_GROUP": "torus-links",
+        "RAILYARD_COUNTERS_ROOT": str(router_trees),
+        "RAILYARD_COUNTERS_COORDINATES": f"{tmp_path}/coordinates",
+        "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
+    }
+    exported = [word for name in variables for word in ("-x", name)]
+    load_options = ["--size", "64KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
+    options = ["--coordinates", f"{tmp_path}/coordinates", *load_options, "--counters", f"{tmp_path}/counted"]
+    program = str(BIN / "topobw")
+    done = railyard("torus", "mpirun", small, "-q", "-np", "8", *exported, program, *options, **variables)
+    assert done.returncode == 0, done.stderr
+    leaders = json.loads((tmp_path / "counted.json").read_text())["leaders"]
+    assert len(leaders) == 8 and all(len(leader["links"]) == 4 for leader in leaders)
+    links = [link for leader in leaders for link in leader["links"] if link["link"] != "H0"]
+    assert all(link["counters"]["RX_BYTES"] > 128 * 1024 for link in links), "each carried its test"
+    assert all(link["counters"]["RX_BYTES"] < 2 * 128 * 1024 for link in links)
+    assert "# 8 leaders, 32 links" in (tmp_path / "counted").read_text()
+
+
+def test_sonar_sees_payload_headers_and_acknowledgements(railyard: Run, small: str, tmp_path: Path) -> None:
+    path = tmp_path / "sonar.json"
+    options = ["--pings", "send,put,get", "--sizes", "64KiB", "--payloads", "random", "--repeats", "2"]
+    where = ["-np", "2", "--host", "n0-0-0,n1-1-1"]
+    done = railyard("torus", "mpirun", small, "-q", *where, str(BIN / "sonar"), *options, "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    seen = {(s["labels"]["ping"], s["fom"]): min(s["samples"]) for s in document(path)["series"]}
+    packets = 64 * 1024 / (2500 - 52)
+    for kind in ("send", "put", "get"):
+        assert 64 * 1024 < seen[kind, "source_sent_bytes"] < 1.1 * 64 * 1024
+        assert seen[kind, "source_sent_packets_count"] >= packets
+        assert 85 < seen[kind, "efficiency_percent"] < 100 * 2448 / 2514

@@ -1,0 +1,125 @@
+"""Faults as a model (rates, names, refusals) and on the real kernel, while traffic flows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import Run
+
+from placements.topology import catalog, faults
+from placements.topology.faults import Faults, find_link, find_node
+from railyard.errors import InputError
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+GEMINI = catalog.load("gemini-4x4x4")
+LINK = GEMINI.links_by_name["X+ 0,0,0>1,0,0"]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "tiles", "left"), [(1, 8, 2 / 3), (2, 8, 1 / 3), (1, 1, 23 / 24), (2, 4, 2 / 3)]
+)
+def test_what_is_left_of_a_links_rate(lanes: int, tiles: int, left: float) -> None:
+    hurt = Faults().lose_lanes(GEMINI, LINK, lanes, tiles)
+    assert hurt.rate_gbyte_s(GEMINI, LINK) == pytest.approx(left * LINK.rate_gbyte_s)
+    back = GEMINI.reverse(LINK)
+    assert hurt.rate_gbyte_s(GEMINI, back) == back.rate_gbyte_s
+
+
+def test_faults_are_read_back_as_written() -> None:
+    hurt = Faults().lose_lanes(GEMINI, LINK, 1, 3).take_down(GEMINI, GEMINI.links_by_name["Z+ 1,1,1>1,1,2"])
+    hurt = hurt.throttle(GEMINI.nodes[:2], 40)
+    assert faults.parse(json.loads(json.dumps(hurt.to_dict()))) == hurt
+    assert "n0-0-0, n0-0-1: injection at 40 %" in hurt.summary
+
+
+def test_what_is_broken_is_restored_and_no_more() -> None:
+    down = Faults().take_down(GEMINI, LINK)
+    assert len(down.down) == 2
+    assert down.restore(GEMINI, GEMINI.reverse(LINK)) == Faults()
+    assert Faults().throttle(GEMINI.nodes, 50).throttle(GEMINI.nodes, 100) == Faults()
+
+
+def test_a_link_is_found_by_name_or_coordinates_however_written() -> None:
+    assert find_link(GEMINI, "x+0,0,0 > 1,0,0") == LINK == find_link(GEMINI, "0,0,0>1,0,0")
+    small = catalog.load("dual-rail-small")
+    assert find_link(small, "down spine1>leaf3@1").source.rail == 1
+
+
+@pytest.mark.parametrize("text", ["X+ 0,0,0>2,0,0", "Q+ 1", "", "0,0,0", "X+ 9,9,9>0,0,0"])
+def test_an_unknown_link_is_one_line_with_examples(text: str) -> None:
+    with pytest.raises(InputError, match=r"^link: .*'X\+ 0,0,0>1,0,0'|^link: .*valid: '"):
+        find_link(GEMINI, text)
+
+
+def test_an_unknown_node_is_one_line_with_examples() -> None:
+    with pytest.raises(InputError, match="n0-0-0, n0-0-1"):
+        find_node(GEMINI, "n9-9-9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["X+ 0,0,0>1,0,0"], "one of --lanes-lost, --down"),
+        (["X+ 0,0,0>1,0,0", "--down", "--restore"], "one of --lanes-lost, --down"),
+        (["X+ 0,0,0>1,0,0", "--lanes-lost", "3"], "--lanes-lost: 3 is not valid here; valid: 1 to 2"),
+        (["X+ 0,0,0>1,0,0", "--lanes-lost", "1", "--of-tiles", "1/4"], "--of-tiles: '1/4'"),
+        (["Y+ 0,0,0>0,1,0", "--lanes-lost", "1", "--of-tiles", "5"], "--of-tiles: 5"),
+        (["--of-tiles", "1/8", "--down"], "an addition to --lanes-lost"),
+        (["X+ 0,0,0>1,0,0", "--restore"], "no link has a fault"),
+        (["n0-0-9", "--injection", "50"], "n0-0-0"),
+        (["--injection", "0.01"], "--injection: 0.01"),
+        (["X+ 0,0,0>1,0,0", "--down"], "no route from r0-0-0 to r1-0-0"),
+    ],
+)
+@AS_ROOT
+def test_a_fault_that_cannot_be_changes_nothing(
+    railyard: Run, small: str, arguments: list[str], named: str
+) -> None:
+    done = railyard("torus", "fault", small, *arguments)
+    assert done.returncode in (1, 2) and named in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert json.loads(railyard("torus", "status", small, "--json").stdout)["faults"] == []
+
+
+@AS_ROOT
+def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    assert railyard("torus", "fault", torus_name, LINK.name, "--lanes-lost", "1").returncode == 0
+    again = railyard("torus", "fault", torus_name, LINK.name, "--down")
+    assert again.returncode == 2 and "this one is degraded: --restore it first" in again.stderr
+    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    assert report["sound"] and report["faults"] == ["X+ 0,0,0>1,0,0: 1 lane(s) lost in 8 tile(s)"]
+
+
+@AS_ROOT
+def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, torus_name: str) -> None:
+    """Pings go on throughout; the counters say which way they went."""
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    ping = ["ip", "netns", "exec", f"railyard.{torus_name}.n0-1-0", "ping", "-q"]
+    hosts = Path("/run/railyard", torus_name, "hosts").read_text()
+    address = re.search(r"^(\S+) n0-2-0$", hosts, re.MULTILINE)[1]  # type: ignore[index]
+    pings = subprocess.Popen([*ping, "-i", "0.02", "-c", "200", address], stdout=subprocess.PIPE, text=True)
+    sent = []
+    for arguments in (["--down"], ["--restore"]):
+        assert railyard("torus", "fault", torus_name, "0,1,0>0,2,0", *arguments).returncode == 0
+        before = _packets(railyard, torus_name)
+        subprocess.run([*ping, "-c", "10", "-i", "0.01", address], stdout=subprocess.DEVNULL, check=True)
+        after = _packets(railyard, torus_name)
+        sent.append({name for name in after if after[name] - before[name] >= 10 and name[0] == "Y"})
+    told, _ = pings.communicate(timeout=30)
+    assert sent[0] == {
+        *("Y- 0,1,0>0,0,0", "Y- 0,0,0>0,3,0", "Y- 0,3,0>0,2,0"),
+        *("Y+ 0,2,0>0,3,0", "Y+ 0,3,0>0,0,0", "Y+ 0,0,0>0,1,0"),
+    }
+    assert sent[1] == {"Y+ 0,1,0>0,2,0", "Y- 0,2,0>0,1,0"}
+    received = int(re.search(r"(\d+) received", told)[1])  # type: ignore[index]
+    assert received >= 198, told
+
+
+def _packets(railyard: Run, name: str) -> dict[str, int]:
+    document = json.loads(railyard("torus", "counters", name, "--json").stdout)
+    return {link["name"]: link["packets"] for link in document["links"]}

@@ -1,0 +1,136 @@
+"""The guard: its verdict from what was seen, and on the kernel a launch that it must void and one that it must not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support.commands import Run
+from support.topologies import gemini
+
+from railyard.torus.plan import plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import counters, fidelity, netem, packet_budget
+from railyard.torus.virtual.counters import Reading
+from railyard.torus.virtual.fidelity import Interval, Verdict
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+LINKS = tuple(
+    dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
+)
+QUIET = Interval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300)
+AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
+HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
+IDLE = dataclasses.replace(HELD_BACK, idle=0.5)
+COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
+
+
+def counted(**changes: object) -> Reading:
+    first = dataclasses.replace(LINKS[0], **changes)  # type: ignore[arg-type]
+    return Reading(torus="t", topology="", taken="", since=None, links=(first, *LINKS[1:]), lost=())
+
+
+@pytest.mark.parametrize(
+    ("intervals", "verdict"),
+    [
+        ([AT_RATE] * 10, Verdict.OK),
+        ([IDLE] * 10, Verdict.OK),
+        ([COMPUTING] * 20, Verdict.OK),
+        ([QUIET] * 10, Verdict.OK),
+        ([HELD_BACK] * 12, Verdict.VOID),
+        ([HELD_BACK] * 12 + [AT_RATE] * 8, Verdict.VOID),
+        ([HELD_BACK] * 4 + [AT_RATE] * 6, Verdict.OK),
+        ([HELD_BACK] * 12 + [QUIET] * 100, Verdict.VOID),
+        ([HELD_BACK] * 4 + [QUIET] * 100, Verdict.CANNOT_TELL),
+        ([], Verdict.CANNOT_TELL),
+    ],
+)
+def test_a_busy_machine_voids_only_when_no_link_was_busy(intervals: list[Interval], verdict: Verdict) -> None:
+    judged = fidelity.judge(intervals, counted())
+    assert judged.verdict == verdict
+    assert bool(judged.reasons) == (verdict != Verdict.OK)
+
+
+def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() -> None:
+    """At a large rate scale no link is ever busy, and still the machine is what limits."""
+    assert dataclasses.replace(HELD_BACK, link_share=0.01).host_limited
+    assert not dataclasses.replace(HELD_BACK, link_share=0.01, bytes=2000 * 70).host_limited
+
+
+def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
+    dropped = fidelity.judge([AT_RATE], counted(drops=3))
+    assert (
+        dropped.verdict == Verdict.VOID and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
+    )
+    lost = fidelity.judge(
+        [AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",))
+    )
+    assert lost.verdict == Verdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
+
+
+@AS_ROOT
+def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """Eight nodes exchange faces at the default scale, and at one with links of 40 Gbit/s and more."""
+    halo = str(Path("build/benchmarks-openmpi/bin/halo").resolve())
+    verdicts = {}
+    for scale in ("0.000125", "0.5"):
+        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", scale)
+        path = tmp_path / f"{scale}.evidence"
+        size = (
+            ["--cells", "64x64x64", "--repeats", "4"]
+            if scale != "0.5"
+            else ["--cells", "700x700x700", "--repeats", "12"]
+        )
+        launch = ["-np", "8", halo, "--grid", "2x2x2", *size]
+        done = railyard("torus", "mpirun", torus_name, *launch, RAILYARD_EVIDENCE=str(path))
+        assert done.returncode == 0, done.stderr
+        evidence = json.loads(path.read_text())
+        assert evidence["format"] == "railyard-evidence/1" and len(evidence["nics"]) == 8
+        assert all(nic["tx_bytes"] > 0 and nic["rx_bytes"] > 0 for nic in evidence["nics"])
+        verdicts[scale] = evidence["guard"]["verdict"], "this launch is void" in done.stderr
+        railyard("torus", "down", torus_name)
+    assert verdicts == {"0.000125": ("ok", False), "0.5": ("void", True)}
+
+
+def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_is_within() -> None:
+    topo, shape = gemini("4x4x4"), Shape()
+    wanted = packet_budget.demand_packets_s(topo, shape)
+    assert packet_budget.warning(topo, shape, 1.01 * wanted) == ""
+    told = packet_budget.warning(topo, shape, wanted / 3)
+    scale = float(told.rpartition("--rate-scale ")[2].split(",")[0])
+    assert packet_budget.demand_packets_s(topo, Shape(rate_scale=scale)) == pytest.approx(
+        wanted / 3, rel=0.06
+    )
+
+
+@AS_ROOT
+def test_the_packet_budget_is_measured_once(
+    railyard: Run, small: str, tmp_path: Path, torus_name: str
+) -> None:
+    for _ in range(2):
+        assert (
+            railyard(
+                "torus", "up", "gemini-2x2x2", "--name", torus_name, XDG_CACHE_HOME=str(tmp_path)
+            ).returncode
+            == 0
+        )
+        cache = tmp_path / "railyard/packet-budget.json"
+        measured, written = json.loads(cache.read_text())["packets_per_s"], cache.stat().st_mtime_ns
+        assert measured > 1000
+        railyard("torus", "down", torus_name)
+        assert cache.stat().st_mtime_ns == written
+
+
+def test_latency_is_scaled_where_the_topology_says_what_a_hop_costs() -> None:
+    """The plan's delay is the hop's over the rate scale; whether the kernel has netem is asked of it."""
+    topo = dataclasses.replace(gemini("2x1x1"), hop_latency_us=0.1)
+    made = plan.make(topo, Shape(latency_scaled=True))
+    router = next(n for n in made.namespaces if n.name == "r0-0-0")
+    assert [line for line in router.tc if "netem delay 800us" in line and "dev x+" in line]
+    assert not any("netem" in line for n in plan.make(topo, Shape()).namespaces for line in n.tc)
+    assert not netem.can_scale(gemini("2x1x1"))

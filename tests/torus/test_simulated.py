@@ -1,0 +1,440 @@
+"""The simulated torus: the same C sources on SimGrid, its network against the model's, the paper's rates, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.benchmark_runs import document
+from support.commands import BIN, CHECKOUT, Run
+from support.topologies import gemini
+
+from placements.launchers import files
+from placements.linkload import model, traffic
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from placements.topology.base import Topology
+from placements.topology.faults import Faults, find_link
+from placements.topology.routing import route
+from railyard.records import archive
+from railyard.torus.simulated import calibration, cost, network, smpi
+from railyard.torus.simulated.smpi import Limits
+
+PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
+BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1")
+simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
+GEMINI, PLAIN = calibration.load("gemini"), calibration.load("plain")
+
+Simulate = Callable[..., dict]
+
+
+@pytest.fixture
+def simulate(railyard: Run, tmp_path: Path) -> Simulate:
+    """Run `railyard sim OPTIONS TOPOLOGY PROGRAM ...` in a folder with the topology's coordinates and links."""
+
+    def run(topology: str, *words: str, options: tuple[str, ...] = (), status: int = 0) -> dict:
+        loaded = catalog.load(topology)
+        (tmp_path / "coordinates").write_text(files.coordinates(loaded))
+        (tmp_path / "links").write_text(files.links(loaded))
+        before = Path.cwd()
+        os.chdir(tmp_path)
+        try:
+            done = railyard(
+                "sim",
+                *options,
+                topology,
+                *words,
+                "--json",
+                "out.json",
+                PATH=f"{PROGRAMS}:{os.environ['PATH']}",
+            )
+        finally:
+            os.chdir(before)
+        assert done.returncode == status, done.stdout + done.stderr
+        return {**document(tmp_path / "out.json"), "said": done.stdout + done.stderr}
+
+    return run
+
+
+def middle(found: dict, fom: str, **labels: object) -> float:
+    """The middle sample of the one series that has these labels."""
+    (series,) = [
+        each for each in found["series"] if each["fom"] == fom and labels.items() <= each["labels"].items()
+    ]
+    return sorted(series["samples"])[len(series["samples"]) // 2]
+
+
+# ---- the programs ----
+
+OPTIONS = {
+    "halo": ["--cells", "8", "--variants", "manual,datatypes,copy"],  # SMPI has no neighbourhood collectives
+    "hops": ["--coordinates", "coordinates", "--sizes", "64KiB"],
+    "paths": ["--coordinates", "coordinates", "--sizes", "64KiB"],
+    "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB"],
+    "contention": ["--sizes", "1KiB"],
+    "topobw": ["--coordinates", "coordinates", "--links", "links", "--size", "64KiB", "--routes", "off"],
+}
+
+
+@simulates
+@pytest.mark.parametrize("program", OPTIONS)
+def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, simulate: Simulate) -> None:
+    words = [program, *OPTIONS[program], "--repeats", "2"]
+    first, again = simulate("gemini-2x2x2", *words), simulate("gemini-2x2x2", *words)
+    assert first["verified"] is True
+    assert [rank["host"] for rank in first["ranks"]] == [n.name for n in catalog.load("gemini-2x2x2").nodes]
+    assert first["series"] == again["series"] and first["series"]
+
+
+# ---- the network ----
+
+
+def parsed(topology: Topology, faults: Faults | None = None) -> dict[tuple[str, str], list[str]]:
+    """Host and host -> the links between their routers, as the description lists them."""
+    text = network.render(topology, topology.nodes, faults or Faults(), PLAIN)
+    links, hosts, routes = [], [], {}
+    for line in text.splitlines():
+        word, *rest = line.split(" ")
+        if word == "link":
+            links.append(" ".join(rest[2:]))
+        elif word == "host":
+            hosts.append((int(rest[2]), int(rest[3]), rest[6]))
+        elif word == "r":
+            point, address, *way = map(int, rest)
+            routes[point, address] = [links[number] for number in way]
+    return {
+        (source, target): routes.get((point, address), [])
+        for point, _, source in hosts
+        for _, address, target in hosts
+    }
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [gemini("4x3x2"), gemini("5x4x1", 2), gemini("2x2x3", 1, 2), catalog.load("dual-rail-small")],
+    ids=["torus", "two nodes", "rails", "fat tree"],
+)
+def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
+    found = parsed(topology)
+    for rail in range(topology.rails):
+        for source in topology.nodes:
+            for target in topology.nodes:
+                wanted = route(topology, source.coordinate, target.coordinate, rail, target.slot)
+                names = [link.name for link in wanted]
+                assert found[network.nic_name(source, rail), target.name] == names
+
+
+def test_routes_go_round_a_cable_that_is_down() -> None:
+    topology = gemini("4x4x1")
+    dead = find_link(topology, "X+ 0,0,0>1,0,0")
+    faults = Faults().take_down(topology, dead)
+    found = parsed(topology, faults)
+    assert not any(name in faults.down for way in found.values() for name in way)
+    assert found["n0-0-0", "n1-0-0"] and found["n0-1-0", "n1-1-0"] == ["X+ 0,1,0>1,1,0"]
+
+
+def test_what_two_nodes_of_a_router_share_is_none_of_their_own_traffic() -> None:
+    text = network.render(gemini("2x1x1", 2), gemini("2x1x1", 2).nodes, Faults(), GEMINI)
+    assert text.count(" router-out ") == text.count(" router-in ") == 2
+    assert " router-" not in network.render(gemini("2x1x1"), gemini("2x1x1").nodes, Faults(), GEMINI)
+
+
+@simulates
+@pytest.mark.parametrize("kind", ["plain", "custom"])
+def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_path: Path) -> None:
+    """The bytes of two iterations more, link by link; payload, as the model's protocol of that name counts."""
+    granted = allocate(catalog.load("gemini-4x4x4"), "snake")
+    placed = place(kind, granted, (4, 4, 4))
+    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in placed.nodes))
+    counted = []
+    for repeats in ("1", "3"):
+        options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
+        simulate(
+            "gemini-4x4x4", "halo", "--grid", "4x4x4", "--cells", "32", "--repeats", repeats, options=options
+        )
+        entries = json.loads((tmp_path / "bytes.json").read_text())["links"]
+        counted.append({entry["link"]: entry["bytes"] for entry in entries})
+    sent = traffic.make("stencil6", (4, 4, 4), size_bytes=traffic.face_bytes(32, 3))
+    loads = model.load(granted.topology, placed.indices, sent, model.PROTOCOLS["payload"])
+    for link, size, _ in loads.slowest(loads.link_s.size):
+        iteration = (counted[1].get(link.name, 0) - counted[0].get(link.name, 0)) / 2
+        assert iteration == pytest.approx(size, rel=0.01, abs=200), link.name  # the barrier's few bytes
+
+
+# ---- the published rates ----
+
+
+@simulates
+def test_links_carry_what_ezell_and_pena_measured(simulate: Simulate) -> None:
+    words = ["hops", "--coordinates", "coordinates", "--sizes", "0,4MiB", "--window", "16", "--repeats", "1"]
+    found = simulate("gemini-4x4x4", *words, "--warmups", "0")
+    rate = {d: middle(found, "bandwidth_gbyte_s", test="bandwidth", dimension=d, hops=1) for d in "XZ"}
+    assert rate["X"] == pytest.approx(5.946, rel=0.02)  # Ezell, Figure 6: X cable, exclusive
+    assert rate["Z"] == pytest.approx(6.762, rel=0.02)  # Z backplane, single sender
+    near, far = (middle(found, "latency_us", dimension="Z", hops=h, size_bytes=0) for h in (1, 2))
+    assert far - near == pytest.approx(0.1, abs=0.01)  # Peña et al., section 4.1
+    assert 1.5 <= near <= 1.7
+
+
+@simulates
+def test_two_paths_add_up_along_y_and_not_along_x(simulate: Simulate) -> None:
+    """Peña et al., Figure 4; and the two nodes of a router send what Ezell measured along Z."""
+    words = ["paths", *BANDWIDTH, "--sizes", "1MiB"]
+    found = simulate("gemini-4x4x4-two-nodes", *words, "--window", "16", "--paths", "1,2", "--hops", "1")
+    gain = {
+        d: middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=2)
+        / middle(found, "aggregate_bandwidth_gbyte_s", dimension=d, paths=1)
+        for d in "XY"
+    }
+    assert gain["Y"] == pytest.approx(2, rel=0.03) and gain["X"] == pytest.approx(1, rel=0.03)
+    both = middle(found, "aggregate_bandwidth_gbyte_s", dimension="Z", paths=2)
+    assert both == pytest.approx(2 * 4.118, rel=0.03)
+
+
+@simulates
+def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path: Path) -> None:
+    """Figure 3a: along Z 100 % up to 3 hops, 70 % from 4 to 6, below 50 % beyond, where X is as fast."""
+    granted = allocate(catalog.load("gemini-24x1x24"), "axes")
+    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
+    words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16"]
+    words += ["--hops", "1,3,5,9", "--warmups", "0"]
+    found = simulate("gemini-24x1x24", *words, options=("--hostfile", "ranks"))
+    rate = {
+        (d, hops): middle(found, "bandwidth_gbyte_s", dimension=d, hops=hops)
+        for d in "XZ"
+        for hops in (1, 3, 5, 9)
+    }
+    assert rate["Z", 3] / rate["Z", 1] == pytest.approx(1, abs=0.02)
+    assert rate["Z", 5] / rate["Z", 1] == pytest.approx(0.7, abs=0.03)
+    assert rate["Z", 9] / rate["Z", 1] < 0.5
+    assert rate["X", 9] == pytest.approx(rate["Z", 9], rel=0.03)
+
+
+@simulates
+def test_packing_takes_what_one_core_moves(simulate: Simulate) -> None:
+    """2 x 2 faces of 32x32 cells alone in their lines, 2 x 2 of them in whole lines; each packed and unpacked."""
+    found = simulate("gemini-2x2x2", "halo", "--cells", "32", "--repeats", "1", "--warmups", "0")
+    cells = 32 * 32
+    moved = 2 * cells * (64 + 8) + 4 * cells * (8 + 8)  # bytes, in each direction
+    for fom in ("pack_us", "unpack_us"):
+        assert middle(found, fom) == pytest.approx(1e6 * moved / (GEMINI.core_gbyte_s * 1e9), rel=0.02)
+
+
+@simulates
+def test_long_alltoall_of_an_odd_number_of_ranks_needs_a_ring(simulate: Simulate, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn2-0-0\n")
+    words = ["rowcol", "--coordinates", "coordinates", "--splits", "X", "--collectives", "alltoall"]
+    words += ["--sizes", "64KiB", "--repeats", "1"]
+    options = ("--hostfile", "ranks", "--algorithms", "alltoall:ring")
+    assert simulate("gemini-4x4x4", *words, options=options)["verified"] is True
+
+
+@simulates
+def test_lost_lanes_and_limited_injection_cost_their_share(simulate: Simulate) -> None:
+    words = ["hops", *BANDWIDTH, "--sizes", "4MiB"]
+    words += ["--dimensions", "X", "--hops", "1", "--warmups", "0"]
+    sound = middle(simulate("gemini-4x4x4", *words), "bandwidth_gbyte_s")
+    fault = "'X+ 0,0,0>1,0,0' --lanes-lost 1"
+    worn = middle(simulate("gemini-4x4x4", *words, options=("--faults", fault)), "bandwidth_gbyte_s")
+    slow = middle(
+        simulate("gemini-4x4x4", *words, options=("--faults", "--injection 25")), "bandwidth_gbyte_s"
+    )
+    assert worn / sound == pytest.approx(2 / 3, rel=0.02)
+    assert slow == pytest.approx(6.762 / 4, rel=0.03)
+
+
+@simulates
+def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
+    words = ["topobw", *OPTIONS["topobw"], "--messages", "4", "--repeats", "1"]
+    found = simulate(
+        "gemini-4x4x4", *words, options=("--faults", "'X+ 1,2,3>2,2,3' --lanes-lost 1"), status=5
+    )
+    (finding,) = found["verdict"]["findings"]
+    assert "1,2,3" in finding["text"]
+
+
+@simulates
+def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_text("n0-0.nic1\nn1-0\n")
+    options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
+    found = simulate("dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", options=options)
+    assert [rank["host"] for rank in found["ranks"]] == ["n0-0", "n1-0"]
+    names = {entry["link"] for entry in json.loads((tmp_path / "bytes.json").read_text())["links"]}
+    assert {"out n0-0.nic1", "in n1-0.nic1", "out n1-0", "in n0-0", "up leaf0>spine0@1"} <= names
+
+
+# ---- bad input ----
+
+
+@simulates
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gemini-9x9x9", "halo"], "topology: 'gemini-9x9x9'"),
+        (["--ranks", "9", "gemini-2x2x2", "halo"], "--ranks: 9 is not valid here; valid: at most 8"),
+        (["gemini-2x2x2", "true"], "a program that smpicc built"),
+        (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
+        (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
+        (["--hostfile", "none", "gemini-2x2x2", "halo"], "--hostfile: 'none'"),
+        (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
+        (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
+        (
+            ["--faults", "'X+ 0,0,0>1,0,0' --broken", "gemini-2x2x2", "halo"],
+            "--faults: \"'X+ 0,0,0>1,0,0' --broken\"",
+        ),
+        (["--memory-limit", "0.001", "gemini-2x2x2", "halo"], "--memory-limit: '0.001'"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, railyard: Run) -> None:
+    done = railyard("sim", *words, PATH=f"{PROGRAMS}:{os.environ['PATH']}")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
+
+
+@simulates
+def test_a_limit_ends_a_simulation(railyard: Run) -> None:
+    path = f"{PROGRAMS}:{os.environ['PATH']}"
+    words = ["gemini-4x4x4", "halo", "--cells", "64", "--repeats", "100000"]
+    done = railyard("sim", "--time-limit", "1", *words, PATH=path)
+    assert done.returncode == 1 and "(--time-limit)" in done.stderr and done.stderr.count("\n") == 1
+    done = railyard("sim", "--memory-limit", "0.2", *words[:3], "128", PATH=path)
+    assert done.returncode == 1 and "(--memory-limit)" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_simgrid_one_line_says_so(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "halo").symlink_to("/bin/true")
+    done = railyard("sim", "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
+    assert done.returncode == 1 and "make simulated" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_simgrid_the_files_and_the_line_for_it_are_written(railyard: Run, tmp_path: Path) -> None:
+    (tmp_path / "halo").symlink_to("/bin/true")
+    done = railyard("sim", "--keep", str(tmp_path / "kept"), "gemini-2x2x2", "halo", PATH=f"{tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "smpirun -np 8" in done.stdout and (tmp_path / "kept/network").is_file()
+
+
+def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> None:
+    text = (calibration.FOLDER / "gemini.yml").read_text().replace("value: 0.6355", "value: 1.6355")
+    (tmp_path / "mine.yml").write_text(text)
+    with pytest.raises(ValueError, match=r"mine\.yml: payload_share\.value: 1\.6355"):
+        calibration.load(str(tmp_path / "mine.yml"))
+
+
+def test_every_calibrated_value_has_a_source() -> None:
+    assert calibration.known() == ["gemini", "plain", "virtual-torus"]
+    assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
+    nodes = gemini("4x1x1").nodes
+    reach = [
+        [
+            line
+            for line in network.render(gemini("4x1x1"), nodes, Faults(), each).splitlines()
+            if "reach" in line
+        ]
+        for each in (GEMINI, PLAIN)
+    ]
+    assert reach == [["reach 3"], []]
+
+
+def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
+    small = cost.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
+    large = cost.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
+    assert small.excess(Limits()) == ""
+    assert "GiB of memory" in large.excess(Limits()) and "43" in large.excess(Limits())
+    long = cost.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
+    assert "s of this machine's time" in long.excess(Limits())
+
+
+# ---- the checks ----
+
+
+@pytest.fixture
+def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ReFrame on a computed system, with its stage and archive below tmp_path."""
+
+    def run(system: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        fixed = [
+            "--prefix",
+            str(tmp_path),
+            "-C",
+            str(CHECKOUT / "reframe.yml"),
+            "-c",
+            str(CHECKOUT / "checks"),
+        ]
+        archive = ["-S", f"archive={tmp_path / 'archive'}"]
+        return subprocess.run(
+            [BIN / "reframe", *fixed, "--nocolor", "--system", system, *archive, *arguments, "-r"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=CHECKOUT,
+            check=False,
+        )
+
+    return run
+
+
+@simulates
+def test_checks_end_in_records_or_say_what_is_missing(reframe: Callable, tmp_path: Path) -> None:
+    names = ["halo_smoke", "halo_variants", "sonar_smoke", "multirail_smoke"]
+    done = reframe("simtorus", *(word for name in names for word in ("-n", name)))
+    assert done.returncode == 0, done.stdout
+    assert "smpi lacks MPI_Ineighbor_alltoallw, which halo needs here" in done.stdout
+    assert "smpi lacks NIC counters, which sonar needs here" in done.stdout
+    found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
+    assert set(found) == {"halo_smoke", "multirail_smoke"}
+    halo, multirail = found["halo_smoke"], found["multirail_smoke"]
+    assert halo.origin == "simulated" and halo.provenance["torus"]["calibration"] == "gemini"
+    assert {launch.placement_verdict for launch in halo.launches} == {"obeyed"}
+    assert {launch.nic_verdict for launch in multirail.launches} == {"obeyed"}  # by the bytes of every NIC
+    assert all("railyard sim --hostfile" in launch.command for launch in halo.launches)
+
+
+@simulates
+def test_sizes_that_need_two_algorithms_are_refused(reframe: Callable, tmp_path: Path) -> None:
+    done = reframe("simtorus", "-n", "rowcol_paper_long", "-S", "rowcol_paper_long.sizes=4096,65536")
+    assert done.returncode != 0 and "sizes up to 32767 apart from longer ones" in done.stdout
+    assert not (tmp_path / "archive").exists()
+
+
+@simulates
+def test_a_collective_too_large_is_refused_with_the_estimate(reframe: Callable, tmp_path: Path) -> None:
+    done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
+    assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
+    assert not (tmp_path / "archive").exists()
+
+
+def test_the_model_answers_in_a_programs_place(reframe: Callable, tmp_path: Path) -> None:
+    """Pedretti et al., Figure 6: remapping to 2x2x4 more than halves what the routers inject."""
+    done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke")
+    assert done.returncode == 0, done.stdout
+    found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
+    assert found["halo_smoke"].origin == "modelled"
+    injected = {
+        launch.placement: series.samples[0]
+        for launch in found["minighost_remap"].launches
+        for series in launch.series
+        if series.fom == "injected_bytes"
+    }
+    assert injected["cart-create"] > 2 * injected["blocks:2x2x4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hops", "--json", "o"], "PROGRAM: 'hops'"),
+        (["halo"], "--json: 'missing'"),
+        (["halo", "--cells", "8", "--json", "o"], "--grid: 'missing'"),
+        (["halo", "cells", "8", "--json", "o"], "option: 'cells'"),
+    ],
+)
+def test_what_the_model_cannot_answer_is_one_line(
+    words: list[str], said: str, railyard: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts").write_text("n0-0-0\nn0-0-1\n")
+    done = railyard("model", "--hostfile", str(tmp_path / "hosts"), "gemini-2x2x2", *words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr

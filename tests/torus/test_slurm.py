@@ -1,0 +1,376 @@
+"""A real Slurm on a virtual torus: one cluster of eight nodes for all tests, used as a cluster is used, and mistreated.
+
+Every ReFrame runs on the cluster's head, as on a login node.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, Run, environment
+
+from placements.launchers import render
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.orders.spec import Binding, Kind
+from placements.topology import catalog
+from railyard.records import archive
+from railyard.records.record import Record
+from railyard.torus.engines import netns
+from railyard.torus.slurm import cluster as slurm
+from railyard.torus.virtual import lifecycle
+
+REASON = slurm.missing()
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+NODES = 8
+QUICK = ["-S", "cells=4", "-S", "repeats=1"]
+HALO = ["-r", "-n", "halo_smoke", *QUICK]
+
+ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A disk of 4 MiB that the nodes see, since it is there before them."""
+    path = tmp_path_factory.mktemp("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", path], check=True)
+    yield path
+    subprocess.run(["umount", path], check=True)
+
+
+@pytest.fixture(scope="module")
+def cluster(railyard: Run, disk: Path) -> Iterator[str]:
+    name = f"t{os.getpid()}-slurm"
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.00025", "--slurm")
+    assert done.returncode == 0, done.stderr
+    yield name
+    railyard("torus", "down", name)
+
+
+@pytest.fixture
+def head(railyard: Run, cluster: str) -> Callable[..., str]:
+    """What a command says on the head."""
+
+    def run(*command: str) -> str:
+        done = railyard("torus", "exec", cluster, "head", "--", *command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def command(prefix: Path, *arguments: str, system: str, configs: tuple[Path, ...] = ()) -> list[str]:
+    files = [word for config in (CHECKOUT / "reframe.yml", *configs) for word in ("-C", str(config))]
+    fixed = ["--prefix", str(prefix), *files, "-c", str(CHECKOUT / "checks"), "--nocolor", "--system", system]
+    return [str(BIN / "reframe"), *fixed, "-S", f"archive={prefix}/archive", *arguments]
+
+
+@pytest.fixture
+def reframe(cluster: str, tmp_path: Path) -> ReFrame:
+    """Run ReFrame on the head, with its stage and archive below tmp_path."""
+
+    def run(
+        *arguments: str, system: str = "vtorus:slurm", configs: tuple[Path, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=CHECKOUT,
+            env=environment(),
+            check=False,
+        )
+
+    return run
+
+
+def on_head(cluster: str, words: list[str]) -> list[str]:
+    return [str(BIN / "railyard"), "torus", "exec", cluster, "head", "--", *words]
+
+
+def records(tmp_path: Path) -> list[Record]:
+    return archive.load_all(tmp_path / "archive")
+
+
+def test_every_node_is_idle_under_its_own_name_and_status_says_so(
+    railyard: Run, cluster: str, head: Callable[..., str]
+) -> None:
+    names = {node.name for node in lifecycle.get(cluster).topology.nodes}
+    assert set(head("sinfo", "-hN", "-o", "%N").split()) == names
+    report = json.loads(railyard("torus", "status", cluster, "--json").stdout)
+    assert report["slurm"] == {"idle": NODES} and report["sound"]
+    assert "Leaf" not in head("scontrol", "show", "topology", "r0-0-0")
+    assert "Nodes=n0-0-0" in head("scontrol", "show", "topology", "r0-0-0")
+
+
+def test_srun_from_anywhere_starts_ranks_on_the_nodes(railyard: Run, cluster: str) -> None:
+    done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
+    assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {
+        "0": "n0-0-1",
+        "1": "n1-0-0",
+        "2": "n1-1-1",
+    }
+
+
+def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, tmp_path: Path) -> None:
+    done = reframe("-r", "-t", "smoke")
+    assert done.returncode == 0, done.stdout
+    found = {record.case.check: record for record in records(tmp_path)}
+    assert len(found) >= 7 and "multirail_smoke" not in found
+    assert re.search(r"multirail_smoke.*made for the topology dual-rail-small", done.stdout, re.S), (
+        done.stdout
+    )
+    for record in found.values():
+        assert (record.status, record.system.partition, record.origin) == ("ok", "slurm", "emulated")
+        for launch in record.launches:
+            assert launch.placement_verdict == "obeyed" and "srun " in launch.command
+            assert launch.guard is not None and launch.nics
+
+
+BOTH = pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
+
+
+@BOTH
+def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
+    """Every order and binding, in one allocation, in random order."""
+    mine = tmp_path / "mine"
+    mine.write_text("".join(f"n{x}-{y}-{z}\n" for z in (1, 0) for x in (1, 0) for y in (0, 1)))
+    arguments = {Kind.BLOCKS: ":1x1x1", Kind.FILE: f":{mine}", Kind.RANDOM: ":3", Kind.OPTIMISED: ":1"}
+    orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind]
+    bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
+    placements = [*orders, *bound]
+    done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert {launch.placement for launch in record.launches} == {*placements}
+    assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
+    assert all(launcher in launch.command.split() for launch in record.launches)
+    by_core = next(launch for launch in record.launches if launch.placement == "random:3/core")
+    assert {rank.allowed_cpus for rank in by_core.ranks} == {(0,)}
+
+
+def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(head: Callable[..., str]) -> None:
+    granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
+    placed = place("scheduler", granted, (4,), ranks_per_node=2)
+    step = render("slurm", placed).command
+    said = head("salloc", "--quiet", "--nodes", "4", *step, "--label", "hostname")
+    ranks = dict(re.findall(r"^(\d): (\S+)$", said, re.M))
+    assert ranks["0"] == ranks["1"] != ranks["2"] == ranks["3"]
+
+
+#: What goes wrong in a launcher where the placement is random: ranks are dealt in blocks, or by the nodes' names.
+WRONG = {
+    "srun": 'case "$SLURM_HOSTFILE" in random*) unset SLURM_HOSTFILE; set -- "${@/arbitrary/block}";; esac\n',
+    "mpirun": 'case "$*" in *random*) sort random.hostfile > sorted; set -- "${@/#random.hostfile/sorted}";; esac\n',
+}
+
+
+@BOTH
+def test_a_wrong_distribution_is_caught(
+    reframe: ReFrame, tmp_path: Path, partition: str, launcher: str
+) -> None:
+    wrong = tmp_path / "bin"
+    wrong.mkdir()
+    ours = f'PATH=${{PATH#{wrong}:}} exec {CHECKOUT}/railyard/torus/bin/{launcher} "$@"\n'
+    (wrong / launcher).write_text(f"#!/bin/bash\n{WRONG[launcher]}{ours}")
+    (wrong / launcher).chmod(0o755)
+    placements = ["-S", "placements=random,custom", "-S", f"preparations=export PATH={wrong}:$PATH"]
+    done = reframe(*HALO, *placements, system=f"vtorus:{partition}")
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    verdicts = {launch.placement: launch.placement_verdict for launch in record.launches}
+    assert record.status == "failed" and verdicts == {"random": "not-obeyed", "custom": "obeyed"}
+    assert re.search(r"rank \d+ ran on n\d-\d-\d, asked n\d-\d-\d", done.stdout), done.stdout
+
+
+def test_mpich_is_started_by_pmi2(reframe: ReFrame, tmp_path: Path) -> None:
+    """Two ranks: Debian's MPICH can hang in MPI_Finalize with more (docs/torus.md)."""
+    if not (CHECKOUT / "build/benchmarks-mpich/bin/halo").is_file():
+        pytest.skip("no benchmarks built with MPICH; `make mpich` builds them")
+    mpich = ["-p", "mpich", "-S", "valid_prog_environs=+mpich"]
+    done = reframe(*HALO, *mpich, "-S", "block=2,1,1", "-S", "placements=plain,random:2")
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert (record.status, record.system.environment) == ("ok", "mpich")
+    assert all(launch.placement_verdict == "obeyed" and launch.verified for launch in record.launches)
+    assert {len(launch.ranks) for launch in record.launches} == {2}
+
+
+def from_doctor(head: Callable[..., str], path: Path, extras: str = "") -> Path:
+    """The configuration that doctor prints on the head, with more extras, as a file."""
+    fragment = head(str(BIN / "railyard"), "doctor", "--fragment")
+    path.write_text(fragment.replace("origin: measured", f"origin: measured{extras}"))
+    return path
+
+
+PLAIN_SRUN = f"preparations=export LD_PRELOAD={CHECKOUT}/build/lib/railyard-fence.so"  # docs/torus.md
+FOUR_NODES = ["-p", "openmpi-here", "-S", "nodes=4", "-S", PLAIN_SRUN]
+
+
+def coordinates(cluster: str) -> str:
+    """As extras of a partition."""
+    return f", topology: gemini-2x2x2, coordinates: {lifecycle.RUN / cluster}/coordinates"
+
+
+def test_a_new_user_gets_from_doctor_to_records(
+    reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
+) -> None:
+    """docs/cluster.md: the fragment as it is, then with coordinates; Slurm chooses the nodes."""
+    mine = from_doctor(head, tmp_path / "mine.yml")
+    assert "scheduler: squeue" in mine.read_text() and "--partition=torus" in mine.read_text()
+    on = {"system": "head:torus", "configs": (mine,)}
+    done = reframe(*HALO, *FOUR_NODES, "-S", "placements=random,custom", **on)
+    (record,) = records(tmp_path)
+    by_placement = {launch.placement: launch for launch in record.launches}
+    assert (record.origin, record.case.topology) == ("measured", None)
+    assert by_placement["random"].placement_verdict == "obeyed", done.stdout
+    assert "no coordinates" in by_placement["custom"].reason
+    assert by_placement["custom"].status == "not-measured"
+
+    from_doctor(head, mine, coordinates(cluster))
+    reframe(*HALO, *FOUR_NODES, "-S", "placements=hilbert", **on)
+    newest = next(r for r in records(tmp_path) if r.id != record.id)
+    assert newest.status == "ok" and newest.case.topology is not None
+    assert len(newest.case.allocation["nodes"]) == 4 and newest.case.allocation["order"] == "scheduler"
+    assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
+
+
+def test_a_drained_node_ends_its_job_and_another_takes_its_place(
+    reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
+) -> None:
+    """Where Slurm chooses the nodes: both records say on which they were measured."""
+    mine = from_doctor(head, tmp_path / "mine.yml", coordinates(cluster))
+    chosen = [*HALO, *FOUR_NODES, "-S", "placements=random", "-S", "launches=3"]
+    words = command(tmp_path, *chosen, system="head:torus", configs=(mine,))
+    running = subprocess.Popen(on_head(cluster, words), cwd=CHECKOUT, env=environment())
+    folder = tmp_path / "stage/head/torus/openmpi-here/halo_smoke"
+    wait_for_launches(folder, 1)
+    drained = head("squeue", "-ho", "%B").strip()
+    head("scontrol", "update", f"nodename={drained}", "state=drain", "reason=test")
+    try:
+        assert running.wait(120) == 0
+        done = reframe(*chosen, system="head:torus", configs=(mine,))
+        assert done.returncode == 0, done.stdout
+    finally:
+        head("scontrol", "update", f"nodename={drained}", "state=resume")
+    before, after = records(tmp_path)
+    assert {launch.placement_verdict for launch in (*before.launches, *after.launches)} == {"obeyed"}
+    granted = [{node["name"] for node in record.case.allocation["nodes"]} for record in (before, after)]
+    assert sorted(drained in names for names in granted) == [False, True]
+
+
+def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path, tmp_path: Path) -> None:
+    fixed = ["-S", "launches=5", "-S", f"archive={tmp_path}/archive"]
+    words = on_head(cluster, command(disk, *HALO, *fixed, system="vtorus:slurm"))
+    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
+    finished = wait_for_launches(disk / "stage/vtorus/slurm/openmpi/halo_smoke", 2)
+    with (disk / "full").open("wb", buffering=0) as full, contextlib.suppress(OSError):
+        while full.write(bytes(4096)):
+            pass
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode != 0
+    (record,) = records(tmp_path)
+    good = [launch for launch in record.launches if launch.status == "ok"]
+    assert finished <= len(good) < len(record.launches) == 10
+    assert all(launch.series for launch in good)
+    assert all(launch.reason for launch in record.launches if launch.status != "ok"), said
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
+def test_a_reframe_that_ends_early_loses_no_launch(
+    cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
+) -> None:
+    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
+    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.DEVNULL)
+    stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
+    finished = wait_for_launches(stage, 2)
+    running.send_signal(how)
+    running.wait(60)
+    head("scancel", "--user=root")
+    if how == signal.SIGKILL:
+        assert not (tmp_path / "archive").exists()
+        done = reframe(*HALO)
+        assert done.returncode == 0, done.stdout
+    kept = next(r for r in records(tmp_path) if r.case.launches_per_combination == 30)
+    good = [launch for launch in kept.launches if launch.status == "ok"]
+    assert kept.status in {"not-measured", "failed"} and kept.reason
+    assert len(good) >= finished and all(launch.series for launch in good)
+    assert all(launch.reason for launch in kept.launches if launch.status != "ok")
+    assert len(records(tmp_path)) == (2 if how == signal.SIGKILL else 1)
+
+
+def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
+    cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path
+) -> None:
+    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
+    running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
+    stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
+    finished = wait_for_launches(stage, 2)
+    netns.kill([netns.full_name(cluster, "n1-1-1")])
+    head("scontrol", "update", "nodename=n1-1-1", "state=down", "reason=test")
+    said, _ = running.communicate(timeout=120)
+    assert running.returncode != 0
+    (record,) = records(tmp_path)
+    good = [launch for launch in record.launches if launch.status == "ok"]
+    assert len(good) >= finished and len(good) < len(record.launches)
+    assert "NODE FAILURE" in record.reason, record.reason
+    assert record.reason.split(":")[0] in said
+    # The next job is told at once that a node is missing, and nothing is made up.
+    again = reframe(*HALO, "-S", "launches=2")
+    assert again.returncode != 0 and len(records(tmp_path)) == 1, again.stdout
+
+
+def test_without_a_cluster_the_partition_is_skipped_and_says_how_to_make_one(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command(tmp_path, *HALO, system="vtorus:slurm"),
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(RAILYARD_TORUS=""),
+        check=False,
+    )
+    assert done.returncode == 0 and "1 skipped" in done.stdout
+    assert "railyard torus up TOPOLOGY --name NAME --slurm" in done.stdout
+
+
+def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: str) -> None:
+    up = [str(BIN / "railyard"), "torus", "up", "gemini-2x2x2", "--name", torus_name, "--slurm"]
+    running = subprocess.Popen(up, env=environment(), stdout=subprocess.DEVNULL)
+    controller = lifecycle.RUN / torus_name / "slurm/slurmctld.pid"
+    deadline = time.monotonic() + 60
+    while not controller.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.kill()
+    running.wait()
+    inodes = {(netns.NETNS / name).stat().st_ino for name in netns.namespaces(torus_name)}
+    assert netns.processes(inodes), "nothing was running yet"
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert netns.processes(inodes) == set() and netns.namespaces(torus_name) == []
+    assert not (lifecycle.RUN / torus_name).exists()
+    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
+    assert not any(f"/run/railyard/{torus_name}/".encode() in words for words in commands)
+
+
+def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) -> None:
+    done = railyard("torus", "srun", small, "hostname")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "--slurm" in done.stderr
+
+
+def wait_for_launches(stage: Path, count: int) -> int:
+    """Wait until so many launches ended; how many there are then."""
+    deadline = time.monotonic() + 90
+    while (ended := len(list(stage.glob("launch-*.ended")))) < count:
+        assert time.monotonic() < deadline, "the job does not launch"
+        time.sleep(0.1)
+    return ended

@@ -1,0 +1,346 @@
+"""The virtual torus on the real kernel: what it reports is what was planned; nothing stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, Run, environment
+from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
+from support.topologies import gemini
+
+from placements.topology import catalog
+from placements.topology.base import Node
+from placements.topology.routing import route
+from railyard.errors import InputError
+from railyard.torus.engines import netns
+from railyard.torus.plan import addresses, plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import lifecycle
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+
+def namespaces(name: str) -> list[str]:
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in listed.splitlines() if line.startswith(f"railyard.{name}.")]
+
+
+def inside(name: str, host: str, *command: str) -> str:
+    done = subprocess.run(
+        ["ip", "netns", "exec", f"railyard.{name}.{host}", *command],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def host_network() -> str:
+    """The machine's own interfaces, routes, rules and forwarding."""
+    commands = ["ip -o link", "ip -4 route show table all", "ip rule", "sysctl net.ipv4.ip_forward"]
+    return "".join(
+        subprocess.run(c.split(), capture_output=True, text=True, check=True).stdout for c in commands
+    )
+
+
+def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_name: str) -> None:
+    before = host_network()
+    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
+    assert len(namespaces(torus_name)) == 8 + 8 + 1
+    listed = json.loads(railyard("torus", "list", "--json").stdout)
+    assert {
+        "name": torus_name,
+        "topology": "gemini-2x2x2",
+        "state": "up",
+        "nodes": 8,
+        "rate_scale": 0.000125,
+    } in listed
+    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    assert report["sound"] and report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
+    assert host_network() == before
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert namespaces(torus_name) == [] and not (lifecycle.RUN / torus_name).exists()
+    assert host_network() == before
+
+
+def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    path = lifecycle.RUN / torus_name / "torus.json"
+    document = json.loads(path.read_text())
+    del document["faults"]
+    path.write_text(json.dumps(document))
+    assert railyard("torus", "list").returncode == 0
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert namespaces(torus_name) == [] and not path.exists()
+
+
+def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
+    topo = catalog.load("gemini-2x2x2")
+    for link in topo.links():
+        queues = json.loads(inside(small, topo.router_name(link.source), "tc", "-j", "qdisc"))
+        rates = {q["dev"]: 8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"}
+        assert rates[link.port] == pytest.approx(link.rate_gbyte_s * 8e9 * 1e-3, rel=1e-6)
+
+
+def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) -> None:
+    """Counted by the kernel at every port on the way, between two nodes with a route in all three dimensions."""
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    topo = catalog.load("gemini-4x4x4")
+    source, destination = (0, 1, 2), (3, 3, 3)
+    payload = 50_000
+    target = addresses.node_address(topo, Node(coordinate=destination, slot=0, name=""), 0)
+    inside(torus_name, "n0-1-2", "ping", "-q", "-c", "10", "-i", "0.01", "-s", str(payload // 10), target)
+    passed, ports = {}, {k.port for k in topo.links()}
+    for router in topo.routers:
+        links = json.loads(inside(torus_name, topo.router_name(router), "ip", "-s", "-j", "link"))
+        for port in links:
+            if port["ifname"] in ports and port["stats64"]["tx"]["bytes"] >= payload:
+                passed[router.coordinate, port["ifname"]] = port["stats64"]["tx"]["bytes"]
+    there, back = route(topo, source, destination), route(topo, destination, source)
+    expected = {(k.source.coordinate, k.port) for k in [*there, *back]}
+    assert set(passed) == expected
+    headers = 1.05  # of IP fragments and Ethernet, at most
+    assert all(payload <= size <= headers * payload for size in passed.values()), passed
+
+
+def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, small: str) -> None:
+    script = "hostname; ls /sys/class/net | tr '\\n' ' '; ping -c 1 -W 2 n1-1-1 >/dev/null && echo reached"
+    done = railyard("torus", "exec", small, "n0-0-1", "--", "sh", "-c", script)
+    assert done.stdout == "n0-0-1\nlo mgmt0 nic0 reached\n"
+
+
+def test_two_tori_side_by_side_do_not_see_each_other(railyard: Run, small: str, torus_name: str) -> None:
+    assert (
+        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005").returncode
+        == 0
+    )
+    for name, rate in ((small, 85120000), (torus_name, 42560000)):
+        queues = json.loads(inside(name, "n0-0-0", "tc", "-j", "qdisc"))
+        assert [8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"] == [rate]
+
+
+def test_up_is_idempotent_and_refuses_a_name_in_use(railyard: Run, small: str) -> None:
+    again = railyard("torus", "up", "gemini-2x2x2", "--name", small, "--rate-scale", "0.001")
+    assert again.returncode == 0 and "already up" in again.stdout
+    other = railyard("torus", "up", "gemini-4x4x4", "--name", small)
+    assert other.returncode == 2
+    assert len(other.stderr.splitlines()) == 1 and small in other.stderr and "down" in other.stderr
+    assert json.loads(railyard("torus", "status", small, "--json").stdout)["sound"]
+
+
+def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1-1-0\nn0-0-0\nn0-1-1\n")
+    where = ["-np", "3", "--map-by", "seq", "--hostfile", str(hosts), "--tag-output"]
+    done = railyard("torus", "mpirun", small, *where, "--", "hostname")
+    assert done.returncode == 0, done.stderr
+    found = dict(re.findall(r"\[1,(\d)\]<stdout>:(\S+)", done.stdout))
+    assert found == {"0": "n1-1-0", "1": "n0-0-0", "2": "n0-1-1"}
+    assert done.stderr == ""
+
+
+def test_mpirun_passes_the_programs_exit_status_on(railyard: Run, small: str) -> None:
+    assert railyard("torus", "mpirun", small, "-np", "2", "sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
+    """What a third-party check or a Makefile does: no argument says torus."""
+    done = subprocess.run(
+        ["mpirun", "-np", "8", "hostname"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=environment(RAILYARD_TORUS=small)
+        | {"PATH": f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"},
+    )
+    assert sorted(done.stdout.split()) == [n.name for n in catalog.load("gemini-2x2x2").nodes]
+
+
+def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
+    job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(_running("sleep 987")) < 4:
+        time.sleep(0.05)
+    assert len(_running("sleep 987")) == 4
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert _running("sleep 987") == []
+    assert job.wait(timeout=30) != 0
+
+
+def test_killing_mpirun_leaves_no_rank(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "2", "sleep", "986"]
+    job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while len(_running("sleep 986")) < 2:
+        time.sleep(0.05)
+    job.kill()
+    deadline = time.monotonic() + 30
+    while _running("sleep 986") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert _running("sleep 986") == []
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.45])
+def test_a_killed_up_leaves_only_what_down_all_removes(
+    railyard: Run, torus_name: str, after_s: float
+) -> None:
+    """SIGKILL at several moments; then the same name comes up whole, and goes."""
+    command = [BIN / "railyard", "torus", "up", "gemini-4x4x4", "--name", torus_name]
+    job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (lifecycle.RUN / torus_name).exists() and job.poll() is None:
+        time.sleep(0.001)
+    time.sleep(after_s)
+    job.kill()
+    job.wait()
+    if namespaces(torus_name):
+        assert torus_name in {t["name"] for t in json.loads(railyard("torus", "list", "--json").stdout)}
+    assert railyard("torus", "up", "gemini-4x4x4", "--name", torus_name).returncode == 0
+    assert json.loads(railyard("torus", "status", torus_name, "--json").stdout)["sound"]
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert namespaces(torus_name) == []
+
+
+def test_a_namespace_without_its_file_is_found_by_down_all(torus_name: str) -> None:
+    """As after a kill between two steps: the state is gone, a namespace is not."""
+    subprocess.run(["ip", "netns", "add", f"railyard.{torus_name}.r0-0-0"], check=True)
+    assert torus_name in lifecycle.names()
+    lifecycle.down(torus_name)
+    assert torus_name not in lifecycle.names()
+
+
+def test_a_failed_up_removes_what_it_made(torus_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel refuses a burst that the plan lets through; nothing stays."""
+    monkeypatch.setattr(plan, "QUEUE_BYTES", -1)
+    with pytest.raises(Exception, match="tc failed"):
+        lifecycle.up(gemini("2x1x1"), name=torus_name, shape=Shape())
+    assert namespaces(torus_name) == [] and torus_name not in lifecycle.names()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["up", "gemini-9x9x9"], ["gemini-9x9x9", "gemini-4x4x4"]),
+        (["up", "gemini-2x2x2", "--rate-scale", "1e-12"], ["--rate-scale", "1e-12", "from"]),
+        (["up", "gemini-2x2x2", "--rate-scale", "50"], ["--rate-scale", "50", "from"]),
+        (["up", "gemini-2x2x2", "--name", "No Such"], ["--name", "No Such", "lower case"]),
+        (["status", "nobody"], ["nobody"]),
+        (["down", "nobody"], ["nobody"]),
+        (["down"], ["--all"]),
+        (["exec", "nobody", "n0-0-0", "true"], ["nobody"]),
+    ],
+)
+def test_wrong_use_is_one_line_and_changes_nothing(
+    railyard: Run, arguments: list[str], words: list[str]
+) -> None:
+    before = lifecycle.names()
+    done = railyard("torus", *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert lifecycle.names() == before
+
+
+def test_exec_names_the_hosts_there_are(railyard: Run, small: str) -> None:
+    done = railyard("torus", "exec", small, "n7-7-7", "true")
+    assert done.returncode == 2 and "n7-7-7" in done.stderr and "n0-0-0" in done.stderr
+
+
+def test_the_limits_of_the_rate_scale_are_the_kernels(torus_name: str) -> None:
+    """Just inside both limits the kernel takes the rates as planned; just outside the plan refuses."""
+    topo = gemini("2x1x1")
+    with pytest.raises(InputError) as caught:
+        plan.make(topo, Shape(rate_scale=1e9))
+    low, high = map(float, re.findall(r"from (\S+) to ([^,]+),", str(caught.value))[0])
+    for scale in (low * 1.05, high * 0.95):
+        made, _ = lifecycle.up(topo, name=torus_name, shape=Shape(rate_scale=scale))
+        queues = json.loads(inside(made.name, "n0-0-0", "tc", "-j", "qdisc"))
+        rate = next(8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf")
+        assert rate == pytest.approx(topo.host_rate_gbyte_s * 8e9 * scale, rel=0.01)
+        lifecycle.down(torus_name)
+    for scale in (low * 0.9, high * 1.1):
+        with pytest.raises(InputError):
+            plan.make(topo, Shape(rate_scale=scale))
+
+
+def test_more_nodes_than_a_bridge_has_ports_is_one_line_before_anything_is_made(
+    railyard: Run, torus_name: str
+) -> None:
+    done = railyard("torus", "up", "titan", "--name", torus_name)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "nodes: 19200" in done.stderr and "at most 1023" in done.stderr and "railyard sim" in done.stderr
+    assert torus_name not in lifecycle.names()
+
+
+# An ordinary user. ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home_of_nobody() -> Iterator[Path]:
+    with home_for_nobody() as home:
+        yield home
+
+
+def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
+    if subprocess.run(
+        [*AS_NOBODY, "/usr/bin/python3", "-c", "import sys; assert sys.version_info >= (3, 11)"]
+    ).returncode:
+        pytest.skip(
+            "/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run"
+        )
+    if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
+        pytest.skip("this kernel's policy forbids user namespaces to ordinary users")
+    up = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", "--name", "mine")
+    assert up.returncode == 0, up.stderr
+    assert namespaces("mine") == []
+    ran = as_nobody(home_of_nobody, "torus", "mpirun", "mine", "-np", "4", "hostname")
+    assert sorted(ran.stdout.split()) == ["n0-0-0", "n0-0-1", "n0-1-0", "n0-1-1"], ran.stderr
+    assert json.loads(as_nobody(home_of_nobody, "torus", "status", "mine", "--json").stdout)["sound"]
+    assert as_nobody(home_of_nobody, "torus", "down", "mine").returncode == 0
+    deadline = time.monotonic() + 10
+    while _running("railyard-holder") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _running("railyard-holder") == []
+
+
+def test_without_permission_for_namespaces_one_line_says_so(home_of_nobody: Path) -> None:
+    """The kernel makes no user namespace for a process in a chroot."""
+    chroot = ["unshare", "--mount", "sh", "-c", 'mount --rbind / /mnt && exec chroot /mnt "$@"', "sh"]
+    done = as_nobody(home_of_nobody, "torus", "up", "gemini-2x2x2", within=chroot)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "no permission for namespaces" in done.stderr, done.stderr
+
+
+def _running(command: str) -> list[int]:
+    """Living processes whose command line begins so."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if line.startswith(command) and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def test_leftover_processes_cannot_hide(torus_name: str) -> None:
+    """`kill` finds processes by their network, whatever they call themselves."""
+    lifecycle.up(gemini("1x1x1"), name=torus_name, shape=Shape())
+    hidden = subprocess.Popen(["ip", "netns", "exec", netns.full_name(torus_name, "n0-0-0"), "sleep", "985"])
+    while not netns.processes({(netns.NETNS / netns.full_name(torus_name, "n0-0-0")).stat().st_ino}):
+        time.sleep(0.01)
+    lifecycle.down(torus_name)
+    assert hidden.wait(timeout=5) == -signal.SIGKILL
