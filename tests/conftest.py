@@ -54,7 +54,14 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("sanitized")
     compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     options = ["RAILYARD_SANITIZE", "RAILYARD_WERROR", "RAILYARD_TEST_FAULT"]
-    configure = ["cmake", "-S", CHECKOUT / "benchmarks", "-B", build, f"-DMPI_C_COMPILER={compiler}"]
+    configure: list[str | Path] = [
+        "cmake",
+        "-S",
+        CHECKOUT / "benchmarks",
+        "-B",
+        build,
+        f"-DMPI_C_COMPILER={compiler}",
+    ]
     configure += ["-DCMAKE_BUILD_TYPE=Debug", *(f"-D{option}=ON" for option in options)]
     subprocess.run(configure, check=True, capture_output=True)
     subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)

@@ -73,7 +73,7 @@ def test_too_few_launches_have_no_interval(n: int) -> None:
 @given(VALUES)
 def test_interval_is_the_one_of_scipy(values: list[float]) -> None:
     interval = medians.median_interval(values)
-    theirs = scipy.stats.quantile_test(values, p=0.5).confidence_interval(0.95)
+    theirs: Any = scipy.stats.quantile_test(values, p=0.5).confidence_interval(0.95)
     if interval is None:
         assert np.isnan(theirs.low) or np.isnan(theirs.high)
     else:
@@ -449,7 +449,10 @@ def test_page_without_records_says_so() -> None:
 
 
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
-    asked = {"system": {"name": "v", "partition": "p", "environment": "e"}, "origin": "measured"}
+    asked: dict[str, Any] = {
+        "system": {"name": "v", "partition": "p", "environment": "e"},
+        "origin": "measured",
+    }
     origin = synthetic.provenance(torus=None)
     skipped = absent(
         status=Status.SKIPPED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import random
@@ -186,7 +187,7 @@ def test_what_only_one_side_has_is_told() -> None:
 def test_void_and_failed_launches_are_counted() -> None:
     def spoil(run: Any, document: Any) -> Any:
         run = evidence.with_evidence(run, document)
-        return evidence.dataclasses.replace(run, guard={"verdict": "void", "reasons": ["busy"]})
+        return dataclasses.replace(run, guard={"verdict": "void", "reasons": ["busy"]})
 
     void = synthetic.halo(SPEED, launches=10, system=OTHER, change=spoil)
     found = compared(["system=vtorus", "system=other"], A, void)

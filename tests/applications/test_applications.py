@@ -169,7 +169,7 @@ def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(name: str, w
     texts = [number.sub(rf"\g<1>{said}", text_of(name, ending)) for ending in ("out", "left")]
     assert texts != [text_of(name, ending) for ending in ("out", "left")]
     with pytest.raises(InputError, match=rf"{name}.*: '{said}' is not valid here; valid: a finite number"):
-        RECORDED[name](*texts, f"{name}.out")
+        RECORDED[name](texts[0], texts[1], f"{name}.out")
 
 
 def test_a_barrier_that_took_no_number_is_no_result() -> None:

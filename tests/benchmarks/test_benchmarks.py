@@ -95,7 +95,7 @@ def test_the_mpich_build_runs(program: str, tmp_path: Path) -> None:
     if shutil.which("mpirun.mpich") is None or not built.exists():
         pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
     output = tmp_path / "output.json"
-    command = ["mpirun.mpich", "-n", "2", built, *QUICK[program], "--json", output]
+    command: list[str | Path] = ["mpirun.mpich", "-n", "2", built, *QUICK[program], "--json", output]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0, done.stderr
     document = json.loads(output.read_text())

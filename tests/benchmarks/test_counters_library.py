@@ -30,7 +30,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (library,) = prefix.rglob("librailyard-counters.a")
     source = ROOT / "tests/data/counters_program.c"
     target = prefix / "counters_program"
-    command = [compiler, "-I", prefix / "include", source, "-L", library.parent, "-lrailyard-counters", "-lm"]
+    command: list[str | Path] = [
+        compiler,
+        "-I",
+        prefix / "include",
+        source,
+        "-L",
+        library.parent,
+        "-lrailyard-counters",
+        "-lm",
+    ]
     subprocess.run([*command, "-o", target], check=True)
     assert (prefix / "share/railyard/counters/gemini.txt").is_file()
     return target
@@ -47,7 +56,7 @@ def counted(program: Path, pretend_hosts: Path, tmp_path: Path) -> Counted:
             "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
             "TEST_RANKS_PER_NODE": str(per_node),
         }
-        command = ["env", f"LD_PRELOAD={pretend_hosts}", program, then]
+        command: list[str | Path] = ["env", f"LD_PRELOAD={pretend_hosts}", program, then]
         return mpirun("-n", str(ranks), *command, env=variables | env)
 
     return run

@@ -101,7 +101,7 @@ def test_under_sanitizers(sanitized: Path, pretend: Pretend) -> None:
 
 def test_finds_a_corrupted_byte(sanitized: Path, pretend: Pretend, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    arguments = [*QUICK, "--json", path]
+    arguments: list[str | Path] = [*QUICK, "--json", path]
     torus = pretend(block(2, 2, 1))
     outcome = torus.run("paths", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
     assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 1, byte 512")

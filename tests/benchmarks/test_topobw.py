@@ -196,7 +196,7 @@ def test_the_mpich_build_runs(tmp_path: Path) -> None:
     built = ROOT / "build/benchmarks-mpich/bin/topobw"
     if shutil.which("mpirun.mpich") is None or not built.exists():
         pytest.skip("MPICH is not installed: the benchmarks were built with Open MPI alone")
-    command = ["mpirun.mpich", "-n", "2", built, "--help"]
+    command: list[str | Path] = ["mpirun.mpich", "-n", "2", built, "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 0 and done.stdout.count("Usage:") == 1
 

@@ -7,6 +7,7 @@ import platform
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
@@ -56,7 +57,7 @@ BARE = Machine(
 )
 
 
-def shown(config: Path, system: str) -> dict[str, object]:
+def shown(config: Path, system: str) -> dict[str, Any]:
     """The configuration as ReFrame has it."""
     files = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config)]
     done = subprocess.run(
@@ -68,7 +69,7 @@ def shown(config: Path, system: str) -> dict[str, object]:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -77,7 +78,7 @@ def test_reframe_accepts_the_fragment_of_this_machine(railyard: Run, tmp_path: P
     path.write_text(railyard("doctor", "--fragment").stdout)
     name = platform.node().partition(".")[0].lower()
     config = shown(path, name)
-    (system,) = config["systems"]  # type: ignore[misc]  # JSON
+    (system,) = config["systems"]
     assert system["name"] == name and system["partitions"][0]["features"] == ["torus"]
     assert "openmpi-here" in system["partitions"][0]["environs"]
 
@@ -97,7 +98,7 @@ def test_doctor_says_what_is_here_and_what_is_missing_and_ends_with_the_fragment
 def test_reframe_accepts_the_fragment_of_any_machine(machine: Machine, tmp_path: Path) -> None:
     path = tmp_path / "mine.yml"
     path.write_text(doctor.fragment(machine))
-    (system,) = shown(path, machine.hostname)["systems"]  # type: ignore[misc]  # JSON
+    (system,) = shown(path, machine.hostname)["systems"]
     partitions = system["partitions"]
     assert [p["name"] for p in partitions] == [p.name for p in machine.scheduler.partitions] or ["local"]
     assert all(p["extras"]["origin"] == "measured" for p in partitions)
@@ -140,7 +141,7 @@ def test_reframe_accepts_every_template(path: Path) -> None:
     name = re.search(r"^  - name: (\S+)", path.read_text(), re.M)
     assert name is not None
     config = shown(path, name[1])
-    (system,) = config["systems"]  # type: ignore[misc]  # JSON
+    (system,) = config["systems"]
     assert system["partitions"][0]["extras"]["origin"] == "measured"
-    own = {e["name"] for e in config["environments"]}  # type: ignore[attr-defined]  # JSON
+    own = {e["name"] for e in config["environments"]}
     assert set(system["partitions"][0]["environs"]) <= own

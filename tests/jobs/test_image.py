@@ -156,7 +156,7 @@ def test_the_page_states_and_draws_the_cost() -> None:
     (drawing,) = figures_overhead.drawings(cases.group([made])[0])
     assert "iteration +4.0 % (95 % interval +4.0 % to +4.0 %, n = 8)" in drawing.statement
     text = page.html([made])
-    assert drawing.title in text and IMAGE["sha256"] in text
+    assert drawing.title in text and str(IMAGE["sha256"]) in text
     assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
 
 
@@ -276,7 +276,7 @@ def lock_of(*specs: tuple[str, str]) -> str:
 def check_lock(folder: Path, lock: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "spack.yaml").write_text(ENVIRONMENT)
     (folder / "spack.lock").write_text(lock)
-    command = [CHECKOUT / "containers/check-lock", *options, "spack.yaml", "spack.lock"]
+    command: list[str | Path] = [CHECKOUT / "containers/check-lock", *options, "spack.yaml", "spack.lock"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -338,7 +338,12 @@ def test_a_lock_of_one_machine_or_of_another_system_is_refused(
     "lock", sorted((CHECKOUT / "containers/locks").glob("*.lock")), ids=lambda lock: lock.stem
 )
 def test_the_locks_that_are_kept_are_of_the_environment_and_of_no_machine(lock: Path) -> None:
-    command = [CHECKOUT / "containers/check-lock", "--portable", "--on", lock.stem.partition("-")[0]]
+    command: list[str | Path] = [
+        CHECKOUT / "containers/check-lock",
+        "--portable",
+        "--on",
+        lock.stem.partition("-")[0],
+    ]
     done = subprocess.run([*command, "spack.yaml", lock], cwd=CHECKOUT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -357,7 +362,7 @@ def no_spack(tmp_path: Path) -> Path:
 
 
 def build_spack_image(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [CHECKOUT / "containers/build-spack-image", *map(str, arguments)]
+    command: list[str | Path] = [CHECKOUT / "containers/build-spack-image", *map(str, arguments)]
     return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
 
 
@@ -440,7 +445,16 @@ def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(t
     for path in others:
         os.chown(path, 65534, 42, follow_symlinks=False)
     script = 'mount --bind "$0" "$1/tmp" && exec "$2" "$1"'
-    command = ["unshare", "--mount", "sh", "-c", script, machine, base, CHECKOUT / "containers/give-to-root"]
+    command: list[str | Path] = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        machine,
+        base,
+        CHECKOUT / "containers/give-to-root",
+    ]
     subprocess.run(command, check=True)
     owners = [(path.lstat().st_uid, path.lstat().st_gid) for path in others]
     assert owners == [(0, 0), (0, 0), (65534, 42), (65534, 42)]

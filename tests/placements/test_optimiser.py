@@ -50,7 +50,7 @@ def test_refinement_agrees_with_the_model_and_improves_on_its_start() -> None:
     ranks = 3 * len(granted.indices)
     ends = rng.integers(0, ranks, (2, 2000)).astype(np.int32)
     ends = ends[:, ends[0] != ends[1]]
-    sizes = rng.integers(1, 1000, ends.shape[1]).astype(np.float64)
+    sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
     sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
     problem = refine.problem(granted, 3, sent, PROTOCOLS["gemini-get"])
     start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)

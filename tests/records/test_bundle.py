@@ -207,7 +207,11 @@ def test_any_changed_byte_of_a_record_is_refused(packed: Path) -> None:
             assert strict_rules.faults(read, mutant), f"byte {place} became {byte} and nobody saw it"
     for place in chance.sample(range(len(content)), 20):
         mutant = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
-        path = repacked(packed, lambda found, mutant=mutant: found.__setitem__(1, (found[1][0], mutant)))
+
+        def replaced(members: Any, mutant: bytes = mutant) -> None:
+            members[1] = (members[1][0], mutant)
+
+        path = repacked(packed, replaced)
         assert "sha256" in refusal(path)
 
 

@@ -108,7 +108,7 @@ def test_only_new_records_are_read(root: Path) -> None:
     read: list[Path] = []
 
     def watch(files: object, count: int) -> list[Path]:
-        read.extend(files)  # type: ignore[call-overload]
+        read.extend(files)  # type: ignore[arg-type]
         return list(read)
 
     index.read(root, progress=watch)

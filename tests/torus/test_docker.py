@@ -197,7 +197,7 @@ def test_exec_enters_the_container_and_gives_the_commands_status(railyard: Run, 
 
 
 def test_a_command_in_a_container_ends_with_railyards_own(railyard: Run, boxed: str) -> None:
-    command = [BIN / "railyard", "torus", "exec", boxed, "n0-0-0", "--", "sleep", "983"]
+    command: list[str | Path] = [BIN / "railyard", "torus", "exec", boxed, "n0-0-0", "--", "sleep", "983"]
     for end in (subprocess.Popen.terminate, subprocess.Popen.kill):
         with subprocess.Popen(command, env=environment()) as job:
             wait_for(lambda: running_count("sleep 983") == 1)
@@ -217,7 +217,7 @@ def test_down_ends_what_runs_and_leaves_nothing(
 ) -> None:
     networks = {network.id for network in client.networks.list()}
     assert up(railyard, torus_name, "--volume", str(folder)).returncode == 0
-    command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "984"]
+    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "984"]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder
     ) as job:
@@ -245,7 +245,16 @@ def running_count(command: str) -> int:
 def test_a_killed_up_leaves_only_what_down_removes(
     railyard: Run, torus_name: str, client: docker.DockerClient, after_s: float
 ) -> None:
-    command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
+    command: list[str | Path] = [
+        BIN / "railyard",
+        "torus",
+        "up",
+        "gemini-2x2x2",
+        "--engine",
+        "docker",
+        "--name",
+        torus_name,
+    ]
     alone = not lifecycle.names()
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as job:
         wait_for(lambda: (lifecycle.RUN / torus_name / "torus.json").exists())
@@ -352,7 +361,16 @@ def test_checks_are_skipped_where_jobs_have_no_railyard(cluster: str, tmp_path: 
 def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
     railyard: Run, torus_name: str, client: docker.DockerClient
 ) -> None:
-    command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
+    command: list[str | Path] = [
+        BIN / "railyard",
+        "torus",
+        "up",
+        "gemini-2x2x2",
+        "--engine",
+        "docker",
+        "--name",
+        torus_name,
+    ]
     with subprocess.Popen([*command, "--slurm"], env=environment(), stdout=subprocess.DEVNULL) as job:
         wait_for(lambda: (lifecycle.RUN / torus_name / "slurm/slurmctld.pid").exists(), timeout_s=60)
         job.kill()
@@ -376,7 +394,16 @@ def test_another_slurm_in_the_image_is_one_clear_line(
 
 def test_two_ups_at_once(railyard: Run, torus_name: str, client: docker.DockerClient) -> None:
     """Of the same torus: one makes it, the other finds it."""
-    command = [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--engine", "docker", "--name", torus_name]
+    command: list[str | Path] = [
+        BIN / "railyard",
+        "torus",
+        "up",
+        "gemini-2x2x2",
+        "--engine",
+        "docker",
+        "--name",
+        torus_name,
+    ]
     jobs = [subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = sorted(job.communicate(timeout=60)[0] for job in jobs)
     assert [job.returncode for job in jobs] == [0, 0]

@@ -7,10 +7,12 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, Run
+from support.reframe import ReFrame
 from support.topologies import gemini
 
 from placements.launchers import files
@@ -30,14 +32,14 @@ BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats"
 simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
 GEMINI, PLAIN = calibration.load("gemini"), calibration.load("plain")
 
-Simulate = Callable[..., dict]
+Simulate = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
 def simulate(railyard: Run, tmp_path: Path) -> Simulate:
     """Run `railyard sim OPTIONS TOPOLOGY PROGRAM ...` in a folder with the topology's coordinates and links."""
 
-    def run(topology: str, *words: str, options: tuple[str, ...] = (), status: int = 0) -> dict:
+    def run(topology: str, *words: str, options: tuple[str, ...] = (), status: int = 0) -> dict[str, Any]:
         loaded = catalog.load(topology)
         (tmp_path / "coordinates").write_text(files.coordinates(loaded))
         (tmp_path / "links").write_text(files.links(loaded))
@@ -61,12 +63,13 @@ def simulate(railyard: Run, tmp_path: Path) -> Simulate:
     return run
 
 
-def middle(found: dict, fom: str, **labels: object) -> float:
+def middle(found: dict[str, Any], fom: str, **labels: object) -> float:
     """The middle sample of the one series that has these labels."""
     (series,) = [
         each for each in found["series"] if each["fom"] == fom and labels.items() <= each["labels"].items()
     ]
-    return sorted(series["samples"])[len(series["samples"]) // 2]
+    samples: list[float] = sorted(series["samples"])
+    return samples[len(samples) // 2]
 
 
 # ---- the programs ----
@@ -379,7 +382,7 @@ def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @simulates
-def test_checks_end_in_records_or_say_what_is_missing(reframe: Callable, tmp_path: Path) -> None:
+def test_checks_end_in_records_or_say_what_is_missing(reframe: ReFrame, tmp_path: Path) -> None:
     names = ["halo_smoke", "halo_variants", "sonar_smoke", "multirail_smoke"]
     done = reframe("simtorus", *(word for name in names for word in ("-n", name)))
     assert done.returncode == 0, done.stdout
@@ -395,20 +398,20 @@ def test_checks_end_in_records_or_say_what_is_missing(reframe: Callable, tmp_pat
 
 
 @simulates
-def test_sizes_that_need_two_algorithms_are_refused(reframe: Callable, tmp_path: Path) -> None:
+def test_sizes_that_need_two_algorithms_are_refused(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("simtorus", "-n", "rowcol_paper_long", "-S", "rowcol_paper_long.sizes=4096,65536")
     assert done.returncode != 0 and "sizes up to 32767 apart from longer ones" in done.stdout
     assert not (tmp_path / "archive").exists()
 
 
 @simulates
-def test_a_collective_too_large_is_refused_with_the_estimate(reframe: Callable, tmp_path: Path) -> None:
+def test_a_collective_too_large_is_refused_with_the_estimate(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
     assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
     assert not (tmp_path / "archive").exists()
 
 
-def test_the_model_answers_in_a_programs_place(reframe: Callable, tmp_path: Path) -> None:
+def test_the_model_answers_in_a_programs_place(reframe: ReFrame, tmp_path: Path) -> None:
     """Pedretti et al., Figure 6: remapping to 2x2x4 more than halves what the routers inject."""
     done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke")
     assert done.returncode == 0, done.stdout

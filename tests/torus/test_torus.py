@@ -167,7 +167,7 @@ def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
 
 def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> None:
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
+    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and len(_running("sleep 987")) < 4:
@@ -180,7 +180,7 @@ def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> Non
 
 def test_killing_mpirun_leaves_no_rank(railyard: Run, torus_name: str) -> None:
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    command = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "2", "sleep", "986"]
+    command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "2", "sleep", "986"]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while len(_running("sleep 986")) < 2:
         time.sleep(0.05)
@@ -196,7 +196,7 @@ def test_a_killed_up_leaves_only_what_down_all_removes(
     railyard: Run, torus_name: str, after_s: float
 ) -> None:
     """SIGKILL at several moments; then the same name comes up whole, and goes."""
-    command = [BIN / "railyard", "torus", "up", "gemini-4x4x4", "--name", torus_name]
+    command: list[str | Path] = [BIN / "railyard", "torus", "up", "gemini-4x4x4", "--name", torus_name]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (lifecycle.RUN / torus_name).exists() and job.poll() is None:
         time.sleep(0.001)
