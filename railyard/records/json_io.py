@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,14 +25,20 @@ Json = Any
 
 SCHEMAS = RESULTS / "schema"
 WIDTH = 110
+#: A document is a tree; what is nested deeper is no document of railyard's.
+MOST_DEPTH = 16
+MOST_BYTES = 64 << 20
 
 
 def read(path: Path) -> Json:
     """The document in a file; raises InputError naming the file and the place of the first fault."""
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a readable file") from error
+    if len(raw) > MOST_BYTES:
+        raise InputError(str(path), "", "a larger file", f"at most {MOST_BYTES:,} bytes")
     try:
         return loads(raw.decode("utf-8"), str(path))
     except UnicodeDecodeError as error:
@@ -58,8 +65,8 @@ def loads(text: str, source: str) -> Json:
     def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         document = dict(pairs)
         if len(document) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            twice = next(name for name, count in counts.items() if count > 1)
             raise InputError(source, "", schemas.shown(twice), "each key once in an object")
         return document
 
@@ -67,6 +74,7 @@ def loads(text: str, source: str) -> Json:
         document = json.loads(
             text, parse_constant=refuse, parse_float=number, parse_int=integer, object_pairs_hook=unique
         )
+        _check_depth(document, source)
         canonical(document).encode("utf-8")
         if "\\ud" in text.lower():
             json.dumps(document, ensure_ascii=False).encode("utf-8")
@@ -81,6 +89,20 @@ def loads(text: str, source: str) -> Json:
             raise
         raise InputError(source, "", "a document too deep or a number too long", "a JSON document") from error
     return document
+
+
+def _check_depth(document: Json, source: str) -> None:
+    level = [document] if isinstance(document, dict | list) else []
+    for _ in range(MOST_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise InputError(source, "", "a document too deep", f"at most {MOST_DEPTH} levels")
 
 
 def canonical(document: Json) -> str:

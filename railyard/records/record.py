@@ -16,14 +16,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import benchmark, json_io, versions
+from railyard.records import benchmark, json_io, text_rules, versions
 from railyard.records.benchmark import Rank, Series, Unmeasured
 from railyard.records.json_io import Json
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.2"
+FORMAT = "railyard-record/1.3"
 ID_DIGITS = 12
+#: Keys that are made from the content and therefore are no part of it.
+DERIVED = frozenset({"id", "sha256"})
 
 
 class Origin(StrEnum):
@@ -86,7 +88,10 @@ class Topology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What was asked for. `allocation` stays JSON: order, seed, nodes with name and coordinate."""
+    """What was asked for. `allocation` stays JSON: order, seed, nodes with name and coordinate.
+
+    Records before 1.3 lack `ranks_per_node`, `grid`, `block`, `cube` and `devices`; these are None there.
+    """
 
     check: str
     benchmark: str
@@ -99,6 +104,12 @@ class Case:
     seed: int
     launches_per_combination: int
     software: tuple[Software, ...] = (Software.NATIVE,)
+    ranks_per_node: int | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    cube: tuple[int, ...] | None = None
+    devices: tuple[str, ...] | None = None
+    challenge: str = ""
 
 
 class Guarded(StrEnum):
@@ -154,6 +165,8 @@ class Launch:
     nics: tuple[NicBytes, ...] | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     software: Software = Software.NATIVE
+    begun_monotonic_s: float | None = None
+    ended_monotonic_s: float | None = None
 
     @property
     def is_void(self) -> bool:
@@ -168,11 +181,15 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A valid record. `source` is the file it came from, for messages; `document` must not be changed."""
+    """A valid record. `source` is the file it came from, for messages; `document` must not be changed.
+
+    `id` is for people and file names. `sha256` identifies the record. `run` is None in records before 1.3.
+    """
 
     source: str
     document: Mapping[str, Json]
     id: str
+    sha256: str
     created: str
     origin: Origin
     system: System
@@ -181,6 +198,12 @@ class Record:
     reason: str
     launches: tuple[Launch, ...]
     provenance: Mapping[str, Json]
+    run: Mapping[str, Json] | None = None
+
+    @property
+    def job(self) -> str:
+        """The job that made the record, or the record's own digest where it does not name one."""
+        return str(self.run["job"]) if self.run else self.sha256
 
 
 def load(path: Path) -> Record:
@@ -191,13 +214,15 @@ def load(path: Path) -> Record:
 def validate(document: Json, source: str) -> Record:
     """The record in a JSON document; raises InputError naming field, value and what is valid there."""
     json_io.validate(document, SCHEMA, source)
-    wanted = content_id(document)
-    if document["id"] != wanted:
-        raise InputError(
-            source, "id", document["id"], f"{wanted}, the hash of the content: the record was changed"
-        )
+    text_rules.check(document, source)
+    digest = content_sha256(document)
+    for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
+        if document.get(field, wanted) != wanted:
+            raise InputError(
+                source, field, document[field], f"{wanted}, the hash of the content: the record was changed"
+            )
     versions.check(document, source)
-    record = _parse(document, source)
+    record = _parse(document, source, digest)
     _check_times(record)
     _check_launches(record)
     _check_status(record)
@@ -215,17 +240,25 @@ def from_content(content: Mapping[str, Json], source: str) -> Record:
         if isinstance(error, InputError):
             raise
         raise InputError(source, "", str(error), "values that JSON can hold, finite numbers") from error
-    return validate({**document, "id": content_id(document)}, source)
+    return validate(sealed(document), source)
+
+
+def sealed(document: Mapping[str, Json]) -> dict[str, Json]:
+    """A document with the id, and from version 1.3 on the sha256, that its content has."""
+    digest = content_sha256(document)
+    whole = {} if document.get("schema") in versions.WITHOUT_DIGEST else {"sha256": digest}
+    content = {key: value for key, value in document.items() if key not in DERIVED}
+    return {**content, "id": digest[:ID_DIGITS], **whole}
 
 
 def content_id(document: Mapping[str, Json]) -> str:
-    """12 hex digits of the sha256 of the canonical JSON of a document without its key `id`."""
+    """Return 12 hex digits of the sha256 of a document's content: too few to identify a record by."""
     return content_sha256(document)[:ID_DIGITS]
 
 
 def content_sha256(document: Mapping[str, Json]) -> str:
-    """All 64 digits of the same."""
-    content = {key: value for key, value in document.items() if key != "id"}
+    """Return the sha256 of the canonical JSON of a document without its keys `id` and `sha256`."""
+    content = {key: value for key, value in document.items() if key not in DERIVED}
     return hashlib.sha256(json_io.canonical(content).encode("ascii")).hexdigest()
 
 
@@ -234,11 +267,12 @@ def text(record: Record) -> str:
     return json_io.text(record.document)
 
 
-def _parse(document: Mapping[str, Json], source: str) -> Record:
+def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
     return Record(
         source=source,
         document=document,
         id=document["id"],
+        sha256=digest,
         created=document["created"],
         origin=Origin(document["origin"]),
         system=System(**document["system"]),
@@ -247,11 +281,15 @@ def _parse(document: Mapping[str, Json], source: str) -> Record:
         reason=document["reason"],
         launches=tuple(map(_parse_launch, document["launches"])),
         provenance=document["provenance"],
+        run=document.get("run"),
     )
 
 
+_TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
+
+
 def _parse_case(item: Mapping[str, Json]) -> Case:
-    tuples = {name: tuple(item[name]) for name in ("studies", "placements", "nic_policies")}
+    tuples = {name: tuple(item[name]) for name in _TUPLES if item.get(name) is not None}
     topology = item["topology"] and Topology(
         **{**item["topology"], "extents": tuple(item["topology"]["extents"])}
     )

@@ -25,8 +25,8 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One suffix: `text` for people (`exact` says more), samples lie in [minimum, maximum] and are finite. Units that
-    can be converted into each other have one word in `measures`.
+    """One suffix: `text` for people (`exact` says more). Units that can be converted into each other have one word in
+    `measures`. Samples lie in [minimum, maximum]: no machine reaches the maximum, and sums of such samples are finite.
     """
 
     suffix: str
@@ -46,19 +46,33 @@ class Unit:
 
 
 UNITS: tuple[Unit, ...] = (
-    Unit(suffix="us", measures="time", text="µs", better=Better.LOWER),
-    Unit(suffix="s", measures="time", text="s", better=Better.LOWER),
-    Unit(suffix="bytes", measures="size", text="bytes", better=Better.LOWER),
-    Unit(suffix="hops", measures="hops", text="hops", better=Better.LOWER),
-    Unit(suffix="gbyte_s", measures="data rate", text="GB/s", exact="1e9 bytes/s", better=Better.HIGHER),
-    Unit(suffix="mbit_s", measures="data rate", text="Mbit/s", exact="1e6 bits/s", better=Better.HIGHER),
-    Unit(suffix="message_s", measures="message rate", text="messages/s", better=Better.HIGHER),
-    Unit(suffix="mflop_s", measures="operation rate", text="Mflop/s", better=Better.HIGHER),
-    Unit(suffix="gflop_s", measures="operation rate", text="Gflop/s", better=Better.HIGHER),
-    Unit(suffix="zone_s", measures="zone rate", text="zones/s", better=Better.HIGHER),
-    Unit(suffix="per_s", measures="rate", text="1/s", better=Better.HIGHER),
-    Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-math.inf),
-    Unit(suffix="count", measures="count", text="count", better=Better.NEITHER),
+    Unit(suffix="us", measures="time", text="µs", better=Better.LOWER, maximum=1e12),
+    Unit(suffix="s", measures="time", text="s", better=Better.LOWER, maximum=1e8),
+    Unit(suffix="bytes", measures="size", text="bytes", better=Better.LOWER, maximum=1e18),
+    Unit(suffix="hops", measures="hops", text="hops", better=Better.LOWER, maximum=1e6),
+    Unit(
+        suffix="gbyte_s",
+        measures="data rate",
+        text="GB/s",
+        exact="1e9 bytes/s",
+        better=Better.HIGHER,
+        maximum=1e9,
+    ),
+    Unit(
+        suffix="mbit_s",
+        measures="data rate",
+        text="Mbit/s",
+        exact="1e6 bits/s",
+        better=Better.HIGHER,
+        maximum=1e12,
+    ),
+    Unit(suffix="message_s", measures="message rate", text="messages/s", better=Better.HIGHER, maximum=1e15),
+    Unit(suffix="mflop_s", measures="operation rate", text="Mflop/s", better=Better.HIGHER, maximum=1e15),
+    Unit(suffix="gflop_s", measures="operation rate", text="Gflop/s", better=Better.HIGHER, maximum=1e12),
+    Unit(suffix="zone_s", measures="zone rate", text="zones/s", better=Better.HIGHER, maximum=1e18),
+    Unit(suffix="per_s", measures="rate", text="1/s", better=Better.HIGHER, maximum=1e18),
+    Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-1e6, maximum=1e6),
+    Unit(suffix="count", measures="count", text="count", better=Better.NEITHER, maximum=1e18),
 )
 
 #: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.
@@ -104,5 +118,5 @@ def check_samples(fom: str, samples: Sequence[float], source: str, field: str) -
     unit = unit_of(fom, source, f"{field}.fom")
     for index, sample in enumerate(samples):
         if not (math.isfinite(sample) and unit.minimum <= sample <= unit.maximum):
-            lowest = f", at least {unit.minimum:g}" if math.isfinite(unit.minimum) else ""
-            raise InputError(source, f"{field}.samples[{index}]", sample, f"a finite number{lowest}")
+            wanted = f"a number from {unit.minimum:g} to {unit.maximum:g}"
+            raise InputError(source, f"{field}.samples[{index}]", sample, wanted)

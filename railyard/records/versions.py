@@ -25,6 +25,7 @@ class Version:
     launch_fields: frozenset[str] = frozenset()
     case_fields: frozenset[str] = frozenset()
     provenance_fields: frozenset[str] = frozenset()
+    record_fields: frozenset[str] = frozenset()
 
 
 #: Oldest first. docs/formats.md shows the same table; a test compares them.
@@ -44,7 +45,18 @@ VERSIONS: tuple[Version, ...] = (
         case_fields=frozenset({"software"}),
         provenance_fields=frozenset({"image"}),
     ),
+    Version(
+        name="railyard-record/1.3",
+        date="2026-11-22",
+        change="a record has sha256 and run; a case says its grid, block, cube, ranks per node, devices and challenge; "
+        "a launch has monotonic times",
+        launch_fields=frozenset({"begun_monotonic_s", "ended_monotonic_s"}),
+        case_fields=frozenset({"ranks_per_node", "grid", "block", "cube", "devices", "challenge"}),
+        record_fields=frozenset({"sha256", "run"}),
+    ),
 )
+#: Versions whose records have the short id alone.
+WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
 
 
 def check(document: Mapping[str, Json], source: str) -> None:
@@ -55,13 +67,15 @@ def check(document: Mapping[str, Json], source: str) -> None:
         for field, part, added in _parts(document, version):
             for name in sorted(added & part.keys()):
                 wanted = f"a record of {version.name} or younger"
-                raise InputError(source, f"{field}.{name}", f"in {document['schema']}", wanted)
+                place = f"{field}.{name}" if field else name
+                raise InputError(source, place, f"in {document['schema']}", wanted)
 
 
 def _parts(
     document: Mapping[str, Json], version: Version
 ) -> Iterator[tuple[str, Mapping[str, Json], frozenset[str]]]:
     """Each part of a document with its place, and the fields that a version added to it."""
+    yield "", document, version.record_fields
     yield "case", document["case"], version.case_fields
     yield "provenance", document["provenance"], version.provenance_fields
     for place, launch in enumerate(document["launches"]):

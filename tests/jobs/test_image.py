@@ -79,7 +79,7 @@ def test_a_record_says_whose_programs_ran_and_from_which_image() -> None:
 def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) -> None:
     document = json.loads(json.dumps(job(["image"], launches=1).document))
     change(document)
-    document["id"] = record.content_id(document)
+    document = record.sealed(document)
     with pytest.raises(InputError) as caught:
         record.validate(document, "r.json")
     assert words in str(caught.value)
@@ -111,7 +111,7 @@ def test_a_record_of_before_images_is_one_case_with_a_native_one() -> None:
     document["provenance"].pop("image")
     for launch in document["launches"]:
         launch.pop("software")
-    old = record.validate({**document, "id": record.content_id(document)}, "old.json")
+    old = record.validate(record.sealed(document), "old.json")
     assert len(cases.group([young, old])) == 1
 
 

@@ -31,7 +31,7 @@ def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Re
     """A record with something changed, and the id that fits."""
     document = json.loads(json.dumps(of.document))
     change(document)
-    return record.validate({**document, "id": record.content_id(document)}, "changed")
+    return record.validate(record.sealed(document), "changed")
 
 
 def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:

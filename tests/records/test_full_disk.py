@@ -26,7 +26,7 @@ root, said = disk / "archive", ""
 document = json.loads(source.read_text())
 for added in range(1000):
     document["case"]["seed"] = 1000 + added
-    document["id"] = record.content_id(document)
+    document = record.sealed(document)
     try:
         archive.add(record.validate(document, "made"), root)
     except RunError as error:

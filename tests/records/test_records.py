@@ -59,7 +59,7 @@ def changed(change: Callable[[dict[str, Any]], object], of: record.Record = SMAL
     """A record's document changed, with a new id that fits."""
     document = json.loads(json.dumps(of.document))
     change(document)
-    return {**document, "id": record.content_id(document)}
+    return record.sealed(document)
 
 
 # ---- units ----
@@ -290,10 +290,17 @@ def test_a_record_of_version_1_1_ran_the_machines_own_programs() -> None:
     assert (old.case.software, old.launches[0].software) == (("native",), "native")
 
 
+def test_a_record_of_version_1_2_has_its_short_id_and_no_job() -> None:
+    old = record.load(DATA / "small-v1.2.json")
+    assert old.document["schema"] == "railyard-record/1.2"
+    assert (old.run, old.case.grid, old.job) == (None, None, old.sha256)
+    assert record.sealed(old.document) == old.document
+
+
 def test_a_record_has_no_field_younger_than_its_version() -> None:
     document = json.loads((DATA / "small-v1.json").read_text())
     document["launches"][0]["guard"] = GUARD
-    document["id"] = record.content_id(document)
+    document = record.sealed(document)
     assert "launches[0].guard: 'in railyard-record/1'" in refusal(document)
 
 
@@ -331,6 +338,13 @@ def test_a_changed_sample_no_longer_fits_the_id() -> None:
     document = json.loads(record.text(SMALL))
     document["launches"][0]["series"][0]["samples"][0] += 1
     assert "the record was changed" in refusal(document)
+
+
+def test_all_64_digits_of_the_content_are_compared() -> None:
+    """Two records of one id can be searched for; two of one digest cannot."""
+    assert SMALL.document["sha256"] == SMALL.sha256 == record.content_sha256(SMALL.document)
+    wrong = SMALL.sha256[:12] + "0" * 52
+    assert "sha256" in refusal({**SMALL.document, "sha256": wrong})
 
 
 TEXT = record.text(SMALL).encode()
@@ -590,7 +604,7 @@ ADDER = (
     "print('ready', flush=True)\n"
     "for seed in itertools.islice(itertools.count(int(sys.argv[3])), int(sys.argv[4])):\n"
     "    document['case']['seed'] = seed\n"
-    "    document['id'] = record.content_id(document)\n"
+    "    document = record.sealed(document)\n"
     "    archive.add(record.validate(document, 'made'), Path(sys.argv[2]))\n"
 )
 

@@ -1,0 +1,64 @@
+"""Refuse text that a reader cannot see as it is: control, bidirectional and invisible characters.
+
+Models: every key and string of a JSON document. A terminal obeys an escape sequence, and a name with a zero-width
+character looks like another name. Leaves out: letters that look alike in two scripts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+from railyard import schemas
+from railyard.errors import InputError
+from railyard.records.json_io import Json, canonical
+
+#: Unicode categories: control, format, surrogate, private use, unassigned, line and paragraph separators.
+INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: A launch's command may have several lines.
+IN_COMMANDS = frozenset("\n\t")
+_SUSPECT = re.compile(r"\\[^\"\\]|\\u|\x7f")
+VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
+
+
+def check(document: Json, source: str) -> None:
+    """Raise InputError for the first key or string that holds a character which cannot be seen."""
+    if _SUSPECT.search(canonical(document)) is None:
+        return
+    for path, text in strings(document):
+        allowed = IN_COMMANDS if path and path[-1] == "command" else frozenset()
+        if not is_visible(text, allowed):
+            raise InputError(source, schemas.field_path(path), schemas.shown(text), VALID)
+
+
+def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:
+    """Return whether a text is what it looks like."""
+    if text.isascii():
+        return text.isprintable() or all(each.isprintable() or each in allowed for each in text)
+    if unicodedata.normalize("NFC", text) != text:
+        return False
+    return all(each in allowed or unicodedata.category(each) not in INVISIBLE for each in text)
+
+
+def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield every string of a document with its path; a key has the path of its value."""
+    if isinstance(document, str):
+        yield path, document
+    elif isinstance(document, Mapping):
+        for key, value in document.items():
+            yield (*path, key), key
+            yield from strings(value, (*path, key))
+    elif isinstance(document, list | tuple):
+        for place, item in enumerate(document):
+            yield from strings(item, (*path, place))
+
+
+def as_seen(text: str) -> str:
+    """Return a text with every character that cannot be seen as its escape, for terminals."""
+    if is_visible(text):
+        return text
+    return "".join(
+        each if unicodedata.category(each) not in INVISIBLE else each.encode("unicode_escape").decode()
+        for each in text
+    )
