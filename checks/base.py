@@ -31,6 +31,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 
 from checks.partition import Partition
+from placements import launchers
 from placements.hosts import naming
 from placements.launchers import files
 from placements.orders.allocation import Allocation, allocate, scheduled, within
@@ -39,7 +40,7 @@ from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs import interrupted, launching, placing, schedule, stagedir
+from railyard.jobs import interrupted, placing, schedule, stagedir
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import assemble, references, units
 from railyard.records.record import Record, Software
@@ -398,11 +399,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             grid=list(self.grid),
             ranks_per_node=self.ranks_per_node,
             seed=self.seed,
-            launcher=str(
-                launching.launcher_of(
-                    self.current_partition.launcher_type.registered_name, self.current_environ.features
-                )
-            ),
+            launcher=launchers.selected(
+                self.current_partition.launcher_type.registered_name, self.current_environ.features
+            ).name,
             features=list(self.current_environ.features),
             devices=self.where.devices,
             image=self.carried.provenance if self.carried else None,

@@ -24,7 +24,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from placements.launchers import Launcher
 from placements.launchers import files as launcher_files
 from placements.launchers import render as render_launch
 from placements.orders.allocation import allocate, within
@@ -174,7 +173,7 @@ def _run(row: Row) -> Mapping[str, Any]:
     topology = placed.allocation.topology
     with tempfile.TemporaryDirectory(prefix="railyard-bench-") as name:
         folder = Path(name)
-        rendered = render_launch(Launcher.SMPI, placed, stem="ranks")
+        rendered = render_launch("smpi", placed, stem="ranks")
         (folder / "coordinates").write_text(launcher_files.coordinates(topology, placed.allocation.nodes))
         for file, text in rendered.files.items():
             (folder / file).write_text(text)

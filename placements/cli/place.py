@@ -13,9 +13,9 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from placements import launchers
 from placements.cli.options import Asked, shared
-from placements.launchers import Launcher, Rendered, files
-from placements.launchers import render as rendered_for
+from placements.launchers import Rendered, files, openmpi
 from placements.orders import spec
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import catalog
@@ -56,7 +56,7 @@ def topology(name: str | None, as_yaml: bool) -> None:
 )
 @click.option(
     "--launcher",
-    type=click.Choice([str(name) for name in Launcher]),
+    type=click.Choice(list(launchers.LAUNCHERS)),
     help="Print command, environment and files for this launcher instead.",
 )
 @click.option(
@@ -76,7 +76,7 @@ def place(
     placed = asked.placed(placement, granted, None)
     topo = granted.topology
     if launcher is not None:
-        _show(rendered_for(launcher, placed), output)
+        _show(launchers.render(launcher, placed), output)
         return
     match form:
         case "table":
@@ -93,7 +93,7 @@ def place(
         case "openmpi-hostfile":
             click.echo(files.openmpi_hostfile(placed.nodes), nl=False)
         case "openmpi-rankfile":
-            click.echo(files.openmpi_rankfile(placed.nodes), nl=False)
+            click.echo(openmpi.rankfile(placed), nl=False)
         case "links":
             click.echo(files.links(topo), nl=False)
         case _:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +13,6 @@ from placements.topology.torus import DIMENSIONS
 def openmpi_hostfile(nodes: Sequence[Node]) -> str:
     """Open MPI host file for the sequential mapper (`--map-by seq`): line k is the node of rank k."""
     return "".join(f"{node.name}\n" for node in nodes)
-
-
-def openmpi_rankfile(nodes: Sequence[Node]) -> str:
-    """Open MPI 4 rank file: rank k's node, and its slot there by the order in which ranks come to the node."""
-    seen: Counter[Node] = Counter()
-    lines = []
-    for rank, node in enumerate(nodes):
-        lines.append(f"rank {rank}={node.name} slot={seen[node]}\n")
-        seen[node] += 1
-    return "".join(lines)
 
 
 def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from placements.launchers import local_rank_variables
 from placements.topology.base import Topology
 from railyard.errors import InputError
 
@@ -87,20 +88,24 @@ class Settings:
             f"{local}) export {' '.join(f'{name}={shlex.quote(value)}' for name, value in variables.items())} ;;\n"
             for local, variables in enumerate(self.by_local_rank)
         )
-        return WRAPPER.format(cases=cases, ranks=len(self.by_local_rank))
+        return WRAPPER.format(cases=cases, ranks=len(self.by_local_rank), local_rank=_first_that_is_set())
 
 
-# The launchers' names for a rank's number on its node: Open MPI, Hydra (MPICH, Intel MPI), MVAPICH2, Slurm, PALS.
 WRAPPER = """\
 #!/bin/sh
 # Which NIC a rank uses, by its number on its node.
-local=${{OMPI_COMM_WORLD_LOCAL_RANK:-${{MPI_LOCALRANKID:-${{MV2_COMM_WORLD_LOCAL_RANK:-\
-${{SLURM_LOCALID:-$PALS_LOCAL_RANKID}}}}}}}}
+local={local_rank}
 case $local in
 {cases}*) echo "nic wrapper: local rank '$local', made for 0 to $(({ranks} - 1))" >&2; exit 2 ;;
 esac
 exec "$@"
 """
+
+
+def _first_that_is_set() -> str:
+    """Return the shell expression of a rank's number on its node, from whichever launcher started it."""
+    *others, last = local_rank_variables()
+    return "".join(f"${{{name}:-" for name in others) + f"${last}" + "}" * len(others)
 
 
 def parse(text: str, nics: int) -> Policy:

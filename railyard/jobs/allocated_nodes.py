@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from placements import launchers
 from placements.hosts import naming, sources
 from placements.launchers import files
 from placements.orders.allocation import Allocation, allocate, scheduled
@@ -23,9 +24,6 @@ from railyard.errors import InputError, RunError
 from railyard.jobs import placing, stagedir
 from railyard.jobs.stagedir import Job
 from railyard.records import archive, provenance
-
-#: Schedulers that write the granted nodes into a file, one line a slot.
-NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +44,22 @@ def names(environment: Mapping[str, str]) -> list[str]:
 
     Raises InputError outside a job of a scheduler that is known, RunError where Slurm's scontrol fails.
     """
-    if nodelist := environment.get("SLURM_JOB_NODELIST"):
-        command = ["scontrol", "show", "hostnames", nodelist]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RunError(f"scontrol show hostnames failed: {done.stderr.strip()}")
-        return done.stdout.split()
-    for variable in NODE_FILES:
+    for variable in launchers.node_list_variables():
+        if nodelist := environment.get(variable):
+            return _expanded(nodelist)
+    for variable in launchers.node_file_variables():
         if path := environment.get(variable):
             return list(dict.fromkeys(Path(path).read_text().split()))
-    known = ", ".join(("SLURM_JOB_NODELIST", *NODE_FILES))
+    known = ", ".join((*launchers.node_list_variables(), *launchers.node_file_variables()))
     raise InputError("environment", "", "no job of a scheduler", f"one of {known}")
+
+
+def _expanded(nodelist: str) -> list[str]:
+    command = ["scontrol", "show", "hostnames", nodelist]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"scontrol show hostnames failed: {done.stderr.strip()}")
+    return done.stdout.split()
 
 
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:

@@ -12,29 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from placements import launchers
 from placements.launchers import Launcher, Rendered
 from placements.nics import policies
 from placements.nics.evidence import Found, Sender, judge
 from placements.orders.placement import Placement
 from railyard.errors import InputError
 
-# A ReFrame environment says by its features which launcher and which stack it has.
-LAUNCHERS = {
-    ("srun", "cray-mpich"): Launcher.CRAY_MPICH,
-    ("mpirun", "openmpi"): Launcher.OPENMPI4,
-    ("mpirun", "openmpi5"): Launcher.OPENMPI5,
-    ("mpiexec", "mpich"): Launcher.MPICH,
-    ("mpirun", "mpich"): Launcher.MPICH,
-    ("srun", "mpi"): Launcher.SLURM,
-    ("srun", "mpich"): Launcher.SLURM,
-    ("local", "smpi"): Launcher.SMPI,
-    ("local", "linkload"): Launcher.LINKLOAD,
-}
-# Launchers that take Open MPI's parameters as options, and what says that an environment is Open MPI's.
-TAKES_PARAMETERS = frozenset({Launcher.OPENMPI4, Launcher.OPENMPI5})
+#: Features of an environment with Open MPI.
 OPENMPI = frozenset({"openmpi", "openmpi5"})
-MCA = "OMPI_MCA_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +29,6 @@ class Prepared:
     command: str
     files: Mapping[str, str]
     scripts: Mapping[str, str]
-
-
-def launcher_of(scheduler_launcher: str, features: Sequence[str]) -> Launcher:
-    """The launcher of a partition and an environment; InputError names both and what there is."""
-    for (name, feature), launcher in LAUNCHERS.items():
-        if name == scheduler_launcher and feature in features:
-            return launcher
-    known = ", ".join(f"{name} with feature {feature}" for (name, feature) in LAUNCHERS)
-    asked = f"{scheduler_launcher} with {', '.join(features) or 'no feature'}"
-    raise InputError("reframe.yml", "launcher", asked, known)
 
 
 def stack_of(features: Sequence[str]) -> str:
@@ -83,9 +58,9 @@ def prepare(
     Raises InputError for a placement or a policy that cannot be expressed there.
     """
     topology = placed.allocation.topology
-    rendered = launchers.render(launcher, placed, stem=file_name(stem))
+    rendered = launcher.rendered(placed, file_name(stem))
     asked = policies.parse(policy, topology.rails)
-    if launcher in {Launcher.SMPI, Launcher.LINKLOAD}:
+    if launcher.nic_by_host:
         return _simulated(placed, asked, rendered, file_name(policy), program)
     told = policies.Settings()
     if asked.kind != policies.Kind.LIBRARY_DEFAULT:
@@ -93,8 +68,9 @@ def prepare(
         told = policies.settings(asked, stack_of(features), on)
     script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
     wrapped = [f"./{script}", *program] if script else list(program)
-    words = [*rendered.command, *_options(launcher, told.environment), *wrapped]
-    exported = {**rendered.environment, **_variables(launcher, told.environment)}
+    passed = launcher.pass_variables(told.environment)
+    words = [*rendered.command, *passed.options, *wrapped]
+    exported = {**rendered.environment, **passed.environment}
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
     scripts = {script: told.wrapper()} if script else {}
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
@@ -150,20 +126,3 @@ def judge_nics(
 def file_name(text: str) -> str:
     """A placement's or policy's name as the beginning of a file's."""
     return re.sub(r"[^A-Za-z0-9.x-]+", "-", text).strip("-.") or "placement"
-
-
-def _options(launcher: Launcher, environment: Mapping[str, str]) -> list[str]:
-    """Open MPI's parameters as options: these win over whatever the environment says already."""
-    if launcher not in TAKES_PARAMETERS:
-        return []
-    own = {name.removeprefix(MCA): value for name, value in environment.items() if name.startswith(MCA)}
-    others = [name for name in environment if not name.startswith(MCA)]
-    return [
-        *(word for name, value in own.items() for word in ("--mca", name, value)),
-        *(word for name in others for word in ("-x", name)),
-    ]
-
-
-def _variables(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    mca = launcher in TAKES_PARAMETERS
-    return {name: value for name, value in environment.items() if not (mca and name.startswith(MCA))}

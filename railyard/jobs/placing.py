@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from placements.launchers import Launcher, files
+from placements import launchers
+from placements.launchers import files
 from placements.orders import spec
 from placements.orders.allocation import Allocation, Choice
 from placements.orders.placement import Placement, place
@@ -105,7 +106,7 @@ def _write_launch_files(folder: Path, job: Job, placement: Placement, name: str,
     prepared = launching.prepare(
         placement,
         policy,
-        Launcher(job.launcher),
+        launchers.named(job.launcher),
         job.features,
         stem=name,
         program=[str(job.case["benchmark"])],

@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from placements.launchers import Launcher
+from placements import launchers
 from placements.orders import spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement
@@ -92,7 +92,7 @@ def _command(job: Job, placed: Placement, kind: str, policy: str, program: Seque
     return launching.prepare(
         placed,
         policy,
-        Launcher(job.launcher),
+        launchers.named(job.launcher),
         job.features,
         stem=kind,
         program=program,

@@ -252,6 +252,44 @@ def test_what_a_launcher_cannot_say_is_one_line(
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("reframe_launcher", "features", "name"),
+    [
+        ("mpirun", ["mpi", "openmpi"], "openmpi4"),
+        ("mpirun", ["mpi", "openmpi5", "ucx"], "openmpi5"),
+        ("mpiexec", ["mpich", "ucx"], "mpich"),
+        ("mpirun", ["mpich"], "mpich"),
+        ("srun", ["mpi", "openmpi"], "slurm"),
+        ("srun", ["mpich"], "slurm"),
+        ("srun", ["mpi", "cray-mpich"], "cray-mpich"),
+        ("local", ["mpi", "smpi"], "smpi"),
+        ("local", ["mpi", "linkload"], "linkload"),
+    ],
+)
+def test_partition_and_environment_select_a_launcher(
+    reframe_launcher: str, features: list[str], name: str
+) -> None:
+    assert launchers.selected(reframe_launcher, features).name == name
+
+
+def test_a_partition_without_a_launcher_is_one_line() -> None:
+    with pytest.raises(InputError) as caught:
+        launchers.selected("lrun", ["mpi"])
+    assert "lrun with mpi" in str(caught.value) and "mpirun with feature openmpi" in str(caught.value)
+
+
+def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
+    """Only the launchers without a machine have no cores to bind to."""
+    refusing = set()
+    for name in launchers.LAUNCHERS:
+        try:
+            launchers.render(name, small("cart-create/core"))
+        except InputError as error:
+            assert "core for " + name in str(error)
+            refusing.add(name)
+    assert refusing == {"smpi", "linkload"}
+
+
 def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
     arguments = [
         "place",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.commands import Run
 from support.topologies import gemini
 
-from placements.launchers import files
+from placements.launchers import files, openmpi
 from placements.orders.allocation import Order, allocate, boustrophedon
 from placements.orders.placement import place
 from placements.orders.spec import Kind
@@ -119,10 +119,11 @@ def test_randomness_needs_a_seed() -> None:
 
 
 def test_rendered_for_open_mpi() -> None:
-    nodes = place("plain", allocate(gemini("2x2x1"), "contiguous"), (2, 2)).nodes
+    granted = allocate(gemini("2x2x1"), "contiguous")
+    nodes = place("plain", granted, (2, 2)).nodes
     assert files.openmpi_hostfile(nodes) == "n0-0-0\nn1-0-0\nn0-1-0\nn1-1-0\n"
-    assert files.openmpi_rankfile([nodes[0], nodes[1], nodes[0]]) == (
-        "rank 0=n0-0-0 slot=0\nrank 1=n1-0-0 slot=0\nrank 2=n0-0-0 slot=1\n"
+    assert openmpi.rankfile(place("plain", granted, (2, 2), ranks_per_node=2)) == (
+        "rank 0=n0-0-0 slot=0\nrank 1=n0-1-0 slot=0\nrank 2=n0-0-0 slot=1\nrank 3=n0-1-0 slot=1\n"
     )
     assert files.coordinates(gemini("2x1x1")) == "torus 2 1 1\nn0-0-0 0 0 0\nn1-0-0 1 0 0\n"
 

@@ -1,0 +1,78 @@
+"""What a launcher is: one object per launcher, in a module of its own in this folder.
+
+A module that defines `LAUNCHER` is a launcher (`placements.launchers` finds it); nothing else must be edited to add
+one. Leaves out NICs (`placements.nics`) and how a job is written (`railyard.jobs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from placements.orders.placement import Placement
+from placements.orders.spec import Binding
+from railyard.errors import InputError
+
+EVERY_BINDING = frozenset(Binding)
+#: Variables of batch systems that hold the path of the job's node file, one line per slot: PBS, LSF, OAR.
+BATCH_NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """A launch as text: `command` up to the program, `environment` to set, `files` (name -> text) to write."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """How variables reach the ranks: `options` on the launcher's command line, `environment` before it."""
+
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def pass_by_environment(variables: Mapping[str, str]) -> Passed:
+    """Set the variables in the launcher's own environment, which its ranks inherit."""
+    return Passed(environment=dict(variables))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """One launcher.
+
+    `selected_by` are pairs of ReFrame's launcher name and a feature of the environment. A `general` launcher is
+    selected only if no other one is, and its variables are read after those of all others, because a job script has
+    them too. `local_rank` names variables that hold a rank's number on its node. `node_list` names variables that
+    hold the job's nodes as a Slurm host list, `node_files` variables that hold the path of a node file.
+    `nic_by_host` launchers choose a rank's NIC by its line of the host file (NODE.nicK), not by a stack's variables.
+    """
+
+    name: str
+    render: Callable[[Placement, str], Rendered]
+    selected_by: tuple[tuple[str, str], ...]
+    local_rank: tuple[str, ...] = ()
+    node_list: tuple[str, ...] = ()
+    node_files: tuple[str, ...] = ()
+    bindings: frozenset[Binding] = EVERY_BINDING
+    pass_variables: Callable[[Mapping[str, str]], Passed] = pass_by_environment
+    general: bool = False
+    nic_by_host: bool = False
+
+    def rendered(self, placed: Placement, stem: str = "placement") -> Rendered:
+        """Return the launch of a placement; `stem` begins the names of its files.
+
+        Raises InputError for a placement or a binding that the launcher cannot express.
+        """
+        if placed.binding not in self.bindings:
+            valid = ", ".join(sorted(self.bindings))
+            raise InputError("launcher", "binding", f"{placed.binding} for {self.name}", valid)
+        return self.render(placed, stem)
+
+
+def numa_of(placed: Placement, local: int) -> int:
+    """Return the NUMA node of a local rank; the ranks of a node fill its NUMA nodes in equal blocks."""
+    return local * placed.allocation.topology.sockets_per_node // placed.ranks_per_node

@@ -1,0 +1,30 @@
+"""What the launchers without a machine share: a host file, rank by rank, and the topology as a file."""
+
+from __future__ import annotations
+
+import yaml
+
+from placements.launchers.base import Launcher, Rendered
+from placements.launchers.files import openmpi_hostfile
+from placements.orders.placement import Placement
+from placements.orders.spec import Binding
+
+
+def launcher(name: str, command: str) -> Launcher:
+    """Return the launcher of `railyard COMMAND`; it binds nothing, because there are no cores."""
+
+    def render(placed: Placement, stem: str) -> Rendered:
+        hostfile, topology = f"{stem}.hostfile", "topology.yml"
+        text = yaml.safe_dump(placed.allocation.topology.to_dict(), sort_keys=False)
+        return Rendered(
+            command=("railyard", command, "--hostfile", hostfile, topology),
+            files={hostfile: openmpi_hostfile(placed.nodes), topology: text},
+        )
+
+    return Launcher(
+        name=name,
+        render=render,
+        selected_by=(("local", name),),
+        bindings=frozenset({Binding.NONE}),
+        nic_by_host=True,
+    )
