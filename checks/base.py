@@ -28,24 +28,30 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
+from checks import requirements
 from checks.partition import Partition
 from placements import launchers
 from placements.hosts import naming
 from placements.launchers import files
+from placements.nics.policies import Host, Kind
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs import interrupted, placing, schedule, stagedir
+from railyard.jobs import interrupted, placing, schedule, stagedir, verdict
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import assemble, references, units
 from railyard.records.record import Record, Software
 from railyard.torus.engines import docker_engine
 from railyard.torus.simulated import smpi
+
+#: ReFrame's word for partitions of real machines.
+REAL = "+torus %origin=measured"
 
 
 @contextmanager
@@ -180,6 +186,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     preparations = variable(typ.List[str], value=[])
 
+    #: Variables that differ on a real machine: name -> value where it is computed or emulated, value where it is
+    #: measured. One that was set by hand to something else is left alone.
+    #:
+    #: :type: :class:`Dict[str, tuple]`
+    #: :default: ``{}``
+    on_a_real_machine = variable(dict, value={})
+
     #: Seed of the order of launches, of random allocations and of random placements.
     #:
     #: :type: :class:`int`
@@ -227,6 +240,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.skip(reason)
         if reason := self.where.missing():
             self.skip(reason)
+        for name, (elsewhere, measured) in self.on_a_real_machine.items():
+            if self.where.origin == "measured" and getattr(self, name) == elsewhere:
+                setattr(self, name, measured)
 
     @run_after("setup")
     def need_the_simulator(self) -> None:
@@ -291,10 +307,41 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _skip_what_needs_another_machine(self) -> None:
         where = self.where
-        if self.torus and not where.makes_torus and (reason := where.lacks(self.torus)):
-            self.skip(reason)
         if self.needs_coordinates and not where.knows_coordinates:
             self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
+        if where.makes_torus:
+            return
+        processor = self.current_partition.processor
+        machine = where.machine(self.nodes or where.nodes, int(processor.num_cpus or 0) if processor else 0)
+        if reason := requirements.missing(self._needs(), machine):
+            self.skip(reason)
+        if self.block and not requirements.holds(machine.extents, self.block):
+            self.block, self.cube = [], []
+        self._leave_out_what_cannot_be(machine.rails)
+
+    def _needs(self) -> requirements.Needs:
+        """What the check takes; a block of a torus only where it walks one."""
+        order, block = self.allocation, self.block
+        return requirements.Needs(
+            nodes=requirements.nodes(self.torus, self.grid, self.ranks_per_node, order=order, block=block),
+            rails=requirements.rails(self.nics),
+            ranks_per_node=self.ranks_per_node,
+            block=tuple(block) if self.needs_coordinates else (),
+        )
+
+    def _leave_out_what_cannot_be(self, rails: int) -> None:
+        """Drop placements and NIC policies that this machine can never do, in a line for each; skip if none is left."""
+        where = self.where
+        if where.origin == "measured" and str(Kind.LOCAL_NIC) in self.nics:
+            self.placements = requirements.bound(self.placements)
+        self.placements, unplaced = requirements.split_placements(self.placements, where.without_coordinates)
+        names = tuple(where.devices or (f"nic{rail}" for rail in range(rails)))
+        host = Host(nics=names, nearest=(0,) * self.ranks_per_node)
+        self.nics, untold = requirements.split_policies(self.nics, self.current_environ.features, host)
+        for name, reason in {**unplaced, **untold}.items():
+            getlogger().warning(f"{self.short_name}: {name} is left out on {where.fullname}: {reason}")
+        if not self.placements or not self.nics:
+            self.skip(next(iter({**unplaced, **untold}.values())))
 
     def _allocation(self) -> Allocation:
         """The nodes of the job: those it will have, or where the scheduler chooses as many of the same kind."""
@@ -438,12 +485,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Verified data, exit status 0, every rank where its placement put it, and a machine that carried the load."""
         if self.is_dry_run():
             return True
-        void = [
-            f"launch {launch.index} is void: {'; '.join(launch.guard.reasons)}"
-            for launch in self.record.launches
-            if launch.is_void and launch.guard
-        ]
-        wrong = self.record.reason or (void[0] if void else "")
+        placed = stagedir.read_placed(Path(self.stagedir))
+        wrong = verdict.fault(self.record, placed.cannot if placed else ())
         return sn.assert_eq(wrong, "", msg=f"{wrong} (record: {self.record_path})")
 
     @run_before("performance")

@@ -6,7 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from checks.base import PlacedCheck
+from checks.base import REAL, PlacedCheck
 
 
 class HopsCheck(PlacedCheck):
@@ -60,15 +60,16 @@ class hops_curve(HopsCheck):
 
 @rfm.simple_test
 class hops_paper(HopsCheck):
-    """Figure 3 at the paper's size, up to 12 hops along X and Z: simulated."""
+    """Figure 3 at the paper's size, up to 12 hops along X and Z: simulated or measured."""
 
-    valid_systems = ["+torus +simulated"]
+    valid_systems = ["+torus +simulated", REAL]
     studies = ["pena2013"]
     torus = "gemini-24x1x24"
     launches = 1
     sizes = [0, 1 << 20]
     window = 16
     repeats = 1
+    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
 
 
 @rfm.simple_test

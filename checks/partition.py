@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checks.requirements import Machine
 from placements.topology import catalog
+from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.torus.virtual import lifecycle
 
@@ -86,12 +88,18 @@ class Partition:
         """Why placements that need coordinates cannot be; empty where they can."""
         return "" if self.topology else f"no coordinates: reframe.yml names no topology for {self.fullname}"
 
-    def lacks(self, name: str) -> str:
-        """Why a check that is made for this topology cannot run here; empty where it can."""
-        here = catalog.load(self.topology) if self.topology else None
-        if here is not None and here.sha256 == catalog.load(name).sha256:
-            return ""
-        return f"made for the topology {name}; {self.fullname} has {here.name if here else 'none'}"
+    @property
+    def known_topology(self) -> Topology | None:
+        """The topology that reframe.yml names; None where it names none."""
+        return catalog.load(self.topology) if self.topology else None
+
+    def machine(self, nodes: int, cpus: int) -> Machine:
+        """What checks may need of it; `nodes` is how many a job is to have where no topology says it."""
+        here = self.known_topology
+        known = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
+        rails = max(here.rails if here else 1, len(self.devices or []))
+        extents = here.extents if here else ()
+        return Machine(name=self.fullname, nodes=known, rails=rails, cpus=cpus, extents=extents)
 
     def missing(self) -> str:
         """Why the partition's cluster cannot take jobs, in one line; empty where it can."""

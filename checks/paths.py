@@ -6,7 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
-from checks.base import PlacedCheck
+from checks.base import REAL, PlacedCheck
 
 
 class PathsCheck(PlacedCheck):
@@ -74,9 +74,9 @@ class paths_parallel(PathsCheck):
 
 @rfm.simple_test
 class paths_paper(PathsCheck):
-    """Figure 4 at the paper's size, on a block of Blue Waters: simulated."""
+    """Figure 4 at the paper's size, on a block of Blue Waters: simulated or measured."""
 
-    valid_systems = ["+torus +simulated"]
+    valid_systems = ["+torus +simulated", REAL]
     studies = ["pena2013"]
     torus = "blue-waters"
     block = [7, 4, 7]
@@ -84,6 +84,7 @@ class paths_paper(PathsCheck):
     sizes = [1 << 20]
     window = 16
     repeats = 1
+    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
 
 
 @rfm.simple_test

@@ -10,7 +10,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
-from checks.base import PlacedCheck
+from checks.base import REAL, PlacedCheck
 from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import Need
 from railyard.torus.simulated.smpi import Limits
@@ -62,7 +62,7 @@ class RowcolCheck(PlacedCheck):
             "repeats": self.repeats,
         }
         self.options = [
-            *("--coordinates", "coordinates"),
+            *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
             *("--splits", ",".join(self.splits)),
             *("--collectives", ",".join(self.collectives)),
             *("--sizes", ",".join(map(str, self.sizes))),
@@ -132,14 +132,15 @@ class rowcol_cube(RowcolCheck):
 
 
 class RowcolPaper(RowcolCheck):
-    """A cube of Blue Waters' nodes: simulated."""
+    """A cube of Blue Waters' nodes: simulated, or measured on a machine that has such a block."""
 
-    valid_systems = ["+torus +simulated", "+modelled"]
+    valid_systems = ["+torus +simulated", "+modelled", REAL]
     studies = ["pena2013"]
     torus = "blue-waters"
     collectives = ["alltoall", "allgather"]
     launches = 1
     repeats = 1
+    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
 
 
 @rfm.simple_test
@@ -177,6 +178,7 @@ class rowcol_all(RowcolCheck):
     """The collectives of the LLNL poster, among all ranks of 16 nodes with two rails, where NIC policies show."""
 
     studies = ["llnl-multirail"]
+    needs_coordinates = False
     torus = "dual-rail-small"
     ranks_per_node = 4
     splits = ["all"]

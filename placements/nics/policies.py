@@ -156,7 +156,7 @@ def settings(policy: Policy, stack: str, on: Host) -> Settings:
     if stack not in set(Stack):
         raise InputError("nics", "stack", stack, ", ".join(Stack))
     if policy.kind == Kind.LIBRARY_DEFAULT:
-        return Settings()
+        return Settings(environment=DEFAULTS.get(Stack(stack), {}))
     known = TABLE[Stack(stack)]
     if policy.kind not in known:
         able = ", ".join(
@@ -164,6 +164,11 @@ def settings(policy: Policy, stack: str, on: Host) -> Settings:
         )
         raise InputError("nics", "policy", str(policy), f"with {stack}: {able}")
     return known[policy.kind](policy, on)
+
+
+def needs_binding(policy: Policy, stack: str) -> bool:
+    """Return whether a stack finds the nearest NIC by where the rank may run: an unbound rank has none."""
+    return policy.kind == Kind.LOCAL_NIC and stack in BY_BINDING
 
 
 Teller = Callable[[Policy, Host], Settings]
@@ -291,3 +296,9 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
     # of a node by their nearness. Choosing one NIC is the libfabric provider's matter.
     Stack.INTEL_MPI: {Kind.LOCAL_NIC: _all(I_MPI_MULTIRAIL="1")},
 }
+
+#: Stacks that choose the nearest NIC themselves, by the CPUs that a rank may run on.
+BY_BINDING = frozenset({Stack.CRAY_MPICH, Stack.UCX, Stack.MPICH_OFI, Stack.OPX, Stack.INTEL_MPI})
+#: What a site's modules often change, set back to the library's own default: a record's `library-default` is that.
+#: Cray MPICH, intro_mpi(3): BLOCK. Under a site's NUMA an unbound rank ends in MPI_Init.
+DEFAULTS: Mapping[Stack, Mapping[str, str]] = {Stack.CRAY_MPICH: {"MPICH_OFI_NIC_POLICY": "BLOCK"}}

@@ -16,10 +16,8 @@ from placements.launchers import Launcher, Rendered
 from placements.nics import policies
 from placements.nics.evidence import Found, Sender, judge
 from placements.orders.placement import Placement
+from placements.orders.spec import Binding
 from railyard.errors import InputError
-
-#: Features of an environment with Open MPI.
-OPENMPI = frozenset({"openmpi", "openmpi5"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +30,19 @@ class Prepared:
 
 
 def stack_of(features: Sequence[str]) -> str:
-    """The stack that a NIC policy is told to: an environment's feature, or Open MPI's usual one."""
-    named = [str(stack) for stack in policies.Stack if stack in features]
-    if named:
-        return named[0]
-    if OPENMPI & set(features):
-        return str(policies.Stack.OPENMPI_TCP)
-    raise InputError("reframe.yml", "features", ", ".join(features), f"one of {', '.join(policies.Stack)}")
+    """Return the communication stack that an environment names in its features.
+
+    Raises InputError where it names none: a variable of the wrong stack changes nothing and fails nowhere.
+    """
+    if stack := named_stack(features):
+        return stack
+    valid = f"a NIC policy needs the environment's stack among its features: {', '.join(policies.Stack)}"
+    raise InputError("reframe.yml", "environment: features", ", ".join(features), valid)
+
+
+def named_stack(features: Sequence[str]) -> str:
+    """Return the stack among an environment's features; empty where there is none."""
+    return next((str(stack) for stack in policies.Stack if stack in features), "")
 
 
 def prepare(
@@ -62,10 +66,7 @@ def prepare(
     asked = policies.parse(policy, topology.rails)
     if launcher.nic_by_host:
         return _simulated(placed, asked, rendered, file_name(policy), program)
-    told = policies.Settings()
-    if asked.kind != policies.Kind.LIBRARY_DEFAULT:
-        on = policies.host(topology, placed.ranks_per_node, devices)
-        told = policies.settings(asked, stack_of(features), on)
+    told = _settings(placed, asked, features, devices)
     script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
     wrapped = [f"./{script}", *program] if script else list(program)
     passed = launcher.pass_variables(told.environment)
@@ -74,6 +75,20 @@ def prepare(
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
     scripts = {script: told.wrapper()} if script else {}
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
+
+
+def _settings(
+    placed: Placement, policy: policies.Policy, features: Sequence[str], devices: Sequence[str] | None
+) -> policies.Settings:
+    """Return what the stack is told of a policy; without a stack, the library's default needs no word."""
+    if policy.kind == policies.Kind.LIBRARY_DEFAULT and not named_stack(features):
+        return policies.Settings()
+    stack = stack_of(features)
+    if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
+        valid = f"with {stack} a placement that binds ranks, such as {placed.kind}/numa"
+        raise InputError("nics", "policy", f"{policy} on unbound ranks", valid)
+    on = policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    return policies.settings(policy, stack, on)
 
 
 def _simulated(

@@ -45,7 +45,7 @@ def place_what_can(
     made: dict[str, Placement] = {}
     cannot: dict[str, str] = {}
     for name in job.placements:
-        if without and (job.needs_coordinates or _needs_coordinates(name)):
+        if without and (job.needs_coordinates or needs_coordinates(name)):
             cannot[name] = without
             continue
         try:
@@ -56,7 +56,8 @@ def place_what_can(
     return made, cannot
 
 
-def _needs_coordinates(name: str) -> bool:
+def needs_coordinates(name: str) -> bool:
+    """Return whether a placement means nothing where nobody knows how the nodes are joined."""
     said = spec.parse(name)
     return said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
 

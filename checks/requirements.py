@@ -1,0 +1,111 @@
+"""What a check needs of a machine, and what of a check's lists a machine can do. Pure.
+
+A check is made on a virtual torus of its own (`torus`), but it runs on any machine that is large enough: so many nodes,
+NICs per node and ranks per node, and a block of a torus where it walks one. What a machine can never do is left out
+before the job is submitted, in one line; what one allocation cannot take is known in the job alone
+(`railyard.jobs.placing`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placements.nics import policies
+from placements.nics.policies import Kind
+from placements.orders.allocation import allocate
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.jobs import launching, placing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """The least that a check runs on. `block` is empty for a check that walks no block of a torus."""
+
+    nodes: int = 1
+    rails: int = 1
+    ranks_per_node: int = 1
+    block: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What is known of a partition; `cpus` 0 and `nodes` 0 where nothing is known."""
+
+    name: str
+    nodes: int
+    rails: int
+    cpus: int
+    extents: tuple[int, ...]
+
+
+def missing(needs: Needs, machine: Machine) -> str:
+    """Return the first thing that a machine lacks, in one line; empty where the check can run."""
+    if machine.nodes and machine.nodes < needs.nodes:
+        remedy = "extras: nodes, or -S nodes=N"
+        return f"needs {needs.nodes} nodes; jobs on {machine.name} have {machine.nodes} ({remedy})"
+    if machine.rails < needs.rails:
+        known = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
+        return f"needs {needs.rails} NICs per node; {machine.name} names {known} (extras: nics)"
+    if machine.cpus and machine.cpus < needs.ranks_per_node:
+        return f"needs {needs.ranks_per_node} ranks per node; {machine.name} has {machine.cpus} CPUs per node"
+    if needs.block and not holds(machine.extents, needs.block):
+        box = "x".join(map(str, needs.block))
+        here = "x".join(map(str, machine.extents)) or "no topology"
+        return f"needs a block of {box} routers of a torus; {machine.name} has {here}"
+    return ""
+
+
+def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
+    """Return whether a box of routers fits into a machine's; False where the machine's extents are not known."""
+    return bool(extents) and all(b <= e for b, e in zip(block, extents, strict=True))
+
+
+def nodes(torus: str, grid: Sequence[int], ranks_per_node: int, *, order: str, block: Sequence[int]) -> int:
+    """Return how many nodes a check takes: as many as its grid, or the allocation on the torus it was made on."""
+    if grid:
+        return math.ceil(math.prod(grid) / ranks_per_node)
+    if not torus:
+        return 1
+    return len(allocate(catalog.load(torus), order, block=tuple(block) or None, seed=1).indices)
+
+
+def rails(nic_policies: Sequence[str]) -> int:
+    """Return how many NICs per node the policies need to differ: two, or as many as the largest nic-K counts."""
+    if set(nic_policies) <= {str(Kind.LIBRARY_DEFAULT)}:
+        return 1
+    numbers = [int(name.removeprefix("nic-")) + 1 for name in nic_policies if name.startswith("nic-")]
+    return max(2, *numbers) if numbers else 2
+
+
+def bound(placements: Sequence[str]) -> list[str]:
+    """Return the placements with every rank bound to a NUMA domain, without which no NIC is near to a rank."""
+    return [name if "/" in name else f"{name}/numa" for name in placements]
+
+
+def split_placements(placements: Sequence[str], without: str) -> tuple[list[str], dict[str, str]]:
+    """Return the placements that a machine can do, and for the others why not; `without` says what is not known."""
+    cannot = {name: without for name in placements if without and placing.needs_coordinates(name)}
+    return [name for name in placements if name not in cannot], cannot
+
+
+def split_policies(
+    nic_policies: Sequence[str], features: Sequence[str], host: policies.Host
+) -> tuple[list[str], dict[str, str]]:
+    """Return the NIC policies that an environment's stack can express, and for the others why not.
+
+    Raises InputError where the environment names no stack and any policy but the library's default is asked for.
+    """
+    cannot: dict[str, str] = {}
+    for name in nic_policies:
+        asked = policies.parse(name, len(host.nics))
+        if asked.kind == Kind.LIBRARY_DEFAULT:
+            continue
+        stack = launching.stack_of(features)
+        try:
+            policies.settings(asked, stack, host)
+        except InputError as error:
+            cannot[name] = str(error)
+    return [name for name in nic_policies if name not in cannot], cannot

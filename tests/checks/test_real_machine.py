@@ -1,0 +1,150 @@
+"""A first run on a real machine: what it cannot do is left out in one line, and what is left passes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from conftest import BIN, CHECKOUT, environment
+
+from checks import requirements
+from checks.requirements import Machine, Needs
+from placements.nics.policies import Host
+from railyard.errors import InputError
+from railyard.jobs import verdict
+from railyard.records.record import Status
+
+SITE = """\
+systems:
+  - name: site
+    hostnames: ['^site$']
+    partitions:
+      - name: compute
+        scheduler: squeue
+        launcher: srun
+        environs: [site-mpi]
+        features: [torus]
+        extras: {{origin: measured, nodes: 16{extras}}}
+environments:
+  - name: site-mpi
+    target_systems: [site]
+    cc: mpicc
+    features: [mpi, openmpi{features}]
+"""
+FAT_TREE = """\
+name: tree
+tile_rates_gbyte_s: {cable: 3.1, host: 3.1}
+host: {tiles: 4}
+nodes_per_router: 4
+tree: {leaves: 8}
+"""
+DryRun = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def dry_run(tmp_path: Path) -> DryRun:
+    """Dry-run checks on a Slurm cluster that only its configuration knows."""
+
+    def run(*arguments: str, extras: str = "", features: str = ", ucx") -> subprocess.CompletedProcess[str]:
+        config = tmp_path / "site.yml"
+        config.write_text(SITE.format(extras=extras, features=features))
+        words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
+        words += ["--system", "site", "--prefix", str(tmp_path), "-c", str(CHECKOUT / "checks"), "--dry-run"]
+        return subprocess.run(
+            [*words, *arguments], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
+        )
+
+    return run
+
+
+def passed(text: str) -> set[str]:
+    """The checks that ended well."""
+    return set(re.findall(r"OK \] \( *\d+/\d+\) (\w+)", text))
+
+
+TWO_NICS = ", nics: ['mlx5_0:1', 'mlx5_1:1']"
+
+
+def test_without_a_topology_all_that_is_left_passes_and_each_thing_left_out_has_its_line(
+    dry_run: DryRun,
+) -> None:
+    done = dry_run("-n", "halo|hops|contention|sonar|rowcol|multirail_halo", extras=TWO_NICS)
+    assert done.returncode == 0, done.stdout
+    wanted = {"halo_smoke", "halo_3d", "contention_smoke", "sonar_smoke", "hops_smoke", "multirail_halo"}
+    wanted |= {"contention_pairs", "rowcol_all", "halo_paper_2d"}
+    assert wanted <= passed(done.stdout)
+    left_out = re.findall(r"WARNING: halo_smoke: (.*)", done.stdout + done.stderr)
+    assert left_out == [
+        "custom is left out on site:compute: no coordinates: reframe.yml names no topology for site:compute"
+    ]
+    assert "hops_range" in done.stdout and "needs 25 nodes; jobs on site:compute have 16" in done.stdout
+
+
+def test_a_fat_tree_breaks_no_check_that_runs_without_one(dry_run: DryRun, tmp_path: Path) -> None:
+    tree = tmp_path / "tree.yml"
+    tree.write_text(FAT_TREE)
+    done = dry_run("-t", "smoke", extras=f", topology: {tree}")
+    assert done.returncode == 0, done.stdout
+    assert {"contention_smoke", "halo_smoke", "hops_smoke", "sonar_smoke"} <= passed(done.stdout)
+    assert "needs a block of 2x2x2 routers of a torus; site:compute has 8x1x1" in done.stdout
+
+
+def test_nic_policies_need_nics_and_the_stack_by_name(dry_run: DryRun) -> None:
+    one = dry_run("-n", "multirail_smoke")
+    assert one.returncode == 0 and "needs 2 NICs per node; site:compute names no NICs" in one.stdout
+    silent = dry_run("-n", "multirail_smoke", extras=TWO_NICS, features="")
+    assert silent.returncode != 0 and "needs the environment's stack among its features" in silent.stdout
+    cray = dry_run("-n", "multirail_halo", extras=TWO_NICS, features=", cray-mpich")
+    assert cray.returncode == 0 and "stripe is left out on site:compute" in cray.stdout + cray.stderr
+
+
+def test_needs_are_compared_in_the_order_in_which_a_person_would_look() -> None:
+    machine = Machine(name="m", nodes=16, rails=2, cpus=8, extents=())
+    assert requirements.missing(Needs(nodes=16, rails=2, ranks_per_node=8), machine) == ""
+    assert "needs 17 nodes" in requirements.missing(Needs(nodes=17, rails=3), machine)
+    assert "needs 3 NICs" in requirements.missing(Needs(rails=3), machine)
+    assert "needs 9 ranks per node" in requirements.missing(Needs(ranks_per_node=9), machine)
+    assert "no topology" in requirements.missing(Needs(block=(2, 2, 2)), machine)
+
+
+def test_the_poster_takes_its_16_nodes_and_two_nics_on_any_machine() -> None:
+    assert requirements.nodes("dual-rail-small", [], 4, order="contiguous", block=[]) == 16
+    assert requirements.nodes("dual-rail-small", [2, 2, 2], 2, order="contiguous", block=[]) == 4
+    assert requirements.rails(["library-default"]) == 1
+    assert requirements.rails(["round-robin"]) == 2 and requirements.rails(["nic-7", "nic-0"]) == 8
+
+
+def test_a_policy_that_the_stack_cannot_express_is_left_out_and_named() -> None:
+    host = Host(nics=("cxi0", "cxi1"), nearest=(0, 0))
+    kept, cannot = requirements.split_policies(["nic-0", "stripe"], ["mpi", "cray-mpich"], host)
+    assert kept == ["nic-0"] and "cray-mpich" in cannot["stripe"]
+    with pytest.raises(InputError, match="stack"):
+        requirements.split_policies(["nic-0"], ["mpi", "openmpi"], host)
+
+
+def record(*launches: tuple[str, str]) -> Any:
+    """What `verdict` reads of a record: placement and status of each launch."""
+    made = [SimpleNamespace(placement=p, status=Status(s), is_void=False, guard=None) for p, s in launches]
+    return SimpleNamespace(launches=made, reason="the reason")
+
+
+@pytest.mark.parametrize(
+    ("launches", "wrong"),
+    [
+        ((("plain", "ok"), ("custom", "ok")), ""),
+        ((("plain", "ok"), ("custom", "not-measured")), ""),
+        ((("plain", "not-measured"), ("custom", "not-measured")), "the reason"),
+        ((("plain", "failed"), ("custom", "not-measured")), "the reason"),
+        ((("custom", "not-measured"),), "nothing was measured: the reason"),
+        ((), "the reason"),
+    ],
+)
+def test_only_what_these_nodes_do_not_allow_is_excused(
+    launches: tuple[tuple[str, str], ...], wrong: str
+) -> None:
+    assert verdict.fault(record(*launches), {"custom"}) == wrong
