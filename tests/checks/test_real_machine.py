@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import BIN, CHECKOUT, environment
+from support.commands import BIN, CHECKOUT, environment
 
 from checks import requirements
 from checks.requirements import Machine, Needs
