@@ -41,6 +41,15 @@ bool deadline_wait(MPI_Request *requests, int count, double until_s) {
             return done;
     }
 }
+
+bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s) {
+    int done = 0;
+    for (;;) {
+        MPI_CHECK(MPI_Test(request, &done, status));
+        if (done || MPI_Wtime() > until_s)
+            return done;
+    }
+}
 #else
 /* Simulated networks answer, or the simulator says that nobody can; polling would only cost its time. */
 void deadline_arm(double limit_s) {
@@ -52,6 +61,12 @@ void deadline_disarm(void) {}
 bool deadline_wait(MPI_Request *requests, int count, double until_s) {
     (void)until_s;
     MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    return true;
+}
+
+bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s) {
+    (void)until_s;
+    MPI_CHECK(MPI_Wait(request, status));
     return true;
 }
 #endif

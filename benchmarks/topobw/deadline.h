@@ -21,4 +21,7 @@ void deadline_disarm(void);
 /* Waits for requests, true when all were done before that time of MPI_Wtime. */
 bool deadline_wait(MPI_Request *requests, int count, double until_s);
 
+/* The same for one request, of which it tells the status. */
+bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s);
+
 #endif

@@ -69,7 +69,8 @@ double topobw_rate(const struct topobw *run, int link, double seconds) {
 
 /* ---- one phase ---- */
 
-/* Collective. True on all ranks when any has given up a transfer; the ranks leave together. */
+/* Collective. True on all ranks when any has given up a transfer; the ranks leave together. A rank without a
+ * transfer waits for those that have one. */
 static bool meet(const struct topobw *run) {
     int stuck = run->stuck;
     int any = 0;
@@ -79,60 +80,68 @@ static bool meet(const struct topobw *run) {
     return any;
 }
 
-/* Answers every other sender's requests with the time. */
-static void tell_time(const struct role *role) {
+/* Answers every other sender's requests with the time; false when one did not come in time. */
+static bool tell_time(const struct role *role, double until_s) {
+    MPI_Status status;
     for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
-        MPI_Status status;
-        MPI_CHECK(MPI_Recv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &status));
+        MPI_Request request;
+        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &request));
+        if (!deadline_wait_status(&request, &status, until_s))
+            return false;
         double now_s = MPI_Wtime();
         MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
     }
+    return true;
 }
 
-/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. */
-static double ask_time(const struct role *role) {
-    double ahead_s = 0;
+/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. False
+ * when there was no answer in time; theirs_s must outlive a request that is given up. */
+static bool ask_time(const struct role *role, double until_s, double *theirs_s, double *ahead_s) {
     double shortest_s = INFINITY;
     for (int i = 0; i < CLOCK_READINGS; i++) {
-        double theirs_s = 0;
+        MPI_Request requests[2];
         double sent_s = MPI_Wtime();
-        MPI_CHECK(MPI_Sendrecv(NULL, 0, MPI_CHAR, role->first_sharer, TAG_CLOCK, &theirs_s, 1, MPI_DOUBLE,
-                               role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        MPI_CHECK(
+            MPI_Irecv(theirs_s, 1, MPI_DOUBLE, role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, &requests[0]));
+        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, &requests[1]));
+        if (!deadline_wait(requests, 2, until_s))
+            return false;
         double back_s = MPI_Wtime();
         if (back_s - sent_s < shortest_s) {
             shortest_s = back_s - sent_s;
-            ahead_s = theirs_s - (sent_s + back_s) / 2;
+            *ahead_s = *theirs_s - (sent_s + back_s) / 2;
         }
     }
-    return ahead_s;
+    return true;
 }
 
 /*
  * Senders that share a link start together, and tell their times by the clock of the first: a link is
  * measured from the first start to the last end, for a sender that has it to itself for a while would look
- * faster. Returns what to add to this rank's clock.
+ * faster. *ahead_s is what to add to this rank's clock. False when another sharer does not come in time: its
+ * receiver gave no word.
  */
-static double meet_sharers(const struct role *role) {
+static bool meet_sharers(struct topobw *run, const struct role *role, double until_s, double *ahead_s) {
+    *ahead_s = 0;
     if (role->to < 0 || role->sharers < 2)
-        return 0;
+        return true;
     if (check_rank() != role->first_sharer)
-        return ask_time(role);
-    tell_time(role);
-    return 0;
+        return ask_time(role, until_s, &run->clock_s, ahead_s);
+    return tell_time(role, until_s);
 }
 
+/* Every rank goes through the whole of a phase, whatever becomes of its own transfer, so that all ranks make
+ * the same collective calls: the agreement at its end. */
 static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
                           struct problem *problem) {
     const struct role *role = &run->roles[phase];
+    double ahead_s = 0;
     stream_prepare(stream, role->from);
-    if (meet(run)) {
-        run->stuck = true;
-        return;
-    }
-    run->stuck = !stream_meet(stream, role->to, role->from);
-    double ahead_s = meet_sharers(role);
+    bool met =
+        stream_meet(stream, role->to, role->from) && meet_sharers(run, role, stream->until_s, &ahead_s);
+    run->stuck = !met;
     struct stream_times times = {MPI_Wtime(), INFINITY};
-    if (!run->stuck)
+    if (met)
         times = stream_run(stream, role->to, role->from, &run->stuck);
     if (role->to >= 0) {
         times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;
@@ -179,13 +188,10 @@ static void probe_routes(struct topobw *run, unsigned phases) {
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
         if (!(phases >> phase & 1u))
             continue;
+        deadline_arm(run->config.stream.limit_s + 1e-3 * PROBE_TIMEOUT_MS);
+        probe_phase(run, &probe, phase);
         run->stuck = meet(run);
-        deadline_arm(run->config.stream.limit_s);
-        if (!run->stuck)
-            probe_phase(run, &probe, phase);
-        deadline_disarm();
     }
-    run->stuck = meet(run);
     route_probe_close(&probe);
 }
 
@@ -284,12 +290,14 @@ static unsigned used_phases(const struct topobw *run) {
     return mask;
 }
 
+/* Ends after the first phase in which any rank gave up a transfer. */
 static void measure_round(struct topobw *run, struct stream *stream, unsigned phases, int round,
                           struct problem *problem) {
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
-        if (phases >> phase & 1u)
+        if (phases >> phase & 1u) {
             measure_phase(run, stream, phase, round, problem);
-    run->stuck = meet(run);
+            run->stuck = meet(run);
+        }
 }
 
 static void make_room(struct topobw *run) {

@@ -18,6 +18,7 @@ struct topobw {
     int rounds;  /* repeats + retests */
     double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
     bool stuck;  /* a transfer was given up; all ranks stop measuring */
+    double clock_s; /* what the first sharer answered last: a request that was given up may still write it */
     double counters_s; /* spent in the counters library; 0: it was not asked for */
 
     /* On rank 0 alone. */

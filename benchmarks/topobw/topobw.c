@@ -13,6 +13,7 @@
 #include "counters/railyard-counters.h"
 #include "lib/check.h"
 #include "topobw/deadline.h"
+#include "topobw/relay.h"
 #include "topobw/report.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@
 
 static const char program[] = "topobw";
 
-enum { START_LIMIT_S = 60 };
+enum { START_LIMIT_S = 60, REACH_LIMIT_S = 30, LEAVE_LIMIT_S = 5 };
 
 /* On rank 0: every tested link must stand in the links file. */
 static void check_rates(const struct topobw *run, struct problem *problem) {
@@ -166,9 +167,26 @@ static int run(int argc, char **argv) {
     return status;
 }
 
+/* Collective. Two ranks that cannot talk, though every link that was tested answered. */
+static void end_if_cut_off(int status) {
+    if (relay_close(LEAVE_LIMIT_S))
+        return;
+    if (check_rank() == 0 && status == EXIT_SUCCESS)
+        (void)fprintf(stderr,
+                      "%s: two ranks cannot talk to each other, though every tested link answers: a "
+                      "link outside the test is down\n",
+                      program);
+    MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);
+}
+
 int main(int argc, char **argv) {
     check_mpi_init(&argc, &argv);
+    deadline_arm(START_LIMIT_S);
+    relay_open(program, REACH_LIMIT_S);
     int status = run(argc, argv);
+    deadline_arm(START_LIMIT_S);
+    end_if_cut_off(status);
+    deadline_disarm();
     MPI_CHECK(MPI_Finalize());
     return status;
 }

@@ -29,6 +29,7 @@ from support.benchmark_runs import (
     run,
 )
 from support.commands import Run
+from support.dead_links import dead_cable
 from support.topologies import gemini
 
 from placements.launchers import files
@@ -285,6 +286,23 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
     assert ("cable", "detour", ["X+ 1,0,0>2,0,0", "X- 2,0,0>1,0,0"]) in [
         (component, state, sorted(links)) for component, state, links in findings(read)
     ]
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("direction", "ends"),
+    [("X+", ("1,0,0", "2,0,0")), ("Y-", ("3,1,1", "3,0,1")), ("Z+", ("0,0,0", "0,0,1"))],
+)
+def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
+    bench: Bench, direction: str, ends: tuple[str, str]
+) -> None:
+    with dead_cable(bench.name, direction, *ends):
+        outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    assert outcome.status == 5, outcome
+    ((component, state, (link,)),) = findings(read)
+    assert (component, state) == ("link", "no answer")
+    assert sorted(link.split()[1].split(">")) == sorted(ends)
+    assert f"topobw: link {link}" in outcome.err
 
 
 @needs_root
