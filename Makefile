@@ -89,6 +89,8 @@ $(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
 
+build/bin/railyard-counters: $(NATIVE)/counters_router.c $(NATIVE)/counters_router.h $(NATIVE)/router_counters.h
+
 build/bin/railyard-router: $(wildcard $(NATIVE)/router*.[ch]) $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)

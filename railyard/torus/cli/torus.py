@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import Literal
 
 import click
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.table import Table
 from placements.topology import catalog
 from railyard.errors import InputError, RunError
 from railyard.torus.cli import links
-from railyard.torus.engines import docker_engine
+from railyard.torus.engines import docker_engine, router
 from railyard.torus.engines.docker_engine import Containers
 from railyard.torus.native import programs
 from railyard.torus.plan.plan import Shape
@@ -63,6 +64,15 @@ def torus() -> None:
     show_default=True,
     help="What a node is: a network namespace, or a container.",
 )
+@click.option(
+    "--network",
+    type=click.Choice(["auto", "router", "kernel"]),
+    default="kernel",
+    show_default=True,
+    envvar="RAILYARD_NETWORK",
+    help="What carries the packets: one user-space router, or the kernel's own routing and shaping. auto: the router "
+    "where this machine has TUN devices.",
+)
 @click.option("--image", help=f"Engine docker: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]")
 @click.option(
     "--volume",
@@ -85,22 +95,26 @@ def up(
     mtu: int,
     burst: float,
     engine: str,
+    network: str,
     image: str | None,
     volumes: tuple[str, ...],
     with_slurm: bool,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = catalog.load(topology)
+    carrier = _network(network)
     shape = Shape(
         rate_scale=rate_scale,
         mtu_bytes=mtu,
         burst_packets=burst,
-        latency_scaled=netem.can_scale(topo),
+        latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else netem.can_scale(topo),
+        network=carrier,
     )
     if with_slurm:
         _check_slurm()
     containers = _containers(engine, image, volumes)
-    steps = len(topo.routers) + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
+    routers = 0 if carrier == "router" else len(topo.routers)
+    steps = routers + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("making hosts", total=steps)
         made, new = lifecycle.up(
@@ -113,11 +127,13 @@ def up(
         )
     click.echo(
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
-        f"1 GB/s is {rate_scale * 8e3:g} Mbit/s"
+        f"1 GB/s is {rate_scale * 8e3:g} Mbit/s, network {made.shape.network}"
     )
     if with_slurm:
         click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
-    if too_much := packet_budget.warning(topo, shape, packet_budget.known_packets_s()):
+    if carrier == "kernel" and (
+        too_much := packet_budget.warning(topo, shape, packet_budget.known_packets_s())
+    ):
         click.echo(f"railyard: {too_much}", err=True)
 
 
@@ -210,6 +226,18 @@ def down(name: str | None, everything: bool) -> None:
     click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
     if not lifecycle.names():
         rootless.release()
+
+
+def _network(wanted: str) -> Literal["kernel", "router"]:
+    """Return what carries the packets. RunError where the router is required and cannot run here."""
+    if wanted == "kernel":
+        return "kernel"
+    if reason := router.missing():
+        if wanted == "router":
+            raise RunError(reason)
+        click.echo(f"railyard: network kernel, because {reason}", err=True)
+        return "kernel"
+    return "router"
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:

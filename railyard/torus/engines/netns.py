@@ -47,15 +47,19 @@ def create(
     plan: Plan,
     progress: Progress = lambda done: None,
     first_processes: Mapping[str, int] | None = None,
+    *,
+    before_configuring: Callable[[], object] = lambda: None,
 ) -> None:
     """Make every namespace and cable, then configure them; `progress` is told the namespaces done.
 
-    A host of `first_processes` (host -> process number) has its namespace already: it only gets its name. Raises
-    RunError with the first failing line. What was made by then stays, for `remove`.
+    A host of `first_processes` (host -> process number) has its namespace already: it only gets its name.
+    `before_configuring` runs between the two steps: what makes interfaces of its own. Raises RunError with the first
+    failing line. What was made by then stays, for `remove`.
     """
     lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
     lines += [_cable(torus, cable) for cable in plan.cables]
     _batch("ip", lines)
+    before_configuring()
     work = [(torus, namespace) for namespace in plan.namespaces]
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         for done, _ in enumerate(pool.imap_unordered(_configure, work, chunksize=4), start=1):

@@ -11,12 +11,22 @@
  *   .                                                                          end of a snapshot
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
  *
+ *
+ * Where a user-space router carries the packets (counters_router.c) the same lines come from its counters,
+ * and a snapshot has two lines more:
+ *
+ *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
+ *   h late_ns|late_ppm count sum max START:COUNT...           a histogram, buckets that are not empty
+ *   s HOST INTERFACE input_stall_ns output_stall_ns chunks    of each link, after its lines i and q
+ *
  * Without an interval: two snapshots, one after the other. With one: a snapshot; a line `t` for each
  * interval, with the machine's processor time in it and the interface that sent the largest share of its
  * rate; then two snapshots. Left out: the loopback and management interfaces and the head, which carry no
  * measured traffic.
  */
 #define _GNU_SOURCE
+#include "counters_router.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -56,6 +66,7 @@ struct host {
 struct torus {
     struct host *hosts;
     size_t count;
+    struct routed *routed; /* where a user-space router carries the packets; then no host counts */
 };
 
 struct processor {
@@ -211,11 +222,11 @@ static struct torus open_torus(const char *name) {
         fprintf(stderr, "railyard-counters: no torus %s\n", name);
         exit(EXIT_CANNOT);
     }
-    struct torus torus = {.hosts = calloc(paths.gl_pathc, sizeof(struct host))};
+    struct torus torus = {.hosts = calloc(paths.gl_pathc, sizeof(struct host)), .routed = routed_open(name)};
     if (!torus.hosts) {
         fail("remember", name);
     }
-    for (size_t i = 0; i < paths.gl_pathc; i++) {
+    for (size_t i = 0; torus.routed == NULL && i < paths.gl_pathc; i++) {
         const char *host = paths.gl_pathv[i] + prefix;
         if (strcmp(host, "head") != 0) {
             struct host *added = &torus.hosts[torus.count++];
@@ -228,6 +239,9 @@ static struct torus open_torus(const char *name) {
 }
 
 static void snapshot(struct torus *torus) {
+    if (torus->routed) {
+        routed_snapshot(torus->routed);
+    }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         dump(host, RTM_GETLINK, take_link);
         dump(host, RTM_GETQDISC, take_queue);
@@ -291,12 +305,22 @@ static void sweep(struct torus *torus, double seconds, struct processor before, 
             i->packets_before = i->packets;
         }
     }
+    struct busiest found = {.share = largest, .packets = packets, .bytes = bytes};
+    if (torus->routed) {
+        found = routed_sweep(torus->routed, seconds);
+    } else if (busiest) {
+        found.host = busiest_host->name;
+        found.port = busiest->name;
+    }
     printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu\n", seconds, after.total - before.total,
-           after.idle - before.idle, after.softirq - before.softirq, after.steal - before.steal, largest,
-           busiest_host ? busiest_host->name : "-", busiest ? busiest->name : "-", packets, bytes);
+           after.idle - before.idle, after.softirq - before.softirq, after.steal - before.steal, found.share,
+           found.host ? found.host : "-", found.port ? found.port : "-", found.packets, found.bytes);
 }
 
 static void remember(struct torus *torus) {
+    if (torus->routed) {
+        routed_sweep(torus->routed, 1);
+    }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
             i->bytes_before = i->bytes;

@@ -8,6 +8,8 @@ from railyard.errors import RunError
 BIN = CHECKOUT / "build/bin"
 #: Runs a command on a host of a torus.
 ENTER = BIN / "railyard-enter"
+#: Carries the packets of a torus with network `router`.
+ROUTER = BIN / "railyard-router"
 #: Preloaded into ranks: one that has polled in vain sleeps until a packet comes.
 IDLE = CHECKOUT / "build/lib/railyard-idle.so"
 #: Preloaded into ranks that srun starts: they wait for one another behind MPI_Init.

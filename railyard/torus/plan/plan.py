@@ -17,8 +17,9 @@ cost over the rate scale; elsewhere a hop costs what the kernel takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from placements.topology.base import Link, Node, Router, Topology
 from placements.topology.detours import Detours, detours
@@ -36,16 +37,26 @@ NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
 BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR_MAX_PORTS without port 0
 HEALTHY = Faults()
+LOWEST_ROUTER_RATE_BIT_S = 1e3
+ROUTER_SEND_QUEUE_BYTES = 1 << 20
+TUN_QUEUE_CHUNKS = 10000  # longer than all that TCP's windows allow: a TUN device drops what does not fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How link rates become shapers. The defaults are the measured trade of docs/torus.md."""
+    """How link rates become shapers. The defaults are the measured trade of docs/torus.md.
+
+    `network` is who carries the packets: the kernel's own routing in a namespace per router, or one user-space router
+    (engines/router.py). The bucket (`burst_packets`) is the kernel's alone, the buffer (`buffer_cells`: cells per link
+    and virtual channel) the router's.
+    """
 
     rate_scale: float = 1.25e-4
     mtu_bytes: int = 2500
     burst_packets: float = 1.1
     latency_scaled: bool = False
+    network: Literal["kernel", "router"] = "kernel"
+    buffer_cells: int = 8
 
     @property
     def burst_bytes(self) -> int:
@@ -57,7 +68,9 @@ class Shape:
 
     @property
     def lowest_rate_bit_s(self) -> float:
-        """TBF keeps a bucket as time, in a 32-bit count of 64 ns ticks."""
+        """TBF keeps a bucket as time, in a 32-bit count of 64 ns ticks; the router has no such limit."""
+        if self.network == "router":
+            return LOWEST_ROUTER_RATE_BIT_S
         return 8 * max(self.burst_bytes, QUEUE_BYTES) / (2**32 * 64e-9)
 
 
@@ -127,12 +140,17 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
         faults=faults,
         namespaces=(
             _head(topology),
-            *(_router(topology, shape, faults, around[r.rail], r) for r in topology.routers),
+            *(_router(topology, shape, faults, around[r.rail], r) for r in _forwarders(topology, shape)),
             *(_node(topology, shape, faults, index, node) for index, node in enumerate(topology.nodes)),
         ),
         cables=tuple(_cables(topology, shape)),
-        hosts=tuple(_hosts(topology)),
+        hosts=tuple(_hosts(topology, shape)),
     )
+
+
+def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
+    """Return the routers that are namespaces of their own."""
+    return () if shape.network == "router" else topology.routers
 
 
 def _check_nodes(topology: Topology) -> None:
@@ -148,7 +166,7 @@ def _check_rates(topology: Topology, shape: Shape) -> None:
     rates = [link.rate_gbyte_s for link in topology.links()] + [topology.host_rate_gbyte_s]
     scales = shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
     if not scales[0] <= shape.rate_scale <= scales[1]:
-        valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that the kernel can shape every link"
+        valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that every link can be shaped"
         raise InputError("--rate-scale", "", shape.rate_scale, valid)
 
 
@@ -159,13 +177,14 @@ def _mac(router: Router, port: int, *, far: bool = False) -> str:
 
 
 def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
+    wired = shape.network == "kernel"
     for link in topology.links():
-        if link.step > 0:
+        if wired and link.step > 0:
             ends = _near(topology, link), _near(topology, topology.reverse(link))
             yield Cable(ends=ends, mtu_bytes=shape.mtu_bytes)
     for index, node in enumerate(topology.nodes):
         yield _management_cable(index, node)
-        for rail in range(topology.rails):
+        for rail in range(topology.rails if wired else 0):
             yield _host_cable(topology, shape, node, rail)
 
 
@@ -276,15 +295,17 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
         router = Router(coordinate=node.coordinate, rail=rail)
         own = addresses.node_address(topology, node, rail)
         mac = _mac(router, NIC_PORT + node.slot)
-        ip += [
-            f"link set nic{rail} gso_max_segs 1 up",
-            f"addr add {own}/10 dev nic{rail} noprefixroute",
-            f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent",
-        ]
-        way = f"via {NIC_GATEWAY} dev nic{rail} onlink src {own} {TCP_ROUTE}"
+        ip.append(f"addr add {own}/10 dev nic{rail} noprefixroute")
+        if shape.network == "router":
+            ip.append(f"link set nic{rail} mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS} up")
+            way = f"dev nic{rail} src {own} {TCP_ROUTE}"
+        else:
+            ip.append(f"link set nic{rail} gso_max_segs 1 up")
+            ip.append(f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent")
+            way = f"via {NIC_GATEWAY} dev nic{rail} onlink src {own} {TCP_ROUTE}"
+            tc.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
         table[addresses.rail_prefix(rail)] = way
         rules += _rail_rules(rail, own, way)
-        tc.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),
@@ -307,8 +328,11 @@ def _rail_rules(rail: int, own: str, way: str) -> list[str]:
 def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
     """What one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
 
-    More would stand before the messages of the node's other sockets.
+    More would wait before the messages of the node's other sockets. The router reads ahead and gives each destination
+    its turn, so there a socket may queue whole messages.
     """
+    if shape.network == "router":
+        return "net/ipv4/tcp_limit_output_bytes", str(ROUTER_SEND_QUEUE_BYTES)
     millisecond = shape.rate_bit_s(topology.host_rate_gbyte_s) // 8000
     return "net/ipv4/tcp_limit_output_bytes", str(max(4 * shape.mtu_bytes, millisecond))
 
@@ -321,7 +345,7 @@ def _head(topology: Topology) -> Namespace:
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
 
 
-def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
+def _hosts(topology: Topology, shape: Shape) -> Iterator[tuple[str, str]]:
     """Name -> address, as in /etc/hosts: NAME is a node's NIC on rail 0, NAME.nic1 on rail 1; NAME.mgmt manages it."""
     yield HEAD, addresses.head_address()
     for index, node in enumerate(topology.nodes):
@@ -329,7 +353,7 @@ def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
         for rail in range(1, topology.rails):
             yield f"{node.name}.nic{rail}", addresses.node_address(topology, node, rail)
         yield f"{node.name}.mgmt", addresses.management_address(index)
-    for router in topology.routers:
+    for router in _forwarders(topology, shape):
         yield topology.router_name(router), addresses.router_address(topology, router)
 
 

@@ -104,13 +104,22 @@ class Reading:
 
 def read(torus: str, topology: Topology) -> Reading:
     """The counters of a torus. RunError when the kernel does not tell, or the torus is not what its plan says."""
+    first, second = _snapshots(torus)
+    return reading(torus, topology, first, second)
+
+
+def snapshot(torus: str) -> Snapshot:
+    """Return what each interface of a torus has counted. RunError when nobody tells."""
+    return _snapshots(torus)[1]
+
+
+def _snapshots(torus: str) -> list[Snapshot]:
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
     done = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(done.stderr.strip())
-    first, second = parse(done.stdout.splitlines())
-    return reading(torus, topology, first, second)
+    return parse(done.stdout.splitlines())
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:

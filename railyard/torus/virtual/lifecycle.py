@@ -8,6 +8,7 @@
     /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
     /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
     /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
+    /run/railyard/NAME/router*         network `router`: its description, counters and log (engines/router.py)
     /run/railyard/NAME/slurm/          the Slurm that runs on it (torus/slurm.py)
 
 The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
@@ -36,7 +37,7 @@ from placements.topology import faults as fault_model
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
 from railyard.errors import InputError, RunError
-from railyard.torus.engines import docker_engine, netns
+from railyard.torus.engines import docker_engine, netns, router
 from railyard.torus.engines.docker_engine import Containers
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Plan, Shape
@@ -73,6 +74,8 @@ class Torus:
             "mtu_bytes": self.shape.mtu_bytes,
             "burst_bytes": self.shape.burst_bytes,
             "latency_scaled": self.shape.latency_scaled,
+            "network": self.shape.network,
+            **({"buffer_cells": self.shape.buffer_cells} if self.shape.network == "router" else {}),
             "faults": list(self.faults.summary),
             **self._image(),
         }
@@ -112,7 +115,7 @@ def up(
     )
     with lock():
         existing = read(name)
-        if existing is not None and existing.complete:
+        if existing is not None and existing.complete and (existing != wanted or carries(existing)):
             if existing == wanted:
                 return existing, False
             raise InputError(
@@ -127,6 +130,11 @@ def up(
             raise
         write(wanted, made)
     return wanted, True
+
+
+def carries(torus: Torus) -> bool:
+    """Return whether what carries the packets of a torus runs; the kernel always does."""
+    return torus.shape.network == "kernel" or router.state(torus.name, torus.folder) is not None
 
 
 def down(name: str) -> None:
@@ -238,7 +246,13 @@ def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
             torus.name, nodes, torus.containers, hosts, torus.folder, progress, service
         )
         before = len(nodes)
-    netns.create(torus.name, made, lambda done: progress(before + done), pids)
+    netns.create(
+        torus.name,
+        made,
+        lambda done: progress(before + done),
+        pids,
+        before_configuring=lambda: _start_router(torus),
+    )
     before += len(made.namespaces)
     if torus.slurm:
         cluster.start(
@@ -248,6 +262,11 @@ def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
             lambda done: progress(before + done),
             torus.containers,
         )
+
+
+def _start_router(torus: Torus) -> None:
+    if torus.shape.network == "router":
+        router.start(torus.name, torus.topology, torus.shape, torus.faults, torus.folder)
 
 
 def _remove(name: str, *, labelled: bool = False) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults
 from railyard.errors import InputError
-from railyard.torus.engines import netns
+from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Namespace, Shape
 from railyard.torus.virtual import lifecycle
@@ -34,6 +34,9 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     check_rates(torus.topology, torus.shape, faults)
     changed = dataclasses.replace(torus, faults=faults)
     lifecycle.write(changed, after)
+    if torus.shape.network == "router":
+        router.change(torus.name, torus.topology, torus.shape, faults, torus.folder)
+        return changed
     healed = _ports(torus.topology, torus.faults.down - faults.down)
     dead = _ports(torus.topology, faults.down - torus.faults.down)
     old = {namespace.name: namespace for namespace in before.namespaces}

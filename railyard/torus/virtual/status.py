@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.errors import RunError
-from railyard.torus.engines import docker_engine, netns
-from railyard.torus.plan import plan
+from railyard.torus.engines import docker_engine, netns, router
+from railyard.torus.plan import plan, router_description
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import counters, lifecycle
 from railyard.torus.virtual.lifecycle import Torus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -35,6 +35,7 @@ class Report:
     processes: int
     differences: tuple[str, ...]
     scheduler: Mapping[str, str] | None = None
+    router: router.State | None = None
 
     @property
     def sound(self) -> bool:
@@ -60,6 +61,7 @@ class Report:
         shape = self.torus.shape
         yield "topology", self.torus.topology.name
         yield "engine", self.torus.engine
+        yield "network", self._network()
         if made_of := self.torus.containers:
             yield "image", f"{made_of.image} ({made_of.image_sha256[:12]})"
             yield "folders seen", ", ".join(made_of.volumes) or "none"
@@ -73,6 +75,14 @@ class Report:
             yield "Slurm", ", ".join(f"{count} {state}" for state, count in states.items()) or "no node"
         yield "processes in it", str(self.processes)
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
+
+    def _network(self) -> str:
+        if self.torus.shape.network == "kernel":
+            return "kernel"
+        if self.router is None:
+            return "router (has ended)"
+        priority = "real-time" if self.router.realtime else "usual"
+        return f"router (process {self.router.process}, {priority} priority)"
 
 
 def brief(name: str) -> dict[str, Any]:
@@ -91,27 +101,37 @@ def brief(name: str) -> dict[str, Any]:
 
 def inspect(torus: Torus) -> Report:
     """Ask the kernel for every namespace and every shaper of a torus."""
-    planned = _planned_rates(torus)
+    routed = torus.shape.network == "router"
+    planned = _routed_rates(torus) if routed else _planned_rates(torus)
     existing = netns.namespaces(torus.name)
     wanted = [
         netns.full_name(torus.name, n.name)
         for n in plan.make(torus.topology, torus.shape, torus.faults).namespaces
     ]
-    with ThreadPoolExecutor() as pool:
-        found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
+    carrier = router.state(torus.name, torus.folder) if routed else None
+    if routed:
+        found = _rates_of_router(torus) if carrier else {}
+    else:
+        with ThreadPoolExecutor() as pool:
+            found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
     ended = docker_engine.ended(torus.name, torus.folder)
     inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
     scheduler, silent = _scheduler(torus)
+    own = {carrier.process} if carrier else set()
+    if routed and carrier is None:
+        silent.append("the router has ended: no packet is carried; take the torus down and up again")
+        planned = {}
     return Report(
         torus=torus,
         namespaces=len(existing),
         namespaces_planned=len(wanted),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder)),
+        processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder) - own),
         scheduler=scheduler,
+        router=carrier,
         differences=tuple(
             [f"{name} is missing" for name in missing]
             + silent
@@ -146,6 +166,18 @@ def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
             bits = int(words[words.index("rate") + 1].removesuffix("bit"))
             rates[netns.full_name(torus.name, namespace.name), words[words.index("dev") + 1]] = bits // 8 * 8
     return rates
+
+
+def _routed_rates(torus: Torus) -> dict[tuple[str, str], int]:
+    """(host, port) -> bit/s that the router should give each directed link; 0 for one that is down."""
+    return {
+        (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
+        for port in router_description.ports(torus.topology, torus.faults)
+    }
+
+
+def _rates_of_router(torus: Torus) -> dict[tuple[str, str], int]:
+    return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
 def _rates(namespace: str) -> dict[tuple[str, str], int]:

@@ -1,0 +1,132 @@
+"""Renders a plan as the description that railyard-router reads: hosts, links and routes, as plain text. Pure.
+
+The format is in native/router_description.h. Routes are the prefixes that the kernel's routers get, so detours, fat
+trees and rails need no rule of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from placements.topology.base import Link, Router, Topology
+from placements.topology.detours import detours
+from placements.topology.fattree import FatTree
+from placements.topology.faults import Faults
+from placements.topology.torus import Torus
+from railyard.torus.plan import addresses, routes
+from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
+
+FORMAT = 1
+HOST_RING = -1
+NIC_BYTES = 1 << 21
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """One directed link as the router knows it: where it leaves and where it arrives."""
+
+    source: str
+    port: str
+    target: str
+    far_port: str
+    rate_gbyte_s: float
+    latency_us: float
+    ring: int = HOST_RING
+    dateline: bool = False
+    down: bool = False
+
+
+def description(
+    topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1
+) -> str:
+    """Return the description of a torus whose node NAME has the network namespace with the path PREFIX + NAME."""
+    lines = _lines(topology, shape, faults, namespace_prefix, generation)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(topology: Topology, shape: Shape, faults: Faults, path: str, generation: int) -> Iterator[str]:
+    cell = shape.mtu_bytes + ETHERNET_BYTES
+    yield f"railyard-router {FORMAT} {generation}"
+    yield f"cell {cell}"
+    yield f"buffer {shape.buffer_cells * cell} {shape.buffer_cells * cell}"
+    yield f"nic {NIC_BYTES}"
+    hosts: dict[str, int] = {}
+    for node in topology.nodes:
+        hosts[node.name] = len(hosts)
+        yield f"node {node.name} {path}{node.name}"
+    for router in topology.routers:
+        hosts[topology.router_name(router)] = len(hosts)
+        yield f"router {topology.router_name(router)}"
+    for node in topology.nodes:
+        for rail in range(topology.rails):
+            yield f"address {hosts[node.name]} {addresses.node_address(topology, node, rail)}"
+    links = list(ports(topology, faults))
+    for port in links:
+        rate = rate_byte_s(shape, port)
+        latency_ns = port.latency_us * 1e3 / shape.rate_scale
+        yield (
+            f"link {hosts[port.source]} {port.port} {hosts[port.target]} {port.far_port} {rate} "
+            f"{latency_ns:.0f} {port.ring} {port.dateline:d} {port.down:d}"
+        )
+    numbers = {(port.source, port.port): number for number, port in enumerate(links)}
+    for name, prefix, port_name in _routes(topology, faults):
+        yield f"route {hosts[name]} {prefix} {numbers[name, port_name]}"
+
+
+def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
+    """Return every directed link, those of the nodes first."""
+    hop = topology.hop_latency_us
+    for node in topology.nodes:
+        for rail in range(topology.rails):
+            router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
+            nic, host = f"nic{rail}", f"h{node.slot}"
+            rate = faults.injection_gbyte_s(topology, node)
+            yield Port(
+                source=node.name, port=nic, target=router, far_port=host, rate_gbyte_s=rate, latency_us=0
+            )
+            rate = topology.host_rate_gbyte_s
+            yield Port(
+                source=router, port=host, target=node.name, far_port=nic, rate_gbyte_s=rate, latency_us=hop
+            )
+    for link in topology.links():
+        yield Port(
+            source=topology.router_name(link.source),
+            port=link.port,
+            target=topology.router_name(link.target),
+            far_port=topology.reverse(link).port,
+            rate_gbyte_s=faults.rate_gbyte_s(topology, link),
+            latency_us=hop,
+            ring=2 * link.dimension + (link.step < 0),
+            dateline=_dateline(topology, link),
+            down=link.name in faults.down,
+        )
+
+
+def rate_byte_s(shape: Shape, port: Port) -> int:
+    """Return the rate of a link in the torus."""
+    return shape.rate_bit_s(port.rate_gbyte_s) // 8
+
+
+def _dateline(topology: Topology, link: Link) -> bool:
+    """Whether a link closes its ring: from the last coordinate to the first, or back."""
+    if isinstance(topology, FatTree):
+        return False
+    assert isinstance(topology, Torus)
+    last = topology.extents[link.dimension] - 1
+    return link.source.coordinate[link.dimension] == (last if link.step > 0 else 0)
+
+
+def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]]:
+    """Return (router, prefix, port) of every route, those to a router's own nodes included."""
+    dead = [topology.links_by_name[name] for name in faults.down]
+    around = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    for router in topology.routers:
+        name = topology.router_name(router)
+        for prefix, link in routes.table(topology, router, around[router.rail]).items():
+            yield name, prefix, link.port
+    for node in topology.nodes:
+        for rail in range(topology.rails):
+            name = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
+            for other in range(topology.rails):
+                yield name, f"{addresses.node_address(topology, node, other)}/32", f"h{node.slot}"
