@@ -15,6 +15,7 @@ import dataclasses
 import math
 import os
 import platform
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -45,7 +46,8 @@ from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
 from railyard.jobs import interrupted, placing, schedule, stagedir, verdict
 from railyard.jobs.stagedir import Job, Planned
-from railyard.records import assemble, references, units
+from railyard.records import assemble, provenance, references, units
+from railyard.records import challenge as challenges
 from railyard.records.record import Record, Software
 from railyard.torus.engines import docker_engine
 from railyard.torus.simulated import smpi
@@ -199,6 +201,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``1``
     seed = variable(int, value=1)
 
+    #: The buyer's challenge of a tender, which decides the seed; empty for none (docs/tender.md).
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    challenge = variable(str, value="")
+
     #: The studies that this check belongs to; each is a tag, too.
     #:
     #: :type: :class:`List[str]`
@@ -230,6 +238,11 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if not self.is_dry_run():
             left = Path(runtime().stage_prefix, self.current_system.name)
             interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+
+    @run_after("setup")
+    @plainly()
+    def seed_from_challenge(self) -> None:
+        self.seed = challenges.seed_of(self.challenge, self.name.split(" ")[0], self.seed)
 
     @run_after("setup")
     @plainly()
@@ -388,7 +401,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         lines = [
             line for launch in job.launches for line in self._lines(launch, only_if_placed=only_if_placed)
         ]
-        self.prerun_cmds = [*self.preparations, *lines]
+        begun, ended = (schedule.digests(job.launches, when) for when in ("begun", "ended"))
+        self.prerun_cmds = [*self.preparations, *begun, *lines, *ended]
         if self.where.scheduled:
             self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
             self._ask_the_scheduler()
@@ -443,6 +457,10 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             needs_coordinates=self.needs_coordinates,
             order=self.allocation,
             block=list(self.block),
+            cube=list(self.cube),
+            challenge=self.challenge,
+            id=uuid.uuid4().hex,
+            written=provenance.state(),
             grid=list(self.grid),
             ranks_per_node=self.ranks_per_node,
             seed=self.seed,

@@ -114,7 +114,7 @@ def group(records: Iterable[Record]) -> list[Case]:
     once.
     """
     cases: dict[str, list[Record]] = {}
-    for record in {record.id: record for record in records}.values():
+    for record in {record.sha256: record for record in records}.values():
         cases.setdefault(case_key(record), []).append(record)
     made = [
         _case(key, sorted(of_key, key=lambda each: (each.created, each.id))) for key, of_key in cases.items()
@@ -131,7 +131,7 @@ def case_key(record: Record) -> str:
 
 def shared(record: Record) -> dict[str, Json]:
     """What records must have in common to be compared."""
-    varies = {"seed", "launches_per_combination", "studies"}
+    varies = {"seed", "challenge", "launches_per_combination", "studies"}
     torus = record.provenance["torus"]
     provenance = {
         name: part

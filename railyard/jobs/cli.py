@@ -9,7 +9,7 @@ import click
 
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
-from railyard.jobs import stagedir
+from railyard.jobs import interrupted, stagedir
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -42,7 +42,11 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         if (path := stagedir.record_path(folder)) is not None:
             click.echo(f"{folder}: recorded in {path}")
             continue
-        stagedir.read(folder)
+        owner = stagedir.read(folder).owner
+        if interrupted.is_waited_for(folder):
+            raise InputError(
+                str(folder), "", f"a job that process {owner['pid']} waits for", "a job whose ReFrame ended"
+            )
         if not stagedir.began(folder):
             raise InputError(str(folder), "", "no launch that began", "a job that launched something")
         record = stagedir.keep(folder, reason)

@@ -48,7 +48,7 @@ def keep_open_ones() -> None:
 def keep_left_behind(folders: Iterable[Path]) -> None:
     """Record what is in stage directories whose ReFrame was killed; those of one that runs are left alone."""
     for folder in folders:
-        if stagedir.record_path(folder) is None and not _is_waited_for(folder):
+        if stagedir.record_path(folder) is None and not is_waited_for(folder):
             _keep(folder, "ReFrame was killed")
 
 
@@ -66,7 +66,7 @@ def _keep(folder: Path, reason: str) -> None:
     )
 
 
-def _is_waited_for(folder: Path) -> bool:
+def is_waited_for(folder: Path) -> bool:
     """Whether the process that submitted the job lives; of another host's nobody can tell, and it counts as dead."""
     try:
         known = stagedir.read(folder).owner

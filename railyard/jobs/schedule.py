@@ -8,9 +8,8 @@ order, drawn from the check's seed: drift of the machine spares none of them. Le
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-import random
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,12 @@ from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement
 from railyard.jobs import launching, placing
 from railyard.jobs.stagedir import Job, Planned
+from railyard.records import launch_order
 from railyard.records.record import Software, combination_name
+
+#: The time for people, and seconds that no clock's correction changes.
+_NOW = "$(date +%s.%N) $(cut -d' ' -f1 /proc/uptime)"
+_NO_PROGRAMS = (".hostfile", ".rankfile", ".json", ".witness", ".evidence", "coordinates", "links")
 
 #: Launch number and whose programs -> what each rank runs.
 Program = Callable[[int, Software], Sequence[str]]
@@ -58,13 +62,37 @@ def lines(launch: Planned, *, only_if_placed: bool) -> list[str]:
     stem = launch.stem
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
-        f"date +%s.%N > {stem}.begun",
-        f"{launch.command} > {stem}.out 2> {stem}.err; echo $? $(date +%s.%N) > {stem}.ended",
+        f"echo {_NOW} > {stem}.begun",
+        f"{launch.command} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
     ]
     if only_if_placed:
         run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
     name = combination_name(launch.placement, launch.nic_policy, launch.software)
     return [f"# launch {launch.index}: {name}, repeat {launch.repeat}", *run]
+
+
+def digests(launches: Sequence[Planned], when: str) -> list[str]:
+    """Lines of the job script that write the sha256 of what the launches run, and of its libraries, to `code.WHEN`.
+
+    The job itself looks, because its PATH decides which program a name means.
+    """
+    words = dict.fromkeys(
+        word for each in launches for word in shlex.split(each.command) if _is_program(word)
+    )
+    each = (
+        'f=$(command -v -- "$w" || echo "$w"); [ -f "$f" ] || continue; '
+        'readlink -f -- "$f"; ldd "$f" 2>/dev/null | grep -o \'/[^ ]*\''
+    )
+    summed = f"sort -u | xargs -r -d '\\n' sha256sum > code.{when} 2>/dev/null"
+    return [
+        f"cat /proc/sys/kernel/random/boot_id > boot.{when} 2>/dev/null",
+        f"for w in {shlex.join(words)}; do {each}; done | {summed}",
+    ]
+
+
+def _is_program(word: str) -> bool:
+    """Whether a word of a command may name a program or a library: no option, number, or file of the launch."""
+    return bool(re.fullmatch(r"[A-Za-z./][A-Za-z0-9_./+-]*", word)) and not word.endswith(_NO_PROGRAMS)
 
 
 def cubic(slots: int) -> list[int]:
@@ -81,11 +109,10 @@ def cubic(slots: int) -> list[int]:
 
 
 def _in_rounds(job: Job) -> Iterator[tuple[int, str, str, Software]]:
-    shuffle = random.Random(job.seed)
-    combinations = list(itertools.product(job.placements, job.nic_policies, job.software))
-    for repeat in range(job.case["launches_per_combination"]):
-        for kind, policy, whose in shuffle.sample(combinations, len(combinations)):
-            yield repeat, kind, policy, whose
+    rounds = job.case["launches_per_combination"]
+    return launch_order.in_rounds(
+        job.placements, job.nic_policies, job.software, rounds=rounds, seed=job.seed
+    )
 
 
 def _command(job: Job, placed: Placement, kind: str, policy: str, program: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
     job.json        what was asked (`Job`), written before the job is submitted
     placed.json     where each placement puts its ranks (`Placed`), written before the first launch
+    code.*, boot.*  digests of what the launches run, and the machine's boot: .begun and .ended
+    ended.json      the code when the record was made
     launch-NNN.*    .begun, .ended, .json, .out, .err and .evidence of each launch
     torus.json      the virtual torus, as `railyard torus status` said it
     machine.json    the machine that the job ran on; where there is none, it is the one that reads
@@ -13,6 +15,7 @@ Leaves out how a launch is made (`checks.base`, `checks.launching`) and where it
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -26,8 +29,9 @@ from typing import Any
 from railyard.applications import launch as applications
 from railyard.errors import InputError
 from railyard.jobs import launching
-from railyard.records import archive, assemble, provenance
+from railyard.records import archive, assemble, provenance, sessions
 from railyard.records.record import Record, Software, Verdict
+from railyard.records.sessions import Place
 
 FORMAT = "railyard-job/1"
 MOST_PATH_BYTES = 4096
@@ -86,6 +90,10 @@ class Job:
     owner: Mapping[str, Any]
     launches: Sequence[Planned]
     image: Mapping[str, Any] | None = None
+    cube: Sequence[int] = ()
+    challenge: str = ""
+    id: str = ""
+    written: Mapping[str, Any] | None = None
     format: str = FORMAT
 
     @property
@@ -168,8 +176,14 @@ def keep(folder: Path, reason: str = "") -> Record:
     `reason` is why launches are missing, where the job itself has not said. Raises InputError for a folder that holds
     no job, RunError where the archive cannot be written.
     """
-    made = record_of(folder, reason)
-    _note(folder, archive.add(made, Path(read(folder).archive)))
+    job = read(folder)
+    root = Path(job.archive)
+    with sessions.opened(root, str(job.reframe.get("session", ""))) as chain:
+        made = record_of(folder, reason, chain.place(job.id))
+        added = archive.add(made, root)
+        if job.id:
+            chain.add(job.id, made)
+    _note(folder, added)
     return made
 
 
@@ -196,9 +210,12 @@ def record_path(folder: Path) -> Path | None:
     return Path(noted) if noted else None
 
 
-def record_of(folder: Path, reason: str = "") -> Record:
-    """The record of what there is: launches that ended with their samples, the others as not measured, and why."""
-    job, placed = read(folder), read_placed(folder)
+def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Record:
+    """The record of what there is: launches that ended with their samples, the others as not measured, and why.
+
+    The same folder gives the same record at any time: the first call writes down when it was and which code was there.
+    """
+    job, placed, ended = read(folder), read_placed(folder), _ended(folder)
     ended_by = last_complaint(folder / job.stderr) or reason
     collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
     on = _json(folder / "machine.json")
@@ -206,6 +223,12 @@ def record_of(folder: Path, reason: str = "") -> Record:
     return assemble.assemble(
         case={
             **job.case,
+            "ranks_per_node": job.ranks_per_node,
+            "grid": list(job.grid),
+            "block": list(job.block),
+            "cube": list(job.cube),
+            "devices": job.devices,
+            "challenge": job.challenge,
             "topology": placed.topology if placed else None,
             "allocation": placed.allocation if placed else unknown,
         },
@@ -213,7 +236,44 @@ def record_of(folder: Path, reason: str = "") -> Record:
         origin=job.origin,
         provenance={**collected, "machine": on or collected["machine"]},
         launches=[_run_of(folder, job, placed, launch, ended_by) for launch in job.launches],
+        created=datetime.fromisoformat(ended["time"]),
+        run=_run(folder, job, ended, place or Place(number=0, previous=None)) if job.id else None,
     )
+
+
+def _ended(folder: Path) -> dict[str, Any]:
+    """The code at the job's end, as the first call saw it."""
+    known = _json(folder / "ended.json")
+    if not known:
+        known = provenance.state()
+        archive.write_whole(folder / "ended.json", json.dumps(known), replace=True)
+    return known
+
+
+def _run(folder: Path, job: Job, ended: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """The record's `run`: what ran at the job's beginning and at its end, and where the record is in its session."""
+    begun = None if job.written is None else _with_digests(job.written, folder / "code.begun")
+    return {
+        "job": job.id,
+        "boot": _boot(folder / "boot.begun"),
+        "written": begun,
+        "ended": _with_digests(ended, folder / "code.ended"),
+        "session": str(job.reframe.get("session", "")),
+        "number": place.number,
+        "previous": place.previous,
+    }
+
+
+def _with_digests(state: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """A state of the code with the digests that the job wrote, lines of sha256sum."""
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    found = [(line[66:], line[:64]) for line in lines if re.match(r"[0-9a-f]{64} [ *].", line)]
+    return {**state, "files": {**state["files"], **provenance.named_digests(found)}}
+
+
+def _boot(path: Path) -> str | None:
+    text = path.read_text(errors="replace").strip() if path.is_file() else ""
+    return hashlib.sha256(text.encode()).hexdigest()[:32] if text else None
 
 
 def _run_of(
@@ -222,8 +282,9 @@ def _run_of(
     """What a launch left."""
     stem = launch.stem
     evidence = _json(folder / f"{stem}.evidence")
-    start = _numbers(folder / f"{stem}.begun", 1)
-    end = _numbers(folder / f"{stem}.ended", 2)
+    start = _numbers(folder / f"{stem}.begun", (1, 2))
+    end = _numbers(folder / f"{stem}.ended", (2, 3))
+    since, until = start[1] if start and start[1:] else None, end[2] if end and end[2:] else None
     hosts = placed.hosts.get(launch.placement) if placed else None
     found = None
     if placed and hosts:
@@ -237,8 +298,10 @@ def _run_of(
         repeat=launch.repeat,
         command=launch.command,
         exit_status=int(end[0]) if end else None,
-        started=assemble.utc_text(datetime.fromtimestamp(start[0], UTC)) if start else None,
-        elapsed_s=end[1] - start[0] if end and start else None,
+        started=_utc_text(start[0]) if start else None,
+        elapsed_s=_elapsed_s(start, end),
+        begun_monotonic_s=since,
+        ended_monotonic_s=until,
         output=folder / f"{stem}.json",
         expected_hosts=hosts,
         reason=_reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end)),
@@ -248,6 +311,19 @@ def _run_of(
         nic_reason=found.reason if found else "",
         fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
     )
+
+
+def _utc_text(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _elapsed_s(start: Sequence[float] | None, end: Sequence[float] | None) -> float | None:
+    """By the clock that nobody sets where the job read it; None where the other clock went back."""
+    if not start or not end:
+        return None
+    monotonic = len(start) > 1 and len(end) > 2
+    elapsed = end[2] - start[1] if monotonic else end[1] - start[0]
+    return elapsed if elapsed >= 0 else None
 
 
 def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> str:
@@ -299,7 +375,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _numbers(path: Path, count: int) -> list[float] | None:
+def _numbers(path: Path, counts: tuple[int, ...]) -> list[float] | None:
     """The numbers of a file's one line; None where it has not so many, or the line is cut off."""
     text = path.read_text(errors="replace") if path.is_file() else ""
     if not text.endswith("\n"):
@@ -308,4 +384,4 @@ def _numbers(path: Path, count: int) -> list[float] | None:
         found = [float(word) for word in text.split()]
     except ValueError:
         return None
-    return found if len(found) == count else None
+    return found if len(found) in counts else None

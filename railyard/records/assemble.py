@@ -49,6 +49,8 @@ class LaunchRun:
     nic_reason: str = ""
     software: Software = Software.NATIVE
     fault: str = ""
+    begun_monotonic_s: float | None = None
+    ended_monotonic_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ def assemble(
     provenance: Mapping[str, Json],
     launches: Iterable[LaunchRun],
     created: datetime | None = None,
+    run: Mapping[str, Json] | None = None,
 ) -> Record:
     """The record of one job.
 
@@ -91,6 +94,7 @@ def assemble(
         reason=_job_reason(findings),
         launches=documents,
         created=created,
+        run=run,
     )
 
 
@@ -216,6 +220,8 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "guard": None if run.guard is None else dict(run.guard),
         "nics": None if run.nics is None else [dict(each) for each in run.nics],
         "nic_verdict": str(run.nic_verdict),
+        "begun_monotonic_s": run.begun_monotonic_s,
+        "ended_monotonic_s": run.ended_monotonic_s,
     }
 
 
@@ -247,6 +253,7 @@ def _record(
     reason: str,
     launches: Sequence[Json],
     created: datetime | None,
+    run: Mapping[str, Json] | None = None,
 ) -> Record:
     document: dict[str, Json] = {
         "schema": record.FORMAT,
@@ -258,6 +265,7 @@ def _record(
         "reason": reason,
         "launches": list(launches),
         "provenance": dict(provenance),
+        "run": None if run is None else dict(run),
     }
     return record.from_content(document, "the assembled record")
 

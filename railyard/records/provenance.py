@@ -1,21 +1,25 @@
-"""The `provenance` of a record: which code, which machine; what ran it is handed in by who knows.
+"""Collect the `provenance` of a record: which code, which machine.
 
-Models: git commit and dirtiness of the checkout (an untracked file makes it dirty: it may change what runs),
-kernel, distribution, CPU, memory, host name. Leaves out: user names, environment variables, serial numbers
-and addresses.
+Models: git commit and dirtiness of the checkout, kernel, distribution, CPU, memory, host name, digests of what was
+built. The checkout is clean if every file is byte for byte that of the commit and no other file is there, apart from
+those of the committed .gitignore. No setting of git takes part in that: neither its index, its filters nor its own
+lists of ignored files. Leaves out: user names, environment variables, serial numbers and addresses.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import re
+import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import railyard
-from railyard.checkout import CHECKOUT
+from railyard.checkout import BUILD, CHECKOUT
 from railyard.records.json_io import Json
 
 _GIT_TIMEOUT_S = 30
@@ -46,21 +50,107 @@ def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
     top = _git(checkout, "rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() != checkout.resolve():
         return unknown
-    status = _git(checkout, "status", "--porcelain")
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
-    return {**unknown, "git_commit": commit, "git_dirty": None if status is None else bool(status)}
+    return {
+        **unknown,
+        "git_commit": commit,
+        "git_dirty": None if commit is None else _is_dirty(checkout, commit),
+    }
+
+
+def state(checkout: Path = CHECKOUT, build: Path = BUILD) -> dict[str, Json]:
+    """Return the code as it is now: time, commit, whether the checkout differs from it, digests of what was built."""
+    now = code(checkout)
+    built = [path for part in ("lib", "bin") for path in sorted((build / part).glob("*")) if path.is_file()]
+    return {
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "git_commit": now["git_commit"],
+        "git_dirty": now["git_dirty"],
+        "files": digests(built),
+    }
+
+
+def digests(paths: Iterable[Path]) -> dict[str, Json]:
+    """Return the sha256 of files by name; null for one that cannot be read."""
+    return named_digests((str(path), _sha256(path)) for path in paths)
+
+
+def named_digests(found: Iterable[tuple[str, str | None]]) -> dict[str, Json]:
+    """Return digests by the file's name; another file of the same name gets `~2` and so on."""
+    by_name: dict[str, Json] = {}
+    for path, digest in found:
+        name, number = Path(path).name, 1
+        key = name
+        while by_name.get(key, digest) != digest:
+            number += 1
+            key = f"{name}~{number}"
+        by_name[key] = digest
+    return by_name
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _is_dirty(checkout: Path, commit: str) -> bool | None:
+    """Compare every file with the commit's, without git's index; None where git cannot list the commit."""
+    tree = _git(checkout, "ls-tree", "-r", "-z", "--full-tree", commit)
+    others = _git(checkout, "ls-files", "--others", "--exclude-per-directory=.gitignore", "-z")
+    added = _git(checkout, "ls-files", "-z")
+    if tree is None or others is None or added is None:
+        return None
+    entries = [line.partition("\t") for line in tree.split("\0") if line]
+    committed = {name: said.split() for said, _, name in entries}
+    strangers = {name for name in (others + added).split("\0") if name and name not in committed}
+    return bool(strangers) or any(
+        _differs(checkout / name, mode, digest)
+        for name, (mode, kind, digest) in committed.items()
+        if kind == "blob"
+    )
+
+
+def _differs(path: Path, mode: str, digest: str) -> bool:
+    try:
+        status = path.lstat()
+        content = os.fsencode(path.readlink()) if stat.S_ISLNK(status.st_mode) else path.read_bytes()
+    except OSError:
+        return True
+    kind = "120000" if stat.S_ISLNK(status.st_mode) else "100755" if status.st_mode & 0o100 else "100644"
+    algorithm = "sha1" if len(digest) == 40 else "sha256"
+    blob = hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return kind != mode or blob.hexdigest() != digest
+
+
+def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
+    """Return whether a commit is in the checkout's history; None where nobody can tell: no git, or a shallow clone."""
+    if _git(checkout, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    return _git(checkout, "cat-file", "-t", commit) == "commit"
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
+            [
+                "git",
+                "-C",
+                str(folder),
+                "-c",
+                "core.fsmonitor=false",
+                "-c",
+                "core.untrackedCache=false",
+                *arguments,
+            ],
             capture_output=True,
             text=True,
             errors="replace",
             timeout=_GIT_TIMEOUT_S,
-            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

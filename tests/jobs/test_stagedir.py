@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import os
 import platform
 import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.commands import CHECKOUT, Run
 
-from railyard.jobs import placing, stagedir
+from railyard.jobs import interrupted, placing, schedule, stagedir
 from railyard.jobs.stagedir import Job, Placed, Planned
-from railyard.records import archive
+from railyard.records import archive, provenance
 
 GRID = [2, 1, 1]
 NODE = platform.node()
@@ -124,6 +127,68 @@ def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -
     (folder / "launch-001.ended").write_text(f"9 {time.time()}\n")
     railyard("recover", str(folder))
     assert {r.id for r in archive.load_all(root)} > {before.id}
+
+
+def with_id(folder: Path, **changes: Any) -> None:
+    """Give the folder's job an id, as every job of a check has."""
+    changed = {"id": "ab" * 16, "written": provenance.state(), **changes}
+    stagedir.write(folder, dataclasses.replace(stagedir.read(folder), **changed))
+
+
+def test_a_record_made_again_is_the_same_record(folder: Path) -> None:
+    """A kill between the archive and the note must not count any launch twice."""
+    with_id(folder)
+    first = stagedir.keep(folder)
+    (folder / "recorded").unlink()
+    time.sleep(1.1)  # `created` has whole seconds
+    assert stagedir.keep(folder).sha256 == first.sha256
+    assert len(archive.load_all(folder.parent / "archive")) == 1
+
+
+def test_a_job_that_reframe_waits_for_is_not_recovered(folder: Path, railyard: Run) -> None:
+    with_id(folder, owner=interrupted.owner())
+    done = railyard("recover", str(folder))
+    assert done.returncode == 2 and f"process {os.getpid()} waits for" in done.stderr
+    assert stagedir.record_path(folder) is None
+
+
+def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99}\n")
+    assert stagedir.keep(folder).launches[0].elapsed_s is None
+
+
+def test_elapsed_time_is_that_of_the_clock_which_nobody_sets(folder: Path) -> None:
+    (folder / "launch-000.begun").write_text(f"{time.time()} 100.25\n")
+    (folder / "launch-000.ended").write_text(f"0 {time.time() - 99} 103.5\n")
+    launch = stagedir.keep(folder).launches[0]
+    assert (launch.begun_monotonic_s, launch.ended_monotonic_s, launch.elapsed_s) == (100.25, 103.5, 3.25)
+
+
+def test_records_of_a_session_name_the_one_before(folder: Path) -> None:
+    made = []
+    for number in range(3):
+        with_id(folder, id=f"{number:032x}")
+        (folder / "recorded").unlink(missing_ok=True)
+        made.append(stagedir.keep(folder))
+    runs = [each.run or {} for each in made]
+    assert [run["number"] for run in runs] == [0, 1, 2]
+    assert [run["previous"] for run in runs] == [None, made[0].sha256, made[1].sha256]
+
+
+def test_the_job_itself_notes_the_programs_and_libraries_that_its_names_mean(folder: Path) -> None:
+    """The same name means another program where another PATH is set."""
+    with_id(folder)
+    command = f"mpirun -np 2 --hostfile plain.hostfile {PROGRAM.name} --grid 2x1x1"
+    launch = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command=command)
+    for when in ("begun", "ended"):
+        script = "\n".join(schedule.digests([launch], when))
+        path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+        subprocess.run(["bash", "-c", script], cwd=folder, env={**os.environ, "PATH": path}, check=True)
+    run = stagedir.keep(folder).run or {}
+    digest = hashlib.sha256(PROGRAM.read_bytes()).hexdigest()
+    assert run["written"]["files"]["halo"] == run["ended"]["files"]["halo"] == digest
+    assert any(name.startswith("libmpi.so") for name in run["ended"]["files"])
+    assert run["boot"] and run["written"]["git_commit"] == run["ended"]["git_commit"]
 
 
 @pytest.mark.parametrize("name", ["launch-000.json", "launch-000.ended", "launch-000.begun", "placed.json"])
