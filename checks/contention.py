@@ -56,6 +56,8 @@ class ContentionCheck(PlacedCheck):
             *("--window", str(self.window)),
             *("--repeats", str(self.repeats)),
             *("--warmups", "1"),
+            *("--warmup-time", "0"),
+            *("--min-time-per-point", "0"),
             *("--max-time-per-point", "0"),
         ]
 

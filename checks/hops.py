@@ -44,6 +44,8 @@ class HopsCheck(PlacedCheck):
             *("--window", str(self.window)),
             *("--repeats", str(self.repeats)),
             *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
+            *("--warmup-time", "0"),
+            *("--min-time-per-point", "0"),
             *("--max-time-per-point", "0"),
         ]
 

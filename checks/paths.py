@@ -58,6 +58,8 @@ class PathsCheck(PlacedCheck):
             *("--window", str(self.window)),
             *("--repeats", str(self.repeats)),
             *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
+            *("--warmup-time", "0"),
+            *("--min-time-per-point", "0"),
             *("--max-time-per-point", "0"),
         ]
 

@@ -18,7 +18,9 @@ from analysis.text.numbers import size_text
 
 AGGREGATE = "aggregate_bandwidth_gbyte_s"
 SLOWEST = "slowest_latency_us"
-CLAIMED = frozenset({AGGREGATE, SLOWEST, "pair_bandwidth_gbyte_s", "pair_latency_us"})
+CLAIMED = frozenset(
+    {AGGREGATE, SLOWEST, "pair_bandwidth_gbyte_s", "pair_latency_us", "mean_latency_us", "overlap_percent"}
+)
 AXIS = "pairs_per_node"
 
 #: FOM, test and size of a panel.

@@ -16,7 +16,7 @@ from analysis.stats import medians
 from analysis.text.numbers import size_text
 
 FOM = "aggregate_bandwidth_gbyte_s"
-CLAIMED = frozenset({FOM, "pair_bandwidth_gbyte_s", "pair_latency_us"})
+CLAIMED = frozenset({FOM, "pair_bandwidth_gbyte_s", "pair_latency_us", "mean_latency_us", "overlap_percent"})
 
 #: Test, size and combination of a panel; dimension and paths of a line.
 PanelKey = tuple[str, int, Combination]

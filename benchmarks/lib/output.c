@@ -3,6 +3,7 @@
 
 #include "lib/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,11 @@
 #include <unistd.h>
 
 enum { TEMPORARY_EXTRA_BYTES = 32 };
+
+void series_label(struct series *series, const char *name, const char *text, int64_t number) {
+    assert(series->label_count < LABELS_MAX);
+    series->labels[series->label_count++] = (struct label){name, text, number};
+}
 
 void series_add(struct series_list *list, struct series series) {
     if (list->count == list->room) {

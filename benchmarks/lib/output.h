@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { LABELS_MAX = 8 };
+enum { LABELS_MAX = 12 };
 
 struct label {
     const char *name;
@@ -44,6 +44,9 @@ struct document {
     const struct evidence_list *evidence;
     const struct series_list *list;
 };
+
+/* Adds a label: a text, or where that is NULL a number. */
+void series_label(struct series *series, const char *name, const char *text, int64_t number);
 
 /* Adds a series; its samples belong to the list from then on. */
 void series_add(struct series_list *list, struct series series);

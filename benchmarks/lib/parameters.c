@@ -32,6 +32,13 @@ void parameters_torus(struct json *json, const char *path, const struct coordina
     parameters_integers(json, "torus", coordinates->extents, path ? TORUS_DIMENSIONS : 0);
 }
 
+void parameters_times(struct json *json, const struct sampling *sampling) {
+    json_key(json, "warmup_time_s");
+    json_double(json, sampling->warmup_s);
+    json_key(json, "min_time_per_point_s");
+    json_double(json, sampling->min_time_s);
+}
+
 void parameters_sampling(struct json *json, const struct sampling *sampling) {
     json_key_integer(json, "repeats", sampling->repeats);
     json_key_integer(json, "warmups", sampling->warmups);
@@ -39,21 +46,4 @@ void parameters_sampling(struct json *json, const struct sampling *sampling) {
     json_double(json, sampling->point_time_s);
     json_key(json, "seed");
     json_unsigned(json, sampling->seed);
-}
-
-static void write_tests(struct json *json, const bool *tests) {
-    json_key(json, "tests");
-    json_array(json);
-    for (int test = 0; test < LANE_TESTS; test++)
-        if (tests[test])
-            json_text(json, lane_tests()[test].name);
-    json_array_end(json);
-}
-
-void parameters_lane(struct json *json, const struct lane_config *config) {
-    parameters_numbers(json, "sizes_bytes", &config->points.sizes);
-    write_tests(json, config->points.tests);
-    json_key_integer(json, "window", config->window);
-    json_key_integer(json, "batch", config->batch);
-    parameters_sampling(json, &config->sampling);
 }

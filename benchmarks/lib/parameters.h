@@ -8,7 +8,6 @@
 
 #include "lib/coordinates.h"
 #include "lib/json.h"
-#include "lib/lane.h"
 #include "lib/parse.h"
 #include "lib/sampling.h"
 
@@ -23,7 +22,7 @@ void parameters_torus(struct json *json, const char *path, const struct coordina
 /* "repeats", "warmups", "seed", and "max_time_per_point_s". */
 void parameters_sampling(struct json *json, const struct sampling *sampling);
 
-/* "sizes_bytes", "tests", "window", "batch", and the sampling. */
-void parameters_lane(struct json *json, const struct lane_config *config);
+/* "warmup_time_s" and "min_time_per_point_s". */
+void parameters_times(struct json *json, const struct sampling *sampling);
 
 #endif

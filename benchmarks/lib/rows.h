@@ -19,6 +19,16 @@
         "max-time-per-point", "SECONDS", "2", NULL, "0 (no limit) to 1000000",                               \
             "take fewer samples, but 3, where they take longer", parse_seconds, offset                       \
     }
+#define ROW_WARMUP_TIME(offset)                                                                              \
+    {                                                                                                        \
+        "warmup-time", "SECONDS", "0.05", NULL, "0 to 1000000",                                              \
+            "untimed samples until so much time has passed", parse_seconds, offset                           \
+    }
+#define ROW_MIN_TIME(offset)                                                                                 \
+    {                                                                                                        \
+        "min-time-per-point", "SECONDS", "0.2", NULL, "0 to 1000000",                                        \
+            "make samples longer until all of a point take so much time", parse_seconds, offset              \
+    }
 #define ROW_SEED(offset)                                                                                     \
     { "seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, offset }
 #define ROW_JSON(offset)                                                                                     \
@@ -41,21 +51,10 @@
         "hops", "LIST", NULL, "all, 1 to extent/2", "counts and ranges from 1, like 1-3 or 1,4",             \
             "hop counts to measure", parse_numbers, offset                                                   \
     }
-#define ROW_BATCH(offset)                                                                                    \
-    {                                                                                                        \
-        "batch", "COUNT", "10", NULL, "1 to 1000000", "round trips per latency sample up to 8 KiB; 1 above", \
-            parse_count, offset                                                                              \
-    }
 #define ROW_SIZES(fallback, what, offset)                                                                    \
     {                                                                                                        \
         "sizes", "LIST", fallback, NULL,                                                                     \
             "sizes and ranges (powers of two) with B, KiB or MiB, like 0-4MiB or 1KiB,1MiB", what,           \
             parse_sizes, offset                                                                              \
     }
-#define ROW_WINDOW(fallback, offset)                                                                         \
-    {                                                                                                        \
-        "window", "COUNT", fallback, NULL, "1 to 1000000", "messages in flight for bandwidth (OSU: 64)",     \
-            parse_count, offset                                                                              \
-    }
-
 #endif

@@ -13,6 +13,8 @@ enum { SAMPLES_MIN = 3 };
 struct sampling {
     int repeats;         /* samples wanted */
     int warmups;         /* untimed samples before */
+    double warmup_s;     /* untimed samples until so much time has passed */
+    double min_time_s;   /* longer samples until those of a point take so much time */
     double point_time_s; /* fewer samples, at least SAMPLES_MIN, when they would take longer; 0: no limit */
     uint64_t seed;
     const char *json; /* where rank 0 writes the results; NULL: nowhere */

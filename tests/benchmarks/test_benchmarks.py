@@ -17,9 +17,10 @@ from support.benchmark_runs import BIN, DEADLINE_S, ROOT, assert_refused, mpirun
 
 QUICK = {
     "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
-    "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3"],
+    "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "rowcol": ["--sizes", "8,1KiB", "--repeats", "3"],
-    "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3"],
+    "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
+    "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
 }
 #: Options that mean the same everywhere.
 SHARED = {"--help", "--repeats", "--warmups", "--seed", "--json", "--sizes", "--coordinates"}

@@ -18,7 +18,8 @@ from support.benchmark_runs import (
     run,
 )
 
-QUICK = ["--sizes", "8,1KiB", "--repeats", "3"]
+AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
+QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
 
 
 def on_nodes(library: Path, ranks: int, per_node: int, *arguments: str) -> Outcome:
@@ -46,9 +47,11 @@ def pairs(read: dict[str, Any], round_: int = 0) -> list[tuple[int, int]]:
 def test_runs_on_one_host_by_ranks(ranks: int, tmp_path: Path) -> None:
     read = measured("contention", ranks, *QUICK, "--groups", "ranks", folder=tmp_path)
     assert pairs(read) == [(rank, rank + ranks // 2) for rank in range(ranks // 2)]
-    foms = {"slowest_latency_us", "pair_latency_us", "aggregate_bandwidth_gbyte_s", "pair_bandwidth_gbyte_s"}
-    assert {s["fom"] for s in read["series"]} == foms
-    assert all(len(s["samples"]) == 3 and min(s["samples"]) > 0 for s in read["series"])
+    foms = {"slowest_latency_us", "mean_latency_us", "pair_latency_us"}
+    foms |= {"aggregate_bandwidth_gbyte_s", "pair_bandwidth_gbyte_s"}
+    assert {s["fom"] for s in read["series"]} == foms | {"overlap_percent"}
+    assert all(len(s["samples"]) == 3 for s in read["series"])
+    assert all(min(s["samples"]) > 0 for s in read["series"] if s["fom"] in foms)
 
 
 def test_ranks_of_a_node_meet_different_nodes(pretend_hosts: Path, tmp_path: Path) -> None:
@@ -78,12 +81,22 @@ def test_fewer_pairs_than_ranks(pretend_hosts: Path, tmp_path: Path) -> None:
     assert pairs(read) == [(0, 2)]
 
 
-def test_the_aggregate_is_all_bytes_over_the_slowest_pair(tmp_path: Path) -> None:
-    read = measured("contention", 4, *QUICK, "--groups", "ranks", "--tests", "bandwidth", folder=tmp_path)
-    at = [s for s in read["series"] if s["labels"]["size_bytes"] == 1024]
-    each = [s["samples"] for s in at if s["fom"] == "pair_bandwidth_gbyte_s"]
-    aggregate = next(s["samples"] for s in at if s["fom"] == "aggregate_bandwidth_gbyte_s")
-    assert aggregate == pytest.approx([2 * min(samples) for samples in zip(*each, strict=True)], rel=1e-9)
+def test_the_load_is_kept_up_until_all_pairs_have_finished(tmp_path: Path) -> None:
+    """The windows of a sample are those asked for, whatever the pairs transfer after them."""
+    arguments = ["--groups", "ranks", "--tests", "bandwidth", "--sizes", "64KiB", "--repeats", "5", *AT_ONCE]
+    read = measured("contention", 4, *arguments, "--windows", "50", folder=tmp_path)
+    units = {u["test"]: (u["least"], u["most"]) for u in read["parameters"]["sample_units"]}
+    assert units == {"bandwidth": (50, 50)}
+    aggregate = next(s["samples"] for s in read["series"] if s["fom"] == "aggregate_bandwidth_gbyte_s")
+    each = [s["samples"] for s in read["series"] if s["fom"] == "pair_bandwidth_gbyte_s"]
+    for whole, *pair in zip(aggregate, *each, strict=True):
+        assert whole <= 2 * min(pair) * (1 + 1e-9)
+
+
+def test_samples_become_longer_until_a_point_takes_its_time(tmp_path: Path) -> None:
+    arguments = ["--groups", "ranks", "--sizes", "8", "--repeats", "4", "--tests", "latency,bandwidth"]
+    read = measured("contention", 2, *arguments, "--min-time-per-point", "0.2", folder=tmp_path)
+    assert all(units["least"] > 10 for units in read["parameters"]["sample_units"])
 
 
 def test_slow_points_get_fewer_samples_on_all_pairs(tmp_path: Path) -> None:
@@ -96,6 +109,7 @@ def test_slow_points_get_fewer_samples_on_all_pairs(tmp_path: Path) -> None:
         "500",
         "--max-time-per-point",
         "0.000001",
+        *AT_ONCE,
     ]
     read = measured("contention", 4, *arguments, folder=tmp_path)
     assert {len(s["samples"]) for s in read["series"]} == {3}
@@ -119,7 +133,7 @@ def test_refuses(arguments: str, parts: list[str]) -> None:
 
 
 def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
-    arguments = ["--groups", "ranks", "--sizes", "0-64KiB", "--repeats", "2", "--rounds", "2"]
+    arguments = ["--groups", "ranks", "--sizes", "0-64KiB", "--repeats", "2", "--rounds", "2", *AT_ONCE]
     measured("contention", 4, *arguments, folder=tmp_path, programs=sanitized)
 
 

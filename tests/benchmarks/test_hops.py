@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, document, run
 
-QUICK = ["--sizes", "0,1KiB,64KiB", "--repeats", "3"]
-TWICE = ["--repeats", "2"]
+AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
+QUICK = ["--sizes", "0,1KiB,64KiB", "--repeats", "3", *AT_ONCE]
+TWICE = ["--repeats", "2", *AT_ONCE]
 Pretend = Callable[[str], PretendedTorus]
 
 
@@ -134,7 +135,7 @@ def test_slow_points_get_fewer_samples(tmp_path: Path) -> None:
 
 def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
     path = tmp_path / "h.json"
-    outcome = run("hops", 4, "--sizes", "0-64KiB,3", "--repeats", "2", "--json", path, folder=sanitized)
+    outcome = run("hops", 4, "--sizes", "0-64KiB,3", *TWICE, "--json", path, folder=sanitized)
     assert (outcome.status, outcome.err) == (0, "")
     assert document(path)["verified"] is True
 

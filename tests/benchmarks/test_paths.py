@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, run
 
-QUICK = ["--sizes", "1KiB", "--repeats", "3"]
+AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0"]
+QUICK = ["--sizes", "1KiB", "--repeats", "3", *AT_ONCE]
 Pretend = Callable[[str], PretendedTorus]
 
 
@@ -39,25 +40,37 @@ def test_rows_along_y_are_parallel_along_z(pretend: Pretend) -> None:
     assert pairs(read, "Y", 2) == [(1, "n0", "n4"), (1, "n2", "n6")]
 
 
-def test_the_aggregate_is_all_bytes_over_the_slowest_path(pretend: Pretend) -> None:
+def test_the_aggregate_is_all_bytes_over_the_whole_time(pretend: Pretend) -> None:
+    """The whole runs from the first start to the last end, so no aggregate exceeds what the slowest pair allows."""
     read = pretend(block(2, 2, 2)).measured("paths", 8, *QUICK, "--dimensions", "X", "--paths", "2")
     for test in ("bandwidth", "bibandwidth"):
         chosen = [s for s in read["series"] if s["labels"]["test"] == test]
         aggregate = next(s["samples"] for s in chosen if s["fom"] == "aggregate_bandwidth_gbyte_s")
+        overlap = next(s["samples"] for s in chosen if s["fom"] == "overlap_percent")
         each = [s["samples"] for s in chosen if s["fom"] == "pair_bandwidth_gbyte_s"]
-        expected = [2 * min(samples) for samples in zip(*each, strict=True)]
-        assert aggregate == pytest.approx(expected, rel=1e-9)
+        for whole, share, *pair in zip(aggregate, overlap, *each, strict=True):
+            assert 0 < whole <= 2 * min(pair) * (1 + 1e-9)
+            assert 0 <= share <= 100
+            assert share / 100 * sum(pair) <= whole * (1 + 1e-9)  # what flowed while all were active
+
+
+def test_one_path_alone_overlaps_with_itself(pretend: Pretend) -> None:
+    read = pretend(block(2, 1, 1)).measured("paths", 2, *QUICK, "--paths", "1", "--tests", "bandwidth")
+    (overlap,) = (s["samples"] for s in read["series"] if s["fom"] == "overlap_percent")
+    assert overlap == [100, 100, 100]
 
 
 def test_latency_of_paths_is_that_of_the_slowest(pretend: Pretend) -> None:
     torus = pretend(block(2, 2, 1))
     read = torus.measured(
-        "paths", 4, "--tests", "latency", "--sizes", "0", "--repeats", "3", "--dimensions", "X"
+        "paths", 4, "--tests", "latency", "--sizes", "0", "--repeats", "3", *AT_ONCE, "--dimensions", "X"
     )
     two = [s for s in read["series"] if s["labels"]["paths"] == 2]
     slowest = next(s["samples"] for s in two if s["fom"] == "slowest_latency_us")
     each = [s["samples"] for s in two if s["fom"] == "pair_latency_us"]
     assert slowest == [max(samples) for samples in zip(*each, strict=True)]
+    mean = next(s["samples"] for s in two if s["fom"] == "mean_latency_us")
+    assert mean == pytest.approx([sum(samples) / 2 for samples in zip(*each, strict=True)])
 
 
 def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:

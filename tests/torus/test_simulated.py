@@ -28,7 +28,8 @@ from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import Limits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
-BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1")
+AT_ONCE = ("--warmup-time", "0", "--min-time-per-point", "0")  # simulated time does not vary
+BANDWIDTH = ("--coordinates", "coordinates", "--tests", "bandwidth", "--repeats", "1", *AT_ONCE)
 simulates = pytest.mark.skipif(bool(smpi.missing()), reason=smpi.missing() or "SimGrid is there")
 GEMINI, PLAIN = calibration.load("gemini"), calibration.load("plain")
 
@@ -76,10 +77,11 @@ def middle(found: dict[str, Any], fom: str, **labels: object) -> float:
 
 OPTIONS = {
     "halo": ["--cells", "8", "--variants", "manual,datatypes,copy"],  # SMPI has no neighbourhood collectives
-    "hops": ["--coordinates", "coordinates", "--sizes", "64KiB"],
-    "paths": ["--coordinates", "coordinates", "--sizes", "64KiB"],
+    "hops": ["--coordinates", "coordinates", "--sizes", "64KiB", "--window", "8", *AT_ONCE],
+    "paths": ["--coordinates", "coordinates", "--sizes", "64KiB", "--window", "8", *AT_ONCE],
     "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB"],
-    "contention": ["--sizes", "1KiB"],
+    "contention": ["--sizes", "1KiB", *AT_ONCE],
+    "pt2pt": ["--sizes", "1KiB", "--window", "8", *AT_ONCE],
     "topobw": ["--coordinates", "coordinates", "--links", "links", "--size", "64KiB", "--routes", "off"],
 }
 
@@ -174,7 +176,8 @@ def test_link_loads_are_those_of_the_model(kind: str, simulate: Simulate, tmp_pa
 
 @simulates
 def test_links_carry_what_ezell_and_pena_measured(simulate: Simulate) -> None:
-    words = ["hops", "--coordinates", "coordinates", "--sizes", "0,4MiB", "--window", "16", "--repeats", "1"]
+    words = ["hops", "--coordinates", "coordinates", "--sizes", "0,4MiB", "--window", "16"]
+    words += ["--repeats", "1", *AT_ONCE]
     found = simulate("gemini-4x4x4", *words, "--warmups", "0")
     rate = {d: middle(found, "bandwidth_gbyte_s", test="bandwidth", dimension=d, hops=1) for d in "XZ"}
     assert rate["X"] == pytest.approx(5.946, rel=0.02)  # Ezell, Figure 6: X cable, exclusive
@@ -265,7 +268,9 @@ def test_topobw_names_the_link_that_lost_lanes(simulate: Simulate) -> None:
 def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> None:
     (tmp_path / "ranks").write_text("n0-0.nic1\nn1-0\n")
     options = ("--hostfile", "ranks", "--link-bytes", "bytes.json")
-    found = simulate("dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", options=options)
+    found = simulate(
+        "dual-rail-small", "hops", "--sizes", "1MiB", "--repeats", "1", *AT_ONCE, options=options
+    )
     assert [rank["host"] for rank in found["ranks"]] == ["n0-0", "n1-0"]
     names = {entry["link"] for entry in json.loads((tmp_path / "bytes.json").read_text())["links"]}
     assert {"out n0-0.nic1", "in n1-0.nic1", "out n1-0", "in n0-0", "up leaf0>spine0@1"} <= names

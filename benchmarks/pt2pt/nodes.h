@@ -3,14 +3,13 @@
  *
  * Leaves out: where the nodes stand (lib/coordinates.h), and two hosts whose names have the same 64-bit hash.
  */
-#ifndef RAILYARD_CONTENTION_NODES_H
-#define RAILYARD_CONTENTION_NODES_H
+#ifndef RAILYARD_PT2PT_NODES_H
+#define RAILYARD_PT2PT_NODES_H
 
 struct nodes {
     int count;
-    int *of_rank;    /* the node of each rank */
-    int *local;      /* each rank's place among the ranks of its node, from 0 */
-    int *rank_count; /* of each node */
+    int *first; /* place of each node's first rank in `ranks`; one more at the end */
+    int *ranks; /* by node, then ascending */
 };
 
 /* Collective. */
@@ -19,8 +18,9 @@ void nodes_find(struct nodes *nodes);
 /* Every rank a node of its own. */
 void nodes_of_ranks(struct nodes *nodes);
 
-/* The rank at a place of a node. */
-int nodes_rank(const struct nodes *nodes, int node, int local);
+/* How many ranks a node has, and the rank at a place of it. */
+int nodes_size(const struct nodes *nodes, int node);
+int nodes_rank(const struct nodes *nodes, int node, int place);
 
 void nodes_free(struct nodes *nodes);
 

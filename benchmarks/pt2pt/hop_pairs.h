@@ -8,37 +8,37 @@
  * Leaves out: all but one pair of a combination, and the route (dimension-order routing takes the h links
  * along d).
  */
-#ifndef RAILYARD_HOPS_PAIRS_H
-#define RAILYARD_HOPS_PAIRS_H
+#ifndef RAILYARD_PT2PT_HOP_PAIRS_H
+#define RAILYARD_PT2PT_HOP_PAIRS_H
 
 #include "lib/coordinates.h"
 #include "lib/parse.h"
 
-enum { PAIR_REASON_BYTES = 96 };
+enum { HOP_REASON_BYTES = 96 };
 
-struct pair {
+struct hop_pair {
     char dimension[8]; /* "X", "Y", "Z", or "none" without coordinates */
     int hops;
     int from; /* rank; -1: not measured */
     int to;
-    char reason[PAIR_REASON_BYTES]; /* why it is not measured */
+    char reason[HOP_REASON_BYTES]; /* why it is not measured */
 };
 
-struct pair_list {
+struct hop_list {
     int count;
-    struct pair *pairs;
+    struct hop_pair *pairs;
 };
 
 /* The first and the last rank, dimension "none", 0 hops. */
-void pairs_ends(int ranks, struct pair_list *list);
+void hop_pairs_ends(int ranks, struct hop_list *list);
 
 /*
  * The pairs of these dimensions (letters of "XYZ") and hop counts (none given: 1 to extent / 2 of each
  * dimension), by dimension, then hops. The same on all ranks.
  */
-void pairs_on_torus(const struct coordinates *coordinates, int ranks, const char *dimensions,
-                    const struct number_list *hops, struct pair_list *list);
+void hop_pairs_on_torus(const struct coordinates *coordinates, int ranks, const char *dimensions,
+                        const struct number_list *hops, struct hop_list *list);
 
-void pairs_free(struct pair_list *list);
+void hop_pairs_free(struct hop_list *list);
 
 #endif

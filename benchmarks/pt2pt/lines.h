@@ -7,12 +7,12 @@
  *
  * Leaves out: all but the first place (lowest rank) where the lines fit.
  */
-#ifndef RAILYARD_PATHS_LINES_H
-#define RAILYARD_PATHS_LINES_H
+#ifndef RAILYARD_PT2PT_LINES_H
+#define RAILYARD_PT2PT_LINES_H
 
 #include "lib/coordinates.h"
 #include "lib/lattice.h"
-#include "lib/team.h"
+#include "pt2pt/team.h"
 
 enum { LINES_REASON_BYTES = 96 };
 

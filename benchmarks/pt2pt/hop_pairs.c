@@ -1,5 +1,5 @@
-/* Chooses one rank pair per torus dimension and hop count; see pairs.h. */
-#include "hops/pairs.h"
+/* Chooses one rank pair per torus dimension and hop count; see hop_pairs.h. */
+#include "pt2pt/hop_pairs.h"
 
 #include "lib/check.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pairs_ends(int ranks, struct pair_list *list) {
-    *list = (struct pair_list){.count = 1, .pairs = check_alloc(1, sizeof *list->pairs)};
-    list->pairs[0] = (struct pair){.dimension = "none", .from = 0, .to = ranks - 1};
+void hop_pairs_ends(int ranks, struct hop_list *list) {
+    *list = (struct hop_list){.count = 1, .pairs = check_alloc(1, sizeof *list->pairs)};
+    list->pairs[0] = (struct hop_pair){.dimension = "none", .from = 0, .to = ranks - 1};
 }
 
 /* The lowest rank of each router, -1 where none runs; routers in row-major order of their coordinates. */
@@ -49,7 +49,7 @@ static int partner_of(const struct router_table *table, const int *origin, int d
 }
 
 static void find_ranks(const struct coordinates *coordinates, const struct router_table *table, int ranks,
-                       int dimension, struct pair *pair) {
+                       int dimension, struct hop_pair *pair) {
     for (int rank = 0; rank < ranks; rank++) {
         const int *origin = coordinate_of(coordinates, rank);
         int partner = partner_of(table, origin, dimension, (size_t)pair->hops);
@@ -63,11 +63,11 @@ static void find_ranks(const struct coordinates *coordinates, const struct route
 }
 
 static void add_pair(const struct coordinates *coordinates, const struct router_table *table, int ranks,
-                     char letter, size_t hops, struct pair_list *list) {
-    struct pair *pair = &list->pairs[list->count++];
+                     char letter, size_t hops, struct hop_list *list) {
+    struct hop_pair *pair = &list->pairs[list->count++];
     int dimension = letter - 'X';
     int extent = table->extents[dimension];
-    *pair = (struct pair){.dimension = {letter}, .hops = (int)hops, .from = -1, .to = -1};
+    *pair = (struct hop_pair){.dimension = {letter}, .hops = (int)hops, .from = -1, .to = -1};
     if (extent == 1)
         (void)snprintf(pair->reason, sizeof pair->reason, "extent 1: no hops in this dimension");
     else if (hops > (size_t)extent / 2)
@@ -83,25 +83,25 @@ static size_t hops_of(const struct router_table *table, char letter) {
 }
 
 static void add_dimension(const struct coordinates *coordinates, const struct router_table *table, int ranks,
-                          char letter, const struct number_list *hops, struct pair_list *list) {
+                          char letter, const struct number_list *hops, struct hop_list *list) {
     for (int i = 0; i < hops->count; i++)
         add_pair(coordinates, table, ranks, letter, hops->value[i], list);
     for (size_t h = 1; hops->count == 0 && h <= hops_of(table, letter); h++)
         add_pair(coordinates, table, ranks, letter, h, list);
 }
 
-void pairs_on_torus(const struct coordinates *coordinates, int ranks, const char *dimensions,
-                    const struct number_list *hops, struct pair_list *list) {
+void hop_pairs_on_torus(const struct coordinates *coordinates, int ranks, const char *dimensions,
+                        const struct number_list *hops, struct hop_list *list) {
     struct router_table table = fill_routers(coordinates, ranks);
     size_t room = 0;
     for (const char *letter = dimensions; *letter; letter++)
         room += hops->count ? (size_t)hops->count : hops_of(&table, *letter);
-    *list = (struct pair_list){.pairs = check_alloc(room, sizeof *list->pairs)};
+    *list = (struct hop_list){.pairs = check_alloc(room, sizeof *list->pairs)};
     for (const char *letter = dimensions; *letter; letter++)
         add_dimension(coordinates, &table, ranks, *letter, hops, list);
     free(table.rank_at);
 }
 
-void pairs_free(struct pair_list *list) {
+void hop_pairs_free(struct hop_list *list) {
     free(list->pairs);
 }

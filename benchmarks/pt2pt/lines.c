@@ -1,5 +1,5 @@
 /* Parallel lines of nodes; see lines.h. */
-#include "paths/lines.h"
+#include "pt2pt/lines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +24,10 @@ static bool fill(const struct lattice *lattice, const int *origin, int dimension
     for (int path = 0; path < team->pairs; path++) {
         position[across(dimension)] = origin[across(dimension)] + path;
         position[dimension] = origin[dimension];
-        team->from[path] = lattice_rank(lattice, position);
+        team->pair[path].from = lattice_rank(lattice, position);
         position[dimension] += stride(lattice, dimension, hops);
-        team->to[path] = lattice_rank(lattice, position);
-        if (team->from[path] < 0 || team->to[path] < 0)
+        team->pair[path].to = lattice_rank(lattice, position);
+        if (team->pair[path].from < 0 || team->pair[path].to < 0)
             return false;
     }
     return true;

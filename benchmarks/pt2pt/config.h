@@ -1,0 +1,41 @@
+/*
+ * What a user may ask of pt2pt, and of hops, paths and contention, which are the same program with patterns
+ * and options of their own.
+ *
+ * Leaves out: the coordinates file's contents, and how many ranks the nodes have, which is known later.
+ */
+#ifndef RAILYARD_PT2PT_CONFIG_H
+#define RAILYARD_PT2PT_CONFIG_H
+
+#include "lib/coordinates.h"
+#include "lib/options.h"
+#include "lib/parse.h"
+#include "pt2pt/engine.h"
+#include "pt2pt/patterns.h"
+
+enum grouping { GROUPS_HALVES, GROUPS_ALTERNATE, GROUPS_RANKS };
+
+struct pt2pt_config {
+    const char *coordinates;
+    char dimensions[TORUS_DIMENSIONS + 1]; /* hops, paths */
+    struct number_list hops;               /* hops, paths */
+    struct number_list paths;              /* paths */
+    enum grouping grouping;                /* contention */
+    struct number_list per_node;           /* contention: pairs; pt2pt: ranks */
+    int spread;                            /* contention */
+    int rounds;                            /* contention */
+    const struct pattern *pattern;         /* pt2pt */
+    struct number_list steps;              /* pt2pt */
+    bool every_rank;                       /* pt2pt: each rank counts as a node */
+    struct engine_config engine;
+};
+
+const char *grouping_name(enum grouping grouping);
+
+/* The options of each program. */
+extern const struct option_table pt2pt_options;
+extern const struct option_table hops_options;
+extern const struct option_table paths_options;
+extern const struct option_table contention_options;
+
+#endif

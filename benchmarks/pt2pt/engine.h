@@ -1,0 +1,154 @@
+/*
+ * Point-to-point tests between pairs of ranks: a table of tests over one engine.
+ *
+ * latency       one way: half of a round trip of one message, as osu_latency
+ * bandwidth     `window` messages in flight one way, then a zero-byte answer, as osu_bw
+ * bibandwidth   `window` messages in flight both ways at once, as osu_bibw; counts both directions
+ * rate          messages a second of the test bandwidth, as osu_mbw_mr
+ * tail          percentiles of single round trips of a sample
+ *
+ * A sample is a number of units: windows, or round trips. It starts with a barrier of all ranks that take
+ * part. The leader's time begins when its follower is ready. A pair that has finished goes on without a clock
+ * until all pairs have, so that none is measured alone. Both ends take the time where data flow both ways.
+ *
+ * Leaves out: one-sided and persistent communication.
+ */
+#ifndef RAILYARD_PT2PT_ENGINE_H
+#define RAILYARD_PT2PT_ENGINE_H
+
+#include "lib/clock.h"
+#include "lib/parse.h"
+#include "lib/problem.h"
+#include "lib/sampling.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SMALL_BYTES = 8192 };
+enum test { LATENCY, BANDWIDTH, BIBANDWIDTH, RATE, TAIL, TESTS };
+enum { PERCENTILES = 3, FIGURES = TESTS - 1 + PERCENTILES, POINTS_MAX = FIGURES * PARSE_LIST_MAX };
+
+/* What a user asks for: tests at sizes. */
+struct test_points {
+    bool tests[TESTS];
+    struct number_list sizes;
+};
+
+struct engine_config {
+    int window;      /* messages in flight */
+    int windows;     /* windows of a sample, at least */
+    int batch;       /* round trips of a sample up to SMALL_BYTES, at least */
+    bool one_buffer; /* the messages of a window are received into one buffer */
+    bool clock_pings;
+    struct test_points points;
+    struct sampling sampling;
+};
+
+/* One pair that transfers from rank `from`, the leader, to rank `to`. */
+struct pair {
+    int from;
+    int to;
+};
+
+/* One figure that a test gives. */
+struct figure {
+    enum test test;
+    const char *name;      /* of the test */
+    const char *fom;       /* of a pair alone */
+    const char *pair_fom;  /* of each pair of many */
+    const char *mean_fom;  /* mean over the pairs; NULL for data, of which all pairs have as many */
+    const char *whole_fom; /* of all pairs: the slowest time, or all data over the whole time */
+    size_t smallest_bytes;
+    int directions; /* of data that the value counts; 0: a time */
+    double share;   /* of the round trips that are not longer; 0: no percentile */
+};
+
+const struct figure *figures(void);
+
+/* One figure at one size. */
+struct point {
+    int figure;
+    size_t bytes;
+};
+
+/* ---- points ---- */
+
+/* Parser for option tables: names of tests into bool[TESTS]. */
+bool parse_tests(const char *text, void *field);
+
+/* A problem when a chosen test has no size that it can be measured at. */
+void points_check(const struct test_points *points, struct problem *problem);
+
+/* The points in the order of tests, then sizes, then percentiles; returns their number, at most POINTS_MAX.
+ */
+int points_list(const struct test_points *points, struct point *list);
+
+/* The figure's value, of a unit that took that long on average, or of a percentile of round trips. */
+double point_value(const struct engine_config *config, const struct point *point, double unit_s);
+
+/* ---- measure ---- */
+
+/* What one end took of one sample: by this rank's clock. */
+struct times {
+    double start_s;
+    double end_s;
+};
+
+/* One rank's end of a pair. */
+struct end {
+    int peer;
+    bool leads;
+    bool reverse;          /* the pair's leader has the higher rank */
+    char *incoming;        /* slots for the messages of a window */
+    MPI_Request *requests; /* of the current step, at most 2 * window + 1 */
+    int pending;
+    int step; /* of a sample; engine.c */
+    int units_left;
+    int grant;         /* units that the leader's word allows after the timed ones; 0: the end */
+    MPI_Request loose; /* the last word or answer that nobody waits for here */
+    struct times times;
+    double trip_s;   /* when the current round trip began */
+    double *trips_s; /* of the test tail: the round trips of a sample */
+    int trip_count;
+};
+
+/* This rank's part in pairs that measure at once. */
+struct engine {
+    const struct engine_config *config;
+    MPI_Comm team; /* the ranks of all pairs */
+    int pairs;     /* of the whole team */
+    int end_count;
+    struct end *ends;
+    char *outgoing;
+    int slots; /* of each end's incoming memory, at the size being measured */
+    struct point point;
+    int units;  /* of a sample */
+    int timing; /* ends that have not finished the timed part */
+    int turn;   /* the end that was looked at last */
+    MPI_Request all_finished;
+};
+
+/* Collective over the team. Memory for the largest size asked for. */
+struct engine engine_open(const struct engine_config *config, MPI_Comm team, const struct pair *pairs,
+                          int pair_count);
+void engine_close(struct engine *engine);
+
+/* What a point's samples came to on this rank. */
+struct point_times {
+    int count;
+    int units;
+    struct times *of_end;  /* [sample * end_count + end] */
+    double *percentiles_s; /* [sample * PERCENTILES + p], of the test tail */
+};
+
+/*
+ * Collective over the team. Verifies the data, warms up, chooses the units of a sample, takes the samples and
+ * verifies the data again. `times` has room for `repeats` samples. False on all ranks, and a problem where
+ * they were found, when data were wrong.
+ */
+bool engine_measure(struct engine *engine, const struct point *point, struct point_times *times,
+                    struct problem *problem);
+
+#endif

@@ -1,0 +1,94 @@
+/* Ranks by node; see nodes.h. */
+#include "pt2pt/nodes.h"
+
+#include "lib/check.h"
+#include "lib/evidence.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* FNV-1a. */
+static uint64_t hash(const char *text) {
+    uint64_t value = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        value = (value ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return value;
+}
+
+struct placed {
+    uint64_t host;
+    int rank;
+    int lowest; /* rank on the same host */
+};
+
+static int by_host(const void *left, const void *right) {
+    const struct placed *a = left;
+    const struct placed *b = right;
+    if (a->host != b->host)
+        return a->host > b->host ? 1 : -1;
+    return a->rank - b->rank;
+}
+
+static int by_lowest(const void *left, const void *right) {
+    const struct placed *a = left;
+    const struct placed *b = right;
+    return a->lowest != b->lowest ? a->lowest - b->lowest : a->rank - b->rank;
+}
+
+/* Sorted by host, every host's ranks are neighbours; then by each host's lowest rank. */
+static void sort_by_node(struct placed *placed, int ranks) {
+    qsort(placed, (size_t)ranks, sizeof *placed, by_host);
+    for (int i = 0; i < ranks; i++)
+        placed[i].lowest =
+            i > 0 && placed[i].host == placed[i - 1].host ? placed[i - 1].lowest : placed[i].rank;
+    qsort(placed, (size_t)ranks, sizeof *placed, by_lowest);
+}
+
+static void index_nodes(const struct placed *placed, int ranks, struct nodes *nodes) {
+    *nodes = (struct nodes){.first = check_alloc((size_t)ranks + 1, sizeof(int)),
+                            .ranks = check_alloc((size_t)ranks, sizeof(int))};
+    for (int i = 0; i < ranks; i++) {
+        nodes->ranks[i] = placed[i].rank;
+        if (i == 0 || placed[i].lowest != placed[i - 1].lowest)
+            nodes->first[nodes->count++] = i;
+    }
+    nodes->first[nodes->count] = ranks;
+}
+
+void nodes_find(struct nodes *nodes) {
+    char host[EVIDENCE_HOST_BYTES];
+    int ranks = check_ranks();
+    uint64_t *hosts = check_alloc((size_t)ranks, sizeof *hosts);
+    struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
+    evidence_host(host);
+    uint64_t mine = hash(host);
+    MPI_CHECK(MPI_Allgather(&mine, 1, MPI_UINT64_T, hosts, 1, MPI_UINT64_T, MPI_COMM_WORLD));
+    for (int rank = 0; rank < ranks; rank++)
+        placed[rank] = (struct placed){hosts[rank], rank, rank};
+    sort_by_node(placed, ranks);
+    index_nodes(placed, ranks, nodes);
+    free(placed);
+    free(hosts);
+}
+
+void nodes_of_ranks(struct nodes *nodes) {
+    int ranks = check_ranks();
+    struct placed *placed = check_alloc((size_t)ranks, sizeof *placed);
+    for (int rank = 0; rank < ranks; rank++)
+        placed[rank] = (struct placed){0, rank, rank};
+    index_nodes(placed, ranks, nodes);
+    free(placed);
+}
+
+int nodes_size(const struct nodes *nodes, int node) {
+    return nodes->first[node + 1] - nodes->first[node];
+}
+
+int nodes_rank(const struct nodes *nodes, int node, int place) {
+    return nodes->ranks[nodes->first[node] + place];
+}
+
+void nodes_free(struct nodes *nodes) {
+    free(nodes->first);
+    free(nodes->ranks);
+}

@@ -1,0 +1,127 @@
+/* The table of patterns; see patterns.h. To add one: a function and a row. */
+#include "pt2pt/patterns.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- whoever the nodes are ---- */
+
+static bool ring(const struct where *where, int step, int i, struct node_pair *pair) {
+    (void)step;
+    *pair = (struct node_pair){i, (i + 1) % where->nodes.count};
+    return true;
+}
+
+static bool shift(const struct where *where, int step, int i, struct node_pair *pair) {
+    *pair = (struct node_pair){i, (i + step) % where->nodes.count};
+    return pair->from != pair->to;
+}
+
+/* Along the cycle of a random order: no node meets itself. */
+static bool random_permutation(const struct where *where, int step, int i, struct node_pair *pair) {
+    (void)step;
+    *pair = (struct node_pair){where->shuffled[i], where->shuffled[(i + 1) % where->nodes.count]};
+    return true;
+}
+
+static bool incast(const struct where *where, int step, int i, struct node_pair *pair) {
+    (void)where;
+    (void)step;
+    *pair = (struct node_pair){i, 0};
+    return i > 0;
+}
+
+static bool fan_out(const struct where *where, int step, int i, struct node_pair *pair) {
+    (void)where;
+    (void)step;
+    *pair = (struct node_pair){0, i};
+    return i > 0;
+}
+
+/* ---- by the torus, where it is known ---- */
+
+/* The node that many steps away along each dimension; -1: none. */
+static int node_away(const struct where *where, int node, const int *steps) {
+    size_t index = 0;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++) {
+        int extent = where->extents[d];
+        index = index * (size_t)extent + (size_t)((where->position[node][d] + steps[d]) % extent);
+    }
+    return where->node_at[index];
+}
+
+/* A pair, where both nodes are there. */
+static bool meet(int node, int other, struct node_pair *pair) {
+    *pair = (struct node_pair){node, other};
+    return other >= 0 && other != node;
+}
+
+static int longest_dimension(const struct where *where) {
+    int longest = 0;
+    for (int d = 1; d < TORUS_DIMENSIONS; d++)
+        if (where->extents[d] > where->extents[longest])
+            longest = d;
+    return longest;
+}
+
+/* Half way round the longest dimension: all data cross the middle of the machine, its narrowest cut. */
+static bool bisection(const struct where *where, int step, int i, struct node_pair *pair) {
+    int steps[TORUS_DIMENSIONS] = {0};
+    int half = where->nodes.count / 2;
+    (void)step;
+    if (!where->position)
+        return i < half && meet(i, i + half, pair);
+    int d = longest_dimension(where);
+    steps[d] = where->extents[d] / 2;
+    return where->position[i][d] < steps[d] && meet(i, node_away(where, i, steps), pair);
+}
+
+static bool nearest(const struct where *where, int step, int i, struct node_pair *pair) {
+    int steps[TORUS_DIMENSIONS] = {0};
+    (void)step;
+    if (!where->position)
+        return i % 2 == 0 && i + 1 < where->nodes.count && meet(i, i + 1, pair);
+    int d = longest_dimension(where);
+    steps[d] = 1;
+    return where->position[i][d] % 2 == 0 && meet(i, node_away(where, i, steps), pair);
+}
+
+static bool farthest(const struct where *where, int step, int i, struct node_pair *pair) {
+    int steps[TORUS_DIMENSIONS];
+    (void)step;
+    if (!where->position)
+        return i < where->nodes.count / 2 && meet(i, where->nodes.count - 1 - i, pair);
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        steps[d] = where->extents[d] / 2;
+    return node_away(where, i, steps) > i && meet(i, node_away(where, i, steps), pair);
+}
+
+static const struct pattern table[] = {
+    {"ring", "each node to the next", ring, false},
+    {"shift", "node i to node i + k, for each k of --steps", shift, true},
+    {"random", "a random permutation without fixed points, another for each of --steps", random_permutation,
+     true},
+    {"bisection", "each node with one on the other side of the middle of the longest dimension", bisection,
+     false},
+    {"nearest", "neighbours along the longest dimension", nearest, false},
+    {"farthest", "each node with the one half way round every dimension", farthest, false},
+    {"incast", "all nodes to the first", incast, false},
+    {"fan-out", "the first node to all others", fan_out, false},
+};
+
+const struct pattern *patterns(void) {
+    return table;
+}
+
+int pattern_count(void) {
+    return (int)(sizeof table / sizeof table[0]);
+}
+
+bool parse_pattern(const char *text, void *field) {
+    for (int i = 0; i < pattern_count(); i++)
+        if (strcmp(text, table[i].name) == 0) {
+            *(const struct pattern **)field = &table[i];
+            return true;
+        }
+    return false;
+}

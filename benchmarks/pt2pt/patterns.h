@@ -1,0 +1,48 @@
+/*
+ * Patterns: which nodes transfer to which, all at the same time.
+ *
+ * A pattern is a function that names pair i of a step, as numbers of nodes; it returns false where there is
+ * none. Every chosen rank of a node takes part, each with the rank at the same place of the other node.
+ *
+ * Leaves out: pairs by hops and on parallel lines (hop_pairs.h, lines.h), which need a torus.
+ */
+#ifndef RAILYARD_PT2PT_PATTERNS_H
+#define RAILYARD_PT2PT_PATTERNS_H
+
+#include "lib/coordinates.h"
+#include "lib/parse.h"
+#include "pt2pt/nodes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The nodes of a run, and where they stand. */
+struct where {
+    struct nodes nodes;
+    const int (*position)[TORUS_DIMENSIONS]; /* of each node on the torus; NULL: not known */
+    const int *node_at;                      /* first node at each position, row-major; -1: none */
+    int extents[TORUS_DIMENSIONS];
+    uint64_t seed;
+    const int *shuffled; /* the nodes in the random order of this step */
+};
+
+/* Two nodes, the first of which sends. */
+struct node_pair {
+    int from;
+    int to;
+};
+
+struct pattern {
+    const char *name;
+    const char *help;
+    bool (*pair)(const struct where *where, int step, int i, struct node_pair *pair);
+    bool steps; /* `step` means something: each of --steps is measured */
+};
+
+const struct pattern *patterns(void);
+int pattern_count(void);
+
+/* Parser for option tables: the name of a pattern into const struct pattern *. */
+bool parse_pattern(const char *text, void *field);
+
+#endif

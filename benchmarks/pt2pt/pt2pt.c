@@ -1,0 +1,554 @@
+/*
+ * pt2pt: latency, bandwidth and message rate between pairs of ranks, in a pattern of pairs that transfer at
+ * the same time. Built under four names, each with its own pairs and options:
+ *
+ * pt2pt       a pattern from a table: ring, shift, random, bisection, nearest, farthest, incast, fan-out
+ * hops        two nodes, by torus dimension and number of hops: section 4.1 of Peña et al., "Analysis of
+ *             Topology-Dependent MPI Performance on Gemini Networks" (EuroMPI 2013)
+ * paths       parallel lines of nodes along one dimension: Figure 4 of the same. Where paths share links the
+ *             aggregate stays what one of them gets; where they do not it grows with their number
+ * contention  two groups of nodes, after the LLNL poster on multirail InfiniBand (Catalyst): with n nodes in
+ *             each group, rank l of node a of the first meets rank l of node (a + l * spread + round) mod n
+ * of the second, so that ranks meet in the nodes' NICs, and the NIC policy shows
+ *
+ * Leaves out: the choice of routes, and where in the network pairs meet.
+ */
+#include "lib/check.h"
+#include "lib/evidence.h"
+#include "lib/lattice.h"
+#include "lib/output.h"
+#include "lib/parameters.h"
+#include "lib/payload.h"
+#include "lib/problem.h"
+#include "lib/report.h"
+#include "lib/table.h"
+#include "pt2pt/config.h"
+#include "pt2pt/hop_pairs.h"
+#include "pt2pt/lines.h"
+#include "pt2pt/nodes.h"
+#include "pt2pt/patterns.h"
+#include "pt2pt/series.h"
+#include "pt2pt/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct run;
+
+/* What one name makes of the program. */
+struct program {
+    const struct option_table *options;
+    /* Collective. What must be known before the pairs, once the torus is. */
+    void (*prepare)(struct run *run, struct problem *problem);
+    /* The pairs of one set, of which there are so many; the same on all ranks. */
+    int (*set_count)(const struct run *run);
+    void (*make_set)(const struct run *run, int index, struct set *set);
+    void (*write_parameters)(struct json *json, const struct run *run);
+    void (*print_details)(const struct run *run);
+};
+
+/* The units that the samples of a point had in all sets. */
+struct units {
+    int least;
+    int most;
+};
+
+struct run {
+    const struct program *program;
+    struct pt2pt_config config;
+    struct coordinates coordinates;
+    struct lattice lattice;
+    struct where where;
+    int (*position)[TORUS_DIMENSIONS];
+    int *node_at;
+    struct hop_list hop_pairs;
+    int group_nodes; /* of contention: nodes of each group; an odd one out rests */
+    struct point point[POINTS_MAX];
+    struct units units[POINTS_MAX];
+    double clock_bound_s;
+};
+
+/* ---- nodes and torus ---- */
+
+static void find_nodes(struct run *run, bool every_rank) {
+    if (every_rank)
+        nodes_of_ranks(&run->where.nodes);
+    else
+        nodes_find(&run->where.nodes);
+}
+
+/* The fewest ranks of the first `count` nodes. */
+static int fewest_ranks(const struct nodes *nodes, int count, int *node) {
+    *node = 0;
+    for (int i = 0; i < count; i++)
+        if (nodes_size(nodes, i) < nodes_size(nodes, *node))
+            *node = i;
+    return nodes_size(nodes, *node);
+}
+
+static void check_per_node(struct run *run, int node_count, const char *option, struct problem *problem) {
+    struct number_list *list = &run->config.per_node;
+    int node = 0;
+    int most = fewest_ranks(&run->where.nodes, node_count, &node);
+    if (list->count == 0)
+        *list = (struct number_list){.count = 1, .value = {(size_t)most}};
+    for (int i = 0; i < list->count; i++)
+        if (list->value[i] > (size_t)most)
+            problem_set(problem, "--%s %zu: node %d of the run has %d ranks; valid: 1 to %d", option,
+                        list->value[i], node, most, most);
+}
+
+/* The rank at the l-th of so many equal steps through a node. */
+static int chosen_rank(const struct nodes *nodes, int node, int l, int count) {
+    return nodes_rank(nodes, node, (int)((long)l * nodes_size(nodes, node) / count));
+}
+
+static void set_label(struct set *set, const char *name, const char *text, int64_t number) {
+    set->labels[set->label_count++] = (struct label){name, text, number};
+}
+
+/* ---- hops ---- */
+
+static void prepare_hops(struct run *run, struct problem *problem) {
+    const struct pt2pt_config *config = &run->config;
+    const int *extents = run->coordinates.extents;
+    if (!config->coordinates) {
+        hop_pairs_ends(check_ranks(), &run->hop_pairs);
+        return;
+    }
+    hop_pairs_on_torus(&run->coordinates, check_ranks(), config->dimensions, &config->hops, &run->hop_pairs);
+    for (int i = 0; i < run->hop_pairs.count; i++)
+        if (run->hop_pairs.pairs[i].from >= 0)
+            return;
+    problem_set(problem,
+                "--coordinates %s: no two of the %d ranks are the asked hops apart along %s (torus %dx%dx%d)",
+                config->coordinates, check_ranks(), config->dimensions, extents[0], extents[1], extents[2]);
+}
+
+static int count_hops(const struct run *run) {
+    return run->hop_pairs.count;
+}
+
+static void make_hops(const struct run *run, int index, struct set *set) {
+    const struct hop_pair *pair = &run->hop_pairs.pairs[index];
+    set->alone = true;
+    set_label(set, "dimension", pair->dimension, 0);
+    set_label(set, "hops", NULL, pair->hops);
+    memcpy(set->reason, pair->reason, sizeof pair->reason);
+    if (pair->from < 0)
+        return;
+    set->team = team_make(1);
+    set->team.pair[0] = (struct pair){pair->from, pair->to};
+}
+
+static void write_hops(struct json *json, const struct run *run) {
+    const struct pt2pt_config *config = &run->config;
+    parameters_torus(json, config->coordinates, &run->coordinates);
+    json_key_text(json, "dimensions", config->coordinates ? config->dimensions : NULL);
+    parameters_numbers(json, "hops", &config->hops);
+}
+
+static void print_torus(const struct run *run) {
+    const int *extents = run->coordinates.extents;
+    int nodes = run->lattice.nodes_per_router;
+    if (run->config.coordinates)
+        (void)printf(", torus %dx%dx%d, %d node%s a router", extents[0], extents[1], extents[2], nodes,
+                     nodes > 1 ? "s" : "");
+}
+
+/* ---- paths ---- */
+
+/* The hop counts asked for; all that the dimension has when none were. */
+static int hops_count(const struct run *run, char letter) {
+    int most = run->coordinates.extents[letter - 'X'] / 2;
+    if (run->config.hops.count > 0)
+        return run->config.hops.count;
+    return most > 0 ? most : 1;
+}
+
+static int hops_at(const struct run *run, int i) {
+    return run->config.hops.count > 0 ? (int)run->config.hops.value[i] : i + 1;
+}
+
+static int count_paths(const struct run *run) {
+    int count = 0;
+    for (const char *letter = run->config.dimensions; *letter; letter++)
+        count += hops_count(run, *letter) * run->config.paths.count;
+    return count;
+}
+
+static void make_paths(const struct run *run, int index, struct set *set) {
+    const struct pt2pt_config *config = &run->config;
+    const char *letter = config->dimensions;
+    for (; index >= hops_count(run, *letter) * config->paths.count; letter++)
+        index -= hops_count(run, *letter) * config->paths.count;
+    int hops = hops_at(run, index / config->paths.count);
+    int paths = (int)config->paths.value[index % config->paths.count];
+    set->dimension[0] = *letter;
+    set_label(set, "dimension", set->dimension, 0);
+    set_label(set, "hops", NULL, hops);
+    set_label(set, "paths", NULL, paths);
+    set->team =
+        lines_find(&run->lattice, &run->coordinates, check_ranks(), *letter - 'X', hops, paths, set->reason);
+}
+
+static void prepare_paths(struct run *run, struct problem *problem) {
+    char reason[SET_REASON_BYTES] = "";
+    for (int i = 0; i < count_paths(run); i++) {
+        struct set set = {0};
+        make_paths(run, i, &set);
+        team_free(&set.team);
+        if (set.team.pairs > 0)
+            return;
+        memcpy(reason, i == 0 ? set.reason : reason, sizeof reason);
+    }
+    problem_set(problem, "--coordinates %s: the %d ranks stand on none of the paths that were asked for (%s)",
+                run->config.coordinates, check_ranks(), reason);
+}
+
+static void write_paths(struct json *json, const struct run *run) {
+    const struct pt2pt_config *config = &run->config;
+    parameters_torus(json, config->coordinates, &run->coordinates);
+    json_key_integer(json, "nodes_per_router", run->lattice.nodes_per_router);
+    json_key_text(json, "dimensions", config->dimensions);
+    parameters_numbers(json, "hops", &config->hops);
+    parameters_numbers(json, "paths", &config->paths);
+}
+
+/* ---- contention ---- */
+
+static void prepare_contention(struct run *run, struct problem *problem) {
+    enum grouping grouping = run->config.grouping;
+    find_nodes(run, grouping == GROUPS_RANKS);
+    run->group_nodes = run->where.nodes.count / 2;
+    if (run->group_nodes == 0)
+        problem_set(
+            problem,
+            "--groups %s: all ranks run on one node; valid: ranks on 2 nodes or more, or --groups ranks",
+            grouping_name(grouping));
+    else
+        check_per_node(run, 2 * run->group_nodes, "pairs", problem);
+}
+
+static int count_contention(const struct run *run) {
+    return run->config.per_node.count * run->config.rounds;
+}
+
+/* The node at a place of the first or second group. */
+static int node_at(const struct run *run, bool second, int place) {
+    if (run->config.grouping == GROUPS_ALTERNATE)
+        return 2 * place + second;
+    return second ? run->group_nodes + place : place;
+}
+
+static void make_contention(const struct run *run, int index, struct set *set) {
+    const struct nodes *nodes = &run->where.nodes;
+    int count = (int)run->config.per_node.value[index / run->config.rounds];
+    int round = index % run->config.rounds;
+    set->ranks = true;
+    set_label(set, "pairs_per_node", NULL, count);
+    set_label(set, "round", NULL, round);
+    set->team = team_make(run->group_nodes * count);
+    for (int i = 0; i < set->team.pairs; i++) {
+        int place = i / count;
+        int local = i % count;
+        int partner = (int)((place + (long)local * run->config.spread + round) % run->group_nodes);
+        set->team.pair[i] = (struct pair){chosen_rank(nodes, node_at(run, false, place), local, count),
+                                          chosen_rank(nodes, node_at(run, true, partner), local, count)};
+    }
+}
+
+static int resting_nodes(const struct run *run) {
+    return run->where.nodes.count - 2 * run->group_nodes;
+}
+
+static void write_contention(struct json *json, const struct run *run) {
+    const struct pt2pt_config *config = &run->config;
+    json_key_text(json, "groups", grouping_name(config->grouping));
+    json_key_integer(json, "group_nodes", run->group_nodes);
+    json_key_integer(json, "resting_nodes", resting_nodes(run));
+    parameters_numbers(json, "pairs_per_node", &config->per_node);
+    json_key_integer(json, "spread", config->spread);
+    json_key_integer(json, "rounds", config->rounds);
+}
+
+static void print_groups(const struct run *run) {
+    (void)printf(", groups %s: 2 x %d %s%s", grouping_name(run->config.grouping), run->group_nodes,
+                 run->config.grouping == GROUPS_RANKS ? "ranks" : "nodes",
+                 resting_nodes(run) ? ", one rests" : "");
+}
+
+/* ---- patterns ---- */
+
+/* Where each node stands in the lattice, and which node stands there. */
+static void find_positions(struct run *run) {
+    struct where *where = &run->where;
+    const int *extents = run->lattice.extents;
+    size_t volume = (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
+    run->position = check_alloc((size_t)where->nodes.count, sizeof *run->position);
+    run->node_at = check_alloc(volume, sizeof *run->node_at);
+    memcpy(where->extents, extents, sizeof where->extents);
+    for (size_t i = 0; i < volume; i++)
+        run->node_at[i] = -1;
+    for (int node = 0; node < where->nodes.count; node++) {
+        int *at = run->position[node];
+        lattice_position(&run->lattice, &run->coordinates, nodes_rank(&where->nodes, node, 0), at);
+        run->node_at[(at[0] * extents[1] + at[1]) * extents[2] + at[2]] = node;
+    }
+    where->position = (const int(*)[TORUS_DIMENSIONS])run->position;
+    where->node_at = run->node_at;
+}
+
+static void prepare_pattern(struct run *run, struct problem *problem) {
+    struct pt2pt_config *config = &run->config;
+    find_nodes(run, config->every_rank);
+    if (!config->pattern->steps)
+        config->steps.count = 1;
+    if (run->where.nodes.count < 2)
+        problem_set(problem, "--units nodes: all ranks run on one node; valid: ranks on 2 nodes or more, or "
+                             "--units ranks");
+    else if (config->coordinates && config->every_rank)
+        problem_set(problem, "--units ranks: the ranks of a node stand at one place; valid without "
+                             "--coordinates");
+    else
+        check_per_node(run, run->where.nodes.count, "per-node", problem);
+    if (!problem_is_set(problem) && config->coordinates)
+        find_positions(run);
+}
+
+static int count_pattern(const struct run *run) {
+    return run->config.per_node.count * run->config.steps.count;
+}
+
+/* A random order of the nodes (Fisher and Yates), the same on all ranks. */
+static int *shuffle(int nodes, uint64_t seed, int step) {
+    int *order = check_alloc((size_t)nodes, sizeof *order);
+    for (int i = 0; i < nodes; i++)
+        order[i] = i;
+    for (int i = nodes - 1; i > 0; i--) {
+        int other = (int)(payload_word(seed + (uint64_t)step, (uint64_t)i) % (uint64_t)(i + 1));
+        int kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    return order;
+}
+
+static void make_pattern(const struct run *run, int index, struct set *set) {
+    const struct pt2pt_config *config = &run->config;
+    const struct nodes *nodes = &run->where.nodes;
+    struct where where = run->where;
+    int count = (int)config->per_node.value[index / config->steps.count];
+    int step = (int)config->steps.value[index % config->steps.count];
+    int *order = shuffle(nodes->count, config->engine.sampling.seed, step);
+    where.shuffled = order;
+    set->ranks = true;
+    set_label(set, "pattern", config->pattern->name, 0);
+    set_label(set, "step", NULL, step);
+    set_label(set, "per_node", NULL, count);
+    set->team = team_make(nodes->count * count);
+    set->team.pairs = 0;
+    for (int i = 0; i < nodes->count; i++) {
+        struct node_pair pair;
+        if (config->pattern->pair(&where, step, i, &pair))
+            for (int l = 0; l < count; l++)
+                set->team.pair[set->team.pairs++] = (struct pair){chosen_rank(nodes, pair.from, l, count),
+                                                                  chosen_rank(nodes, pair.to, l, count)};
+    }
+    (void)snprintf(set->reason, sizeof set->reason, "no two nodes are a pair of this pattern");
+    free(order);
+}
+
+static void write_pattern(struct json *json, const struct run *run) {
+    const struct pt2pt_config *config = &run->config;
+    parameters_torus(json, config->coordinates, &run->coordinates);
+    json_key_text(json, "pattern", config->pattern->name);
+    parameters_numbers(json, "steps", &config->steps);
+    json_key_text(json, "units", config->every_rank ? "ranks" : "nodes");
+    json_key_integer(json, "nodes", run->where.nodes.count);
+    parameters_numbers(json, "per_node", &config->per_node);
+}
+
+static void print_pattern(const struct run *run) {
+    (void)printf(", pattern %s over %d %s", run->config.pattern->name, run->where.nodes.count,
+                 run->config.every_rank ? "ranks" : "nodes");
+    print_torus(run);
+}
+
+/* ---- the four names ---- */
+
+static const struct program programs[] = {
+    {&pt2pt_options, prepare_pattern, count_pattern, make_pattern, write_pattern, print_pattern},
+    {&hops_options, prepare_hops, count_hops, make_hops, write_hops, print_torus},
+    {&paths_options, prepare_paths, count_paths, make_paths, write_paths, print_torus},
+    {&contention_options, prepare_contention, count_contention, make_contention, write_contention,
+     print_groups},
+};
+
+static const struct program *this_program(void) {
+    size_t i = 0;
+    while (strcmp(programs[i].options->program, RAILYARD_PROGRAM) != 0)
+        i++;
+    return &programs[i];
+}
+
+/* ---- measure ---- */
+
+static void note_units(struct run *run, const struct team_result *result) {
+    for (int i = 0; i < result->points; i++) {
+        struct units *units = &run->units[i];
+        int of_set = result->units[i];
+        units->least = units->least == 0 || of_set < units->least ? of_set : units->least;
+        units->most = of_set > units->most ? of_set : units->most;
+    }
+    if (result->clock_bound_s > run->clock_bound_s)
+        run->clock_bound_s = result->clock_bound_s;
+}
+
+/* Collective. One set; false on all ranks when its data were wrong. */
+static bool run_set(struct run *run, struct set *set, const struct evidence_list *evidence,
+                    struct series_list *list) {
+    const struct engine_config *engine = &run->config.engine;
+    struct team_result *result = check_alloc(1, sizeof *result);
+    bool good = true;
+    if (set->team.pairs == 0) {
+        series_missing(set, engine, list);
+    } else {
+        good = team_measure(&set->team, engine, run->program->options->program, result);
+        if (good && check_rank() == 0) {
+            series_of_set(set, result, engine, evidence, list);
+            note_units(run, result);
+        }
+        team_result_free(result);
+    }
+    free(result);
+    return good;
+}
+
+static bool run_sets(struct run *run, struct set *sets, const struct evidence_list *evidence,
+                     struct series_list *list) {
+    bool good = true;
+    for (int i = 0; good && i < run->program->set_count(run); i++) {
+        run->program->make_set(run, i, &sets[i]);
+        good = run_set(run, &sets[i], evidence, list);
+        team_free(&sets[i].team);
+    }
+    return good;
+}
+
+/* ---- print and write ---- */
+
+static void write_tests(struct json *json, const bool *chosen) {
+    json_key(json, "tests");
+    json_array(json);
+    for (int f = 0; f < FIGURES; f++)
+        if (chosen[figures()[f].test] && (f == 0 || figures()[f].test != figures()[f - 1].test))
+            json_text(json, figures()[f].name);
+    json_array_end(json);
+}
+
+static void write_units(struct json *json, const struct run *run) {
+    int points = points_list(&run->config.engine.points, (struct point *)run->point);
+    json_key(json, "sample_units");
+    json_array(json);
+    for (int i = 0; i < points; i++) {
+        const struct figure *figure = &figures()[run->point[i].figure];
+        json_object(json);
+        json_key_text(json, "fom", figure->fom);
+        json_key_text(json, "test", figure->name);
+        json_key_integer(json, "size_bytes", (int64_t)run->point[i].bytes);
+        json_key_integer(json, "least", run->units[i].least);
+        json_key_integer(json, "most", run->units[i].most);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct run *run = context;
+    const struct engine_config *engine = &run->config.engine;
+    run->program->write_parameters(json, run);
+    parameters_numbers(json, "sizes_bytes", &engine->points.sizes);
+    write_tests(json, engine->points.tests);
+    json_key_integer(json, "window", engine->window);
+    json_key_integer(json, "windows", engine->windows);
+    json_key_integer(json, "batch", engine->batch);
+    json_key_text(json, "buffers", engine->one_buffer ? "single" : "multiple");
+    parameters_sampling(json, &engine->sampling);
+    parameters_times(json, &engine->sampling);
+    json_key(json, "clock_tick_s");
+    json_double(json, clock_tick_s());
+    json_key(json, "clock_bound_us");
+    json_double(json, 1e6 * run->clock_bound_s);
+    write_units(json, run);
+}
+
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct run *run = context;
+    const struct engine_config *engine = &run->config.engine;
+    table_heading(run->program->options->program, evidence);
+    run->program->print_details(run);
+    (void)printf("\nwindow %d, %d repeats; every size verified; clocks within %.3g us of each other\n\n",
+                 engine->window, engine->sampling.repeats, 1e6 * run->clock_bound_s);
+}
+
+static int measure(struct run *run) {
+    struct series_list list = {0};
+    struct evidence_list evidence;
+    int status = EXIT_DATA_WRONG;
+    evidence_gather(&evidence);
+    struct document document = {run->program->options->program, write_parameters, run, &evidence, &list};
+    (void)points_list(&run->config.engine.points, run->point);
+    struct set *sets = check_alloc((size_t)run->program->set_count(run), sizeof *sets); /* own the labels */
+    if (run_sets(run, sets, &evidence, &list))
+        status = report(&document, print_heading, run->config.engine.sampling.json);
+    series_free(&list);
+    free(sets);
+    evidence_free(&evidence);
+    return status;
+}
+
+/* Collective. False on all ranks, with the message printed, when the coordinates cannot be used. */
+static bool read_torus(struct run *run) {
+    char host[EVIDENCE_HOST_BYTES];
+    struct problem problem = {0};
+    if (!run->config.coordinates)
+        return true;
+    evidence_host(host);
+    coordinates_read(run->config.coordinates, host, &run->coordinates, &problem);
+    if (problem_agree(&problem, run->program->options->program))
+        return false;
+    lattice_make(&run->coordinates, check_ranks(), &run->lattice);
+    return true;
+}
+
+static int run_settled(struct run *run) {
+    struct problem problem = {0};
+    if (!read_torus(run))
+        return EXIT_USAGE;
+    run->program->prepare(run, &problem);
+    return problem_agree(&problem, run->program->options->program) ? EXIT_USAGE : measure(run);
+}
+
+static void free_run(struct run *run) {
+    hop_pairs_free(&run->hop_pairs);
+    nodes_free(&run->where.nodes);
+    free(run->position);
+    free(run->node_at);
+    lattice_free(&run->lattice);
+    coordinates_free(&run->coordinates);
+    free(run);
+}
+
+static int run_program(int argc, char **argv) {
+    struct run *run = check_alloc(1, sizeof *run);
+    run->program = this_program();
+    enum options_outcome outcome = options_settle(run->program->options, argc, argv, &run->config);
+    int status = outcome == OPTIONS_RUN ? run_settled(run) : options_status(outcome);
+    free_run(run);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv, run_program);
+}

@@ -1,0 +1,105 @@
+/* Series of a set of pairs; see series.h. */
+#include "pt2pt/series.h"
+
+#include "lib/check.h"
+
+enum { TICKS_LEAST = 100 };
+
+static void add_ends(const struct set *set, int pair, const struct evidence_list *evidence,
+                     struct series *series) {
+    const struct pair *ends = &set->team.pair[pair];
+    series_label(series, "from", evidence->of_rank[ends->from].host, 0);
+    series_label(series, "to", evidence->of_rank[ends->to].host, 0);
+    if (set->ranks) {
+        series_label(series, "from_rank", NULL, ends->from);
+        series_label(series, "to_rank", NULL, ends->to);
+    }
+}
+
+static struct series labelled(const struct set *set, const struct figure *figure) {
+    struct series series = {0};
+    series_label(&series, "test", figure->name, 0);
+    for (int i = 0; i < set->label_count; i++)
+        series_label(&series, set->labels[i].name, set->labels[i].text, set->labels[i].number);
+    return series;
+}
+
+static void add(struct series_list *list, struct series series, const char *fom, double *samples) {
+    series.fom = fom;
+    series.samples = samples;
+    series_add(list, series);
+}
+
+/* Percent of the samples that the clock cannot measure; negative: none. */
+static double under_sampled(const struct team_result *result, int point) {
+    int short_ones = 0;
+    for (int i = 0; i < result->count[point]; i++) {
+        const struct whole *whole = &result->whole[point][i];
+        short_ones += whole->last_end_s - whole->first_start_s < TICKS_LEAST * clock_tick_s();
+    }
+    return 100.0 * short_ones / result->count[point];
+}
+
+static void add_under_sampled(const struct team_result *result, int point, struct series series,
+                              struct series_list *list) {
+    double share = under_sampled(result, point);
+    if (share <= 0)
+        return;
+    double *sample = check_alloc(1, sizeof *sample);
+    *sample = share;
+    series.count = 1;
+    add(list, series, "under_sampled_percent", sample);
+}
+
+static void add_pairs(const struct set *set, const struct team_result *result,
+                      const struct engine_config *config, int point, const struct evidence_list *evidence,
+                      const struct series *point_series, struct series_list *list) {
+    for (int pair = 0; result->pair_s[point] && pair < set->team.pairs; pair++) {
+        struct series series = *point_series;
+        series.detail = true;
+        add_ends(set, pair, evidence, &series);
+        add(list, series, figures()[result->point[point].figure].pair_fom,
+            team_pair_values(result, config, pair, point));
+    }
+}
+
+static void add_team(const struct set *set, const struct team_result *result,
+                     const struct engine_config *config, int point, const struct series *series,
+                     struct series_list *list) {
+    const struct figure *figure = &figures()[result->point[point].figure];
+    add(list, *series, figure->whole_fom, team_whole_values(&set->team, result, config, point));
+    if (figure->mean_fom)
+        add(list, *series, figure->mean_fom, team_mean_values(&set->team, result, config, point));
+    if (figure->share <= 0)
+        add(list, *series, "overlap_percent", team_overlaps(result, point));
+}
+
+void series_of_set(const struct set *set, const struct team_result *result,
+                   const struct engine_config *config, const struct evidence_list *evidence,
+                   struct series_list *list) {
+    for (int i = 0; i < result->points; i++) {
+        const struct figure *figure = &figures()[result->point[i].figure];
+        struct series series = labelled(set, figure);
+        series.count = result->count[i];
+        if (set->alone)
+            add_ends(set, 0, evidence, &series);
+        series_label(&series, "size_bytes", NULL, (int64_t)result->point[i].bytes);
+        if (set->alone)
+            add(list, series, figure->fom, team_mean_values(&set->team, result, config, i));
+        else
+            add_team(set, result, config, i, &series, list);
+        add_under_sampled(result, i, series, list);
+        if (!set->alone)
+            add_pairs(set, result, config, i, evidence, &series, list);
+    }
+}
+
+void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list) {
+    for (int f = 0; f < FIGURES; f++)
+        if (config->points.tests[figures()[f].test]) {
+            struct series series = labelled(set, &figures()[f]);
+            series.reason = set->reason;
+            series.fom = set->alone ? figures()[f].fom : figures()[f].whole_fom;
+            series_add(list, series);
+        }
+}

@@ -1,0 +1,40 @@
+/*
+ * What a team measured, as series.
+ *
+ *     latency_us, bandwidth_gbyte_s, ...   of a pair alone
+ *     aggregate_bandwidth_gbyte_s          all data over the time from the first start to the last end
+ *     slowest_latency_us, mean_latency_us  the largest, and the mean, of all pairs' times
+ *     overlap_percent                      the share of the sample in which all pairs were active
+ *     pair_bandwidth_gbyte_s, ...          of each pair by its own time; for the document alone
+ *     under_sampled_percent                samples shorter than 100 ticks of the clock, where there are any
+ *
+ * Leaves out: which pairs there are, and the labels that name them; the pattern knows.
+ */
+#ifndef RAILYARD_PT2PT_SERIES_H
+#define RAILYARD_PT2PT_SERIES_H
+
+#include "lib/output.h"
+#include "pt2pt/team.h"
+
+enum { SET_LABELS_MAX = 4, SET_REASON_BYTES = 96 };
+
+/* Pairs that measure at once, and what tells them from others. */
+struct set {
+    struct team team; /* no pairs: not measured */
+    char reason[SET_REASON_BYTES];
+    int label_count;
+    struct label labels[SET_LABELS_MAX];
+    char dimension[8]; /* the text of a label */
+    bool alone;        /* one pair at a time: its own FOMs, its hosts in every series */
+    bool ranks;        /* pairs are labelled by their ranks, too */
+};
+
+/* On rank 0. Adds all series of a result. The set must outlive the list, which uses its texts. */
+void series_of_set(const struct set *set, const struct team_result *result,
+                   const struct engine_config *config, const struct evidence_list *evidence,
+                   struct series_list *list);
+
+/* What was not measured, and why: one for each figure of a chosen test. */
+void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list);
+
+#endif

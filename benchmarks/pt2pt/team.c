@@ -1,0 +1,330 @@
+/* Concurrent pairs; see team.h. */
+#include "pt2pt/team.h"
+
+#include "lib/check.h"
+#include "lib/idle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_TIMES = 11, TAG_PAIR = 12, MAXIMA = 5 };
+
+struct team team_make(int pairs) {
+    return (struct team){.pairs = pairs, .pair = check_alloc((size_t)pairs, sizeof(struct pair))};
+}
+
+void team_free(struct team *team) {
+    free(team->pair);
+}
+
+static bool is_member(const struct team *team, int rank) {
+    for (int i = 0; i < team->pairs; i++)
+        if (team->pair[i].from == rank || team->pair[i].to == rank)
+            return true;
+    return false;
+}
+
+/* What this rank has of one point. */
+struct part {
+    int count;
+    int units;
+    int ends;              /* that lead */
+    double *unit_s;        /* of each end that leads, of each sample: of a unit, or of a percentile */
+    struct whole *samples; /* over the ends of this rank */
+};
+
+struct recording {
+    struct point point[POINTS_MAX];
+    int points;
+    struct part part[POINTS_MAX];
+    double clock_bound_s;
+};
+
+/* ---- a point on one rank ---- */
+
+/* Where data flow both ways the follower's time counts, too. */
+static void share_durations(const struct engine *engine, const double *own_s, double *theirs_s, int count) {
+    MPI_Request *requests = check_alloc(2 * (size_t)engine->end_count, sizeof *requests);
+    int posted = 0;
+    for (int e = 0; e < engine->end_count; e++) {
+        const struct end *end = &engine->ends[e];
+        if (end->leads)
+            MPI_CHECK(MPI_Irecv(theirs_s + (size_t)e * (size_t)count, count, MPI_DOUBLE, end->peer, TAG_TIMES,
+                                MPI_COMM_WORLD, &requests[posted++]));
+        else
+            MPI_CHECK(MPI_Isend(own_s + (size_t)e * (size_t)count, count, MPI_DOUBLE, end->peer, TAG_TIMES,
+                                MPI_COMM_WORLD, &requests[posted++]));
+    }
+    MPI_CHECK(MPI_Waitall(posted, requests, MPI_STATUSES_IGNORE));
+    free(requests);
+}
+
+/* Seconds of each end's samples: [end * count + sample]. */
+static double *durations(const struct engine *engine, const struct point_times *times, bool both) {
+    size_t all = (size_t)engine->end_count * (size_t)times->count;
+    double *own_s = check_alloc(all, sizeof(double));
+    for (int e = 0; e < engine->end_count; e++)
+        for (int i = 0; i < times->count; i++) {
+            const struct times *of = &times->of_end[(size_t)i * (size_t)engine->end_count + (size_t)e];
+            own_s[(size_t)e * (size_t)times->count + (size_t)i] = of->end_s - of->start_s;
+        }
+    if (both) {
+        double *theirs_s = check_alloc(all, sizeof(double));
+        share_durations(engine, own_s, theirs_s, times->count);
+        for (size_t i = 0; i < all; i++)
+            own_s[i] = fmax(own_s[i], theirs_s[i]);
+        free(theirs_s);
+    }
+    return own_s;
+}
+
+static void widen_whole(struct whole *whole, double start_s, double end_s) {
+    whole->first_start_s = fmin(whole->first_start_s, start_s);
+    whole->last_start_s = fmax(whole->last_start_s, start_s);
+    whole->first_end_s = fmin(whole->first_end_s, end_s);
+    whole->last_end_s = fmax(whole->last_end_s, end_s);
+}
+
+static struct whole *empty_wholes(int count) {
+    struct whole *wholes = check_alloc((size_t)count, sizeof *wholes);
+    for (int i = 0; i < count; i++)
+        wholes[i] = (struct whole){INFINITY, -INFINITY, INFINITY, -INFINITY, 0, 0};
+    return wholes;
+}
+
+static void add_end(const struct engine *engine, const struct point_times *times, const struct clock *clock,
+                    int end, double *duration_s, int percentile, struct part *part) {
+    for (int i = 0; i < times->count; i++) {
+        size_t at = (size_t)i * (size_t)engine->end_count + (size_t)end;
+        struct whole *whole = &part->samples[i];
+        double start_s = clock_global_s(clock, times->of_end[at].start_s);
+        double unit_s = duration_s[i] / times->units;
+        if (percentile >= 0)
+            unit_s = times->percentiles_s[at * PERCENTILES + (size_t)percentile];
+        widen_whole(whole, start_s, start_s + duration_s[i]);
+        whole->slowest_s = fmax(whole->slowest_s, unit_s);
+        whole->sum_s += unit_s;
+        part->unit_s[(size_t)part->ends * (size_t)times->count + (size_t)i] = unit_s;
+    }
+    part->ends++;
+}
+
+/* The part of this rank in one figure of a point that was measured. */
+static struct part make_part(const struct engine *engine, const struct point_times *times,
+                             const struct clock *clock, double *durations_s, int percentile) {
+    struct part part = {.count = times->count, .units = times->units};
+    size_t all = (size_t)engine->end_count * (size_t)times->count;
+    part.unit_s = check_alloc(all, sizeof(double));
+    part.samples = empty_wholes(times->count);
+    for (int e = 0; e < engine->end_count; e++)
+        if (engine->ends[e].leads)
+            add_end(engine, times, clock, e, durations_s + (size_t)e * (size_t)times->count, percentile,
+                    &part);
+    return part;
+}
+
+/* ---- all points on one rank ---- */
+
+static struct point_times times_make(const struct engine *engine) {
+    size_t all = (size_t)engine->config->sampling.repeats * (size_t)engine->end_count;
+    return (struct point_times){.of_end = check_alloc(all, sizeof(struct times)),
+                                .percentiles_s = check_alloc(all * PERCENTILES, sizeof(double))};
+}
+
+/* Collective over the team. Measures the figures of a test at a size; returns how many there were, 0 when
+ * data were wrong. */
+static int measure_figures(struct engine *engine, struct clock *clock, struct point_times *times, int at,
+                           struct recording *mine, struct problem *problem) {
+    const struct point *point = &mine->point[at];
+    const struct figure *figure = &figures()[point->figure];
+    int count = figure->share > 0 ? PERCENTILES : 1;
+    if (engine->pairs > 1)
+        clock_read(clock);
+    if (!engine_measure(engine, point, times, problem))
+        return 0;
+    if (engine->pairs > 1)
+        clock_read_again(clock);
+    double *durations_s = durations(engine, times, figure->test == BIBANDWIDTH);
+    for (int i = 0; i < count; i++)
+        mine->part[at + i] = make_part(engine, times, clock, durations_s, figure->share > 0 ? i : -1);
+    mine->clock_bound_s = fmax(mine->clock_bound_s, fmax(clock->first.bound_s, clock->last.bound_s));
+    free(durations_s);
+    return count;
+}
+
+static void measure_points(const struct team *team, MPI_Comm comm, const struct engine_config *config,
+                           struct recording *mine, struct problem *problem) {
+    struct engine engine = engine_open(config, comm, team->pair, team->pairs);
+    struct clock clock = clock_open(comm, config->clock_pings);
+    struct point_times times = times_make(&engine);
+    int done = 1;
+    for (int i = 0; i < mine->points && done > 0; i += done)
+        done = measure_figures(&engine, &clock, &times, i, mine, problem);
+    free(times.of_end);
+    free(times.percentiles_s);
+    clock_close(&clock);
+    engine_close(&engine);
+}
+
+/* ---- all ranks ---- */
+
+/* Collective. Rank 0 has, of each sample, what the ranks of the team have. */
+static struct whole *reduce_wholes(const struct part *part, int count) {
+    double *own = check_alloc((size_t)count * MAXIMA, sizeof *own);
+    double *all = check_alloc((size_t)count * MAXIMA, sizeof *all);
+    double *sums = check_alloc((size_t)count, sizeof *sums);
+    double *own_sums = check_alloc((size_t)count, sizeof *own_sums);
+    struct whole *wholes = empty_wholes(count);
+    const struct whole *from = part->samples ? part->samples : wholes;
+    for (int i = 0; i < count; i++) {
+        double maxima[MAXIMA] = {-from[i].first_start_s, from[i].last_start_s, -from[i].first_end_s,
+                                 from[i].last_end_s, from[i].slowest_s};
+        memcpy(own + (size_t)i * MAXIMA, maxima, sizeof maxima);
+        own_sums[i] = from[i].sum_s;
+    }
+    MPI_CHECK(MPI_Reduce(own, all, count * MAXIMA, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Reduce(own_sums, sums, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < count; i++) {
+        const double *maxima = all + (size_t)i * MAXIMA;
+        wholes[i] = (struct whole){-maxima[0], maxima[1], -maxima[2], maxima[3], maxima[4], sums[i]};
+    }
+    free(own_sums);
+    free(sums);
+    free(all);
+    free(own);
+    return wholes;
+}
+
+/* Where each rank's values go: those of the pairs that it leads, in their order. */
+static void find_places(const struct team *team, int count, int *counts, int *places) {
+    for (int i = 0; i < team->pairs; i++)
+        counts[team->pair[i].from] += count;
+    for (int rank = 1; rank < check_ranks(); rank++)
+        places[rank] = places[rank - 1] + counts[rank - 1];
+}
+
+/* From the order of ranks to that of pairs. */
+static double *order_by_pair(const struct team *team, int count, const double *gathered, int *places) {
+    double *values = check_alloc((size_t)team->pairs * (size_t)count, sizeof *values);
+    for (int i = 0; i < team->pairs; i++) {
+        int *place = &places[team->pair[i].from];
+        memcpy(values + (size_t)i * (size_t)count, gathered + *place, (size_t)count * sizeof *values);
+        *place += count;
+    }
+    return values;
+}
+
+/* Collective. Rank 0 has the samples of every pair. */
+static double *gather_pairs(const struct team *team, const struct part *part, int count) {
+    int *counts = check_alloc((size_t)check_ranks(), sizeof *counts);
+    int *places = check_alloc((size_t)check_ranks(), sizeof *places);
+    double *values = NULL;
+    double *gathered = check_alloc((size_t)team->pairs * (size_t)count, sizeof *gathered);
+    find_places(team, count, counts, places);
+    MPI_CHECK(MPI_Gatherv(part->unit_s, part->ends * count, MPI_DOUBLE, gathered, counts, places, MPI_DOUBLE,
+                          0, MPI_COMM_WORLD));
+    if (check_rank() == 0)
+        values = order_by_pair(team, count, gathered, places);
+    free(gathered);
+    free(places);
+    free(counts);
+    return values;
+}
+
+static void collect(const struct team *team, const struct recording *mine, struct team_result *result) {
+    for (int i = 0; i < mine->points; i++) {
+        int shape[2] = {mine->part[i].count, mine->part[i].units};
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+        result->count[i] = shape[0];
+        result->units[i] = shape[1];
+        result->whole[i] = reduce_wholes(&mine->part[i], shape[0]);
+        if (team->pairs <= DETAIL_PAIRS)
+            result->pair_s[i] = gather_pairs(team, &mine->part[i], shape[0]);
+    }
+    MPI_CHECK(
+        MPI_Reduce(&mine->clock_bound_s, &result->clock_bound_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+}
+
+static void free_recording(struct recording *mine) {
+    for (int i = 0; i < mine->points; i++) {
+        free(mine->part[i].unit_s);
+        free(mine->part[i].samples);
+    }
+    free(mine);
+}
+
+bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
+                  struct team_result *result) {
+    struct problem problem = {0};
+    struct recording *mine = check_alloc(1, sizeof *mine);
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool member = is_member(team, check_rank());
+    *result = (struct team_result){0};
+    mine->points = points_list(&config->points, mine->point);
+    result->points = mine->points;
+    memcpy(result->point, mine->point, sizeof result->point);
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, check_rank(), &comm));
+    if (member) {
+        measure_points(team, comm, config, mine, &problem);
+        MPI_CHECK(MPI_Comm_free(&comm));
+    }
+    idle_barrier();
+    bool good = !problem_agree(&problem, program);
+    if (good)
+        collect(team, mine, result);
+    free_recording(mine);
+    return good;
+}
+
+void team_result_free(struct team_result *result) {
+    for (int i = 0; i < result->points; i++) {
+        free(result->whole[i]);
+        free(result->pair_s[i]);
+    }
+}
+
+/* ---- values ---- */
+
+double *team_pair_values(const struct team_result *result, const struct engine_config *config, int pair,
+                         int point) {
+    int count = result->count[point];
+    double *values = check_alloc((size_t)count, sizeof *values);
+    for (int i = 0; i < count; i++)
+        values[i] = point_value(config, &result->point[point],
+                                result->pair_s[point][(size_t)pair * (size_t)count + (size_t)i]);
+    return values;
+}
+
+double *team_whole_values(const struct team *team, const struct team_result *result,
+                          const struct engine_config *config, int point) {
+    const struct point *chosen = &result->point[point];
+    bool data = figures()[chosen->figure].directions > 0;
+    double *values = check_alloc((size_t)result->count[point], sizeof *values);
+    for (int i = 0; i < result->count[point]; i++) {
+        const struct whole *whole = &result->whole[point][i];
+        double whole_s = whole->last_end_s - whole->first_start_s;
+        values[i] = data ? team->pairs * point_value(config, chosen, whole_s / result->units[point])
+                         : point_value(config, chosen, whole->slowest_s);
+    }
+    return values;
+}
+
+double *team_mean_values(const struct team *team, const struct team_result *result,
+                         const struct engine_config *config, int point) {
+    double *values = check_alloc((size_t)result->count[point], sizeof *values);
+    for (int i = 0; i < result->count[point]; i++)
+        values[i] = point_value(config, &result->point[point], result->whole[point][i].sum_s / team->pairs);
+    return values;
+}
+
+double *team_overlaps(const struct team_result *result, int point) {
+    double *values = check_alloc((size_t)result->count[point], sizeof *values);
+    for (int i = 0; i < result->count[point]; i++) {
+        const struct whole *whole = &result->whole[point][i];
+        double together_s = fmax(0, whole->first_end_s - whole->last_start_s);
+        double whole_s = whole->last_end_s - whole->first_start_s;
+        values[i] = whole_s > 0 ? 100 * together_s / whole_s : 100;
+    }
+    return values;
+}

@@ -1,0 +1,68 @@
+/*
+ * Pairs of ranks that measure at the same time, while all other ranks sleep, and what they measured together.
+ *
+ * A rank may be in several pairs. All times are brought to one clock, so that the whole of a sample runs from
+ * the first start to the last end, and the overlap is the share of it in which all pairs were active.
+ *
+ * Leaves out: the single times of very many pairs.
+ */
+#ifndef RAILYARD_PT2PT_TEAM_H
+#define RAILYARD_PT2PT_TEAM_H
+
+#include "pt2pt/engine.h"
+
+#include <stdbool.h>
+
+enum { DETAIL_PAIRS = 1024 };
+
+struct team {
+    int pairs;
+    struct pair *pair;
+};
+
+/* One sample of all pairs, on rank 0. */
+struct whole {
+    double first_start_s; /* on one clock */
+    double last_start_s;
+    double first_end_s;
+    double last_end_s;
+    double slowest_s; /* of one unit, or of a percentile */
+    double sum_s;
+};
+
+/* What a team measured, on rank 0. */
+struct team_result {
+    int points;
+    struct point point[POINTS_MAX];
+    int count[POINTS_MAX]; /* samples */
+    int units[POINTS_MAX]; /* of a sample */
+    struct whole *whole[POINTS_MAX];
+    double
+        *pair_s[POINTS_MAX]; /* of one unit: [pair * count + sample]; NULL where there are too many pairs */
+    double clock_bound_s;    /* the largest error of the common clock; 0 for a pair alone */
+};
+
+struct team team_make(int pairs);
+void team_free(struct team *team);
+
+/* Collective. Runs all points; false on all ranks when data were wrong, with the message printed. */
+bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
+                  struct team_result *result);
+void team_result_free(struct team_result *result);
+
+/* On rank 0, to be freed: a pair's values, in the unit of the point's figure. */
+double *team_pair_values(const struct team_result *result, const struct engine_config *config, int pair,
+                         int point);
+
+/* The team's: for data, those of all pairs over the whole of each sample; for a time, the slowest pair's. */
+double *team_whole_values(const struct team *team, const struct team_result *result,
+                          const struct engine_config *config, int point);
+
+/* The mean of all pairs' values. */
+double *team_mean_values(const struct team *team, const struct team_result *result,
+                         const struct engine_config *config, int point);
+
+/* Percent of each sample in which all pairs were active. */
+double *team_overlaps(const struct team_result *result, int point);
+
+#endif
