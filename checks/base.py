@@ -188,6 +188,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``[]``
     preparations = variable(typ.List[str], value=[])
 
+    #: Seconds after which a launch is ended, marked as failed, and the next one begins; 0 for no limit.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``600``
+    launch_limit_s = variable(int, value=600)
+
     #: Variables that differ on a real machine: name -> value where it is computed or emulated, value where it is
     #: measured. One that was set by hand to something else is left alone.
     #:
@@ -427,7 +433,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """A launch in the job script."""
-        return schedule.lines(launch, only_if_placed=only_if_placed)
+        limit_s = 0 if self.where.is_computed else self.launch_limit_s
+        return schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s)
 
     def _is_certain(self) -> bool:
         """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""
@@ -472,6 +479,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             image=self.carried.provenance if self.carried else None,
             stderr=str(self.job.stderr),
             owner=interrupted.owner(),
+            launch_limit_s=0 if self.where.is_computed else self.launch_limit_s,
             launches=[],
         )
 

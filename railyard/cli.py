@@ -23,6 +23,7 @@ COMMANDS = {
     "references": "analysis.references.cli:commands",
     "report": "analysis.report.cli:report",
     "results": "railyard.records.cli:results",
+    "strays": "railyard.jobs.cli:strays",
     "sim": "railyard.torus.simulated.cli:sim",
     "topology": "placements.cli.place:topology",
     "torus": "railyard.torus.cli.torus:torus",

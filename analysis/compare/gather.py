@@ -32,6 +32,7 @@ PROVENANCE = (
     "topology_sha256",
     "torus",
     "image",
+    "job_environment",
 )
 
 

@@ -2,6 +2,7 @@
 #include "lib/output.h"
 
 #include "lib/check.h"
+#include "lib/libraries.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -74,6 +75,7 @@ void output_mpi(struct json *json, int ranks) {
     json_key_text(json, "library", library);
     json_key_text(json, "standard", standard);
     json_key_integer(json, "ranks", ranks);
+    libraries_write(json);
     json_object_end(json);
 }
 

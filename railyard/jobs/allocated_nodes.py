@@ -7,6 +7,7 @@ node's coordinate is not known, placements that need one are left out, the other
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from placements.orders.allocation import Allocation, allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
 from railyard.errors import InputError, RunError
-from railyard.jobs import placing, stagedir
+from railyard.jobs import placing, stagedir, surroundings
 from railyard.jobs.stagedir import Job
 from railyard.records import archive, provenance
 
@@ -73,6 +74,8 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
         (folder / "coordinates").write_text(text)
     stagedir.write(folder, placing.described(job, found.allocation, placed, cannot, found.stands))
     archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
+    noted = json.dumps(surroundings.described(os.environ))
+    archive.write_whole(folder / surroundings.FILE, noted, replace=True)
     return cannot
 
 

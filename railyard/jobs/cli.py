@@ -10,6 +10,7 @@ import click
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
 from railyard.jobs import interrupted, stagedir
+from railyard.jobs import strays as running
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -27,6 +28,17 @@ def granted(folder: Path) -> None:
     click.echo(f"{len(nodes)} nodes: {' '.join(nodes)}")
     for placement, reason in cannot.items():
         click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
+
+
+@click.command()
+@click.argument("stem")
+@click.option("--here", is_flag=True, help="Look on this node alone.")
+def strays(stem: str, here: bool) -> None:
+    """End the processes that launch STEM (launch-007) of this job left behind (in job scripts, after a time limit)."""
+    if here:
+        running.end_here(Path(), stem)
+    else:
+        running.end_on_all_nodes(Path(), stem, os.environ)
 
 
 @click.command()

@@ -26,6 +26,10 @@ from railyard.records.record import Software, combination_name
 #: The time for people, and seconds that no clock's correction changes.
 _NOW = "$(date +%s.%N) $(cut -d' ' -f1 /proc/uptime)"
 _NO_PROGRAMS = (".hostfile", ".rankfile", ".json", ".witness", ".evidence", "coordinates", "links")
+#: Variables that a command sets for itself, as `launching` quotes them.
+ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
+#: Exit statuses of `timeout`: the limit was reached; it was, and the launcher had to be killed.
+LIMIT_STATUS = (124, 137)
 
 #: Launch number and whose programs -> what each rank runs.
 Program = Callable[[int, Software], Sequence[str]]
@@ -54,17 +58,21 @@ def launches(
     ]
 
 
-def lines(launch: Planned, *, only_if_placed: bool) -> list[str]:
+def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[str]:
     """A launch as lines of the job script, its command one that can be pasted.
 
-    With `only_if_placed` they run where its placement could be made (`placing.mark`).
+    With `only_if_placed` they run where its placement could be made (`placing.mark`). A launch that runs longer than
+    `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins.
     """
     stem = launch.stem
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
         f"echo {_NOW} > {stem}.begun",
-        f"{launch.command} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
+        f"{limited(launch.command, limit_s)} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
     ]
+    if limit_s:
+        reached = "|".join(map(str, LIMIT_STATUS))
+        run.append(f"if grep -qE '^({reached}) ' {stem}.ended; then railyard strays {stem}; fi")
     if only_if_placed:
         run = [f"if [ -e {shlex.quote(placing.mark(Path(), launch.placement).name)} ]; then", *run, "fi"]
     name = combination_name(launch.placement, launch.nic_policy, launch.software)
@@ -93,6 +101,15 @@ def digests(launches: Sequence[Planned], when: str) -> list[str]:
 def _is_program(word: str) -> bool:
     """Whether a word of a command may name a program or a library: no option, number, or file of the launch."""
     return bool(re.fullmatch(r"[A-Za-z./][A-Za-z0-9_./+-]*", word)) and not word.endswith(_NO_PROGRAMS)
+
+
+def limited(command: str, limit_s: int) -> str:
+    """Return a command with `timeout` behind its variables; it gets 30 seconds to end its ranks before it is killed."""
+    if not limit_s:
+        return command
+    found = ASSIGNMENTS.match(command)
+    before = found[0] if found else ""
+    return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"
 
 
 def cubic(slots: int) -> list[int]:

@@ -28,7 +28,7 @@ from typing import Any
 
 from railyard.applications import launch as applications
 from railyard.errors import InputError
-from railyard.jobs import launching
+from railyard.jobs import launching, surroundings
 from railyard.records import archive, assemble, provenance, sessions
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.sessions import Place
@@ -67,7 +67,8 @@ class Job:
 
     `case` is the record's without topology and allocation, which may be known on the nodes alone. `coordinates` is the
     file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known.
-    `image` is what the record's provenance says of the image, `owner` the process that waits for the job.
+    `image` is what the record's provenance says of the image, `owner` the process that waits for the job,
+    `launch_limit_s` the seconds after which a launch is ended (0: never).
     """
 
     case: Mapping[str, Any]
@@ -94,6 +95,7 @@ class Job:
     challenge: str = ""
     id: str = ""
     written: Mapping[str, Any] | None = None
+    launch_limit_s: int = 0
     format: str = FORMAT
 
     @property
@@ -219,6 +221,9 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
     ended_by = last_complaint(folder / job.stderr) or reason
     collected = provenance.collect(reframe=job.reframe, torus=torus_of(folder), image=job.image)
     on = _json(folder / "machine.json")
+    ran_in, job_id = surroundings.provenance(folder)
+    if ran_in:
+        collected |= {"job": ran_in, "reframe": {**job.reframe, "job": job_id}}
     unknown: dict[str, object] = {"order": job.order, "seed": None, "nodes": []}
     return assemble.assemble(
         case={
@@ -286,6 +291,9 @@ def _run_of(
     end = _numbers(folder / f"{stem}.ended", (2, 3))
     since, until = start[1] if start and start[1:] else None, end[2] if end and end[2:] else None
     hosts = placed.hosts.get(launch.placement) if placed else None
+    reason = _reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end))
+    if end and start and job.launch_limit_s and job.launch_limit_s <= end[1] - start[0]:
+        reason = f"ended after its limit of {job.launch_limit_s} s (launch_limit_s){reason and f': {reason}'}"
     found = None
     if placed and hosts:
         local, assigned = placed.local_ranks[launch.placement], placed.nics[launch.nic_policy]
@@ -304,7 +312,7 @@ def _run_of(
         ended_monotonic_s=until,
         output=folder / f"{stem}.json",
         expected_hosts=hosts,
-        reason=_reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end)),
+        reason=reason,
         guard=evidence.get("guard"),
         nics=evidence.get("nics"),
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,

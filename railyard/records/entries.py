@@ -16,7 +16,7 @@ from typing import NamedTuple
 from railyard.errors import InputError
 from railyard.records import archive, benchmark, record
 from railyard.records.benchmark import Labels
-from railyard.records.json_io import Json
+from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 
 
@@ -101,6 +101,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "machine": _machine(read.provenance["machine"]),
         "software": list(map(str, case.software)),
         "image": _image(read.provenance.get("image")),
+        "job_environment": _job(read.provenance.get("job")),
         "torus": {} if torus is None else {k: v for k, v in torus.items() if k != "name"},
     }
 
@@ -112,6 +113,11 @@ def _machine(machine: Mapping[str, Json]) -> str:
 def _image(image: Mapping[str, Json] | None) -> str:
     """An image by its content and by whose MPI is in it; empty for none."""
     return f"{image['sha256']} {image['mpi_model']}" if image else ""
+
+
+def _job(job: Mapping[str, Json] | None) -> str:
+    """The variables, modules and libraries of a job as one text; empty where the record has none."""
+    return canonical(job) if job else ""
 
 
 def counts(launches: Sequence[Launch]) -> dict[str, int]:

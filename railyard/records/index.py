@@ -26,7 +26,7 @@ from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
 
 #: Changes whenever a line's meaning does; an index of another version is made anew.
-VERSION = f"railyard-index/3 {railyard.__version__}".encode()
+VERSION = f"railyard-index/4 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
 _BATCH = 64

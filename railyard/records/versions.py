@@ -54,6 +54,12 @@ VERSIONS: tuple[Version, ...] = (
         case_fields=frozenset({"ranks_per_node", "grid", "block", "cube", "devices", "challenge"}),
         record_fields=frozenset({"sha256", "run"}),
     ),
+    Version(
+        name="railyard-record/1.4",
+        date="2026-11-22",
+        change="the provenance may have job: MPI's environment variables, modules, libraries loaded",
+        provenance_fields=frozenset({"job"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})

@@ -297,6 +297,11 @@ def test_a_record_of_version_1_2_has_its_short_id_and_no_job() -> None:
     assert record.sealed(old.document) == old.document
 
 
+def test_a_record_of_version_1_3_says_nothing_of_its_job() -> None:
+    old = record.load(DATA / "small-v1.3.json")
+    assert old.document["schema"] == "railyard-record/1.3" and "job" not in old.provenance
+
+
 def test_a_record_has_no_field_younger_than_its_version() -> None:
     document = json.loads((DATA / "small-v1.json").read_text())
     document["launches"][0]["guard"] = GUARD

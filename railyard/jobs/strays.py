@@ -1,0 +1,65 @@
+"""End what a launch left running: ranks that outlive a launcher which was ended for its time limit.
+
+A process belongs to a launch if its environment has the launch's evidence file and it works in the job's folder. On
+each node of a Slurm job one task looks; elsewhere this node alone, because the daemons of mpirun end their ranks when
+they lose it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+PROC = Path("/proc")
+STEP_S = 120
+
+
+def end_here(folder: Path, stem: str, proc: Path = PROC) -> list[int]:
+    """Kill every process of a launch on this node and return their numbers."""
+    mark = f"RAILYARD_EVIDENCE={stem}.evidence".encode()
+    strays = [int(path.name) for path in proc.glob("[0-9]*") if _belongs(path, mark, folder.resolve())]
+    for pid in strays:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return strays
+
+
+def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) -> None:
+    """Kill every process of a launch on each node of this job."""
+    end_here(folder, stem)
+    if nodes := environment.get("SLURM_JOB_NUM_NODES"):
+        task = ["railyard", "strays", "--here", stem]
+        step = [
+            "srun",
+            "--overlap",
+            "--mpi=none",
+            "--nodes",
+            nodes,
+            "--ntasks",
+            nodes,
+            "--ntasks-per-node=1",
+            *task,
+        ]
+        without = {name: value for name, value in environment.items() if name != "SLURM_HOSTFILE"}
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(step, cwd=folder, env=without, timeout=STEP_S, check=False)
+
+
+def _belongs(process: Path, mark: bytes, folder: Path) -> bool:
+    """Whether a process is of the launch; the job script itself and its helpers have other names."""
+    try:
+        variables = (process / "environ").read_bytes().split(b"\0")
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        inside = (process / "cwd").resolve() == folder
+    except OSError:
+        return False
+    is_helper = int(process.name) in {os.getpid(), os.getppid()} or b"strays" in words
+    return mark in variables and inside and not is_helper and not _is_script(words)
+
+
+def _is_script(words: list[bytes]) -> bool:
+    return any(word.endswith((b"rfm_job.sh", b"slurm_script")) for word in words)

@@ -1,0 +1,95 @@
+"""What a job's launches ran in: MPI's environment variables, modules, the communication libraries really loaded.
+
+Two records that differ in any of it are two cases. Secrets stay out by one rule (`is_secret`): a variable whose name
+contains key, token, secret, pass, cred or auth, or whose value holds a user name in a URL, is recorded as `(left out)`.
+The user's home folder is written as `~`. Leaves out every variable without one of the prefixes below.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from railyard.records.assemble import one_line
+
+#: How the variables of MPI libraries, their networks and collectives begin.
+PREFIXES = (
+    *("MPICH_", "MPIR_", "OMPI_", "PRTE_", "PMIX_MCA_", "I_MPI_", "MV2_", "MVP_", "SLURM_MPI_TYPE", "PALS_"),
+    *("FI_", "UCX_", "PSM", "HFI_", "IPATH_", "NCCL_", "RCCL_", "GEMINI_", "CXI_"),
+)
+JOB_IDS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "JOB_ID")
+SECRET_NAME = re.compile("key|token|secret|pass|cred|auth", re.IGNORECASE)
+SECRET_VALUE = re.compile(r"://[^/\s]*@")
+LEFT_OUT = "(left out)"
+MOST_CHARACTERS = 1000
+FILE = "environment.json"
+
+
+def described(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an environment says of MPI and its networks, of modules, and the job's id in its batch system."""
+    home = environment.get("HOME", "")
+    variables = {
+        name: _value(name, value, home)
+        for name, value in sorted(environment.items())
+        if name.startswith(PREFIXES)
+    }
+    modules = [name for name in environment.get("LOADEDMODULES", "").split(":") if name]
+    job = next((environment[name] for name in JOB_IDS if environment.get(name)), "")
+    return {"variables": variables, "modules": modules, "job": job}
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Return whether a variable may hold a secret."""
+    return bool(SECRET_NAME.search(name) or SECRET_VALUE.search(value))
+
+
+def _value(name: str, value: str, home: str) -> str:
+    if is_secret(name, value):
+        return LEFT_OUT
+    return one_line(value.replace(home, "~") if len(home) > 1 else value)[:MOST_CHARACTERS]
+
+
+def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
+    """Return the record's `provenance.job` from a stage directory, and the job's id; None where nothing was noted."""
+    noted = _json(folder / FILE)
+    if not noted:
+        return None, ""
+    described = {
+        "variables": noted["variables"],
+        "modules": noted["modules"],
+        "libraries": libraries(folder, str(Path.home()) if Path("~").expanduser() != Path("~") else ""),
+    }
+    return described, str(noted["job"])
+
+
+def libraries(folder: Path, home: str = "") -> list[dict[str, str]]:
+    """Return the communication libraries that the first launch with an output had loaded.
+
+    Each has its file, its version where it says one, and the digest of its content where the file can be read here.
+    """
+    for path in sorted([*folder.glob("launch-*.json"), *folder.glob("launch-*.witness")]):
+        loaded = _json(path).get("mpi", {}).get("libraries")
+        if loaded:
+            return [_library(Path(each["path"]), str(each["version"]), home) for each in loaded]
+    return []
+
+
+def _library(path: Path, version: str, home: str) -> dict[str, str]:
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        digest = ""
+    shown = str(path).replace(home, "~") if len(home) > 1 else str(path)
+    return {"file": one_line(shown), "version": one_line(version), "sha256": digest}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

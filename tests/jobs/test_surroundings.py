@@ -1,0 +1,132 @@
+"""What a job's launches ran in, and what ends a launch that hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.commands import TESTS
+
+from analysis.cases import cases
+from analysis.cases.cases import Case
+from railyard.jobs import schedule, strays, surroundings
+from railyard.jobs.stagedir import Planned
+from railyard.records import record
+
+
+def test_variables_of_mpi_and_its_networks_are_kept_and_no_others() -> None:
+    noted = surroundings.described(
+        {
+            "MPICH_OFI_NIC_POLICY": "NUMA",
+            "UCX_TLS": "rc",
+            "OMPI_MCA_pml": "ucx",
+            "NCCL_IB_HCA": "mlx5",
+            "EDITOR": "vi",
+            "HOME": "/home/someone",
+            "UCX_LOG_FILE": "/home/someone/log",
+            "LOADEDMODULES": "gcc/13:openmpi/5.0",
+            "SLURM_JOB_ID": "4711",
+        }
+    )
+    assert noted["variables"] == {
+        "MPICH_OFI_NIC_POLICY": "NUMA",
+        "NCCL_IB_HCA": "mlx5",
+        "OMPI_MCA_pml": "ucx",
+        "UCX_LOG_FILE": "~/log",
+        "UCX_TLS": "rc",
+    }
+    assert (noted["modules"], noted["job"]) == (["gcc/13", "openmpi/5.0"], "4711")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("I_MPI_HYDRA_TOKEN", "abc"),
+        ("FI_CXI_AUTH_FILE", "x"),
+        ("UCX_PASSWORD", "x"),
+        ("OMPI_MCA_key", "x"),
+        ("NCCL_PROXY", "http://me:word@proxy:80"),
+    ],
+)
+def test_a_secret_is_left_out_by_the_stated_rule(name: str, value: str) -> None:
+    assert surroundings.described({name: value})["variables"] == {name: "(left out)"}
+
+
+def test_libraries_are_those_that_the_launch_had_loaded(tmp_path: Path) -> None:
+    library = tmp_path / "libmpi.so.40.30"
+    library.write_bytes(b"elf")
+    loaded = [{"path": str(library), "version": ""}, {"path": "/gone/libucp.so.0", "version": "1.17.0"}]
+    (tmp_path / "launch-000.json").write_text(json.dumps({"mpi": {"libraries": loaded}}))
+    ours, gone = surroundings.libraries(tmp_path)
+    assert ours["file"].endswith("libmpi.so.40.30") and len(ours["sha256"]) == 64
+    assert gone == {"file": "/gone/libucp.so.0", "version": "1.17.0", "sha256": ""}
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("srun -n 2 halo", "timeout --foreground -k 30 60 srun -n 2 halo"),
+        ("A=1 B='x y' srun halo", "A=1 B='x y' timeout --foreground -k 30 60 srun halo"),
+    ],
+)
+def test_a_limit_goes_behind_the_variables_of_a_command(command: str, wanted: str) -> None:
+    assert schedule.limited(command, 60) == wanted
+    assert schedule.limited(command, 0) == command
+
+
+def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:
+    hangs = Planned(
+        index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 60"
+    )
+    works = Planned(index=1, placement="plain", nic_policy="library-default", repeat=1, command="true")
+    text = [line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1)]
+    begun = time.monotonic()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-c", "\n".join(text)], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
+    )
+    assert time.monotonic() - begun < 50
+    assert (tmp_path / "launch-000.ended").read_text().startswith("124 ")
+    assert (tmp_path / "launch-001.ended").read_text().startswith("0 ")
+
+
+def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> None:
+    def start(evidence: str, folder: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            ["sleep", "60"], cwd=folder, env={**os.environ, "RAILYARD_EVIDENCE": evidence}
+        )
+
+    other = tmp_path / "other"
+    other.mkdir()
+    stray = start("launch-000.evidence", tmp_path)
+    next_one = start("launch-001.evidence", tmp_path)
+    elsewhere = start("launch-000.evidence", other)
+    try:
+        assert strays.end_here(tmp_path, "launch-000") == [stray.pid]
+        assert stray.wait(10) == -9
+        assert next_one.poll() is None and elsewhere.poll() is None
+    finally:
+        next_one.kill()
+        elsewhere.kill()
+
+
+def test_records_that_ran_in_another_environment_are_two_cases_and_the_variable_is_named() -> None:
+    small = json.loads((TESTS / "data/records/small.json").read_text())
+
+    def with_transport(value: str) -> Case:
+        job = {"variables": {"UCX_TLS": value}, "modules": [], "libraries": []}
+        content = {name: part for name, part in small.items() if name not in {"id", "sha256"}}
+        clean = {**content["provenance"]["railyard"], "git_dirty": False}
+        provenance = {**content["provenance"], "railyard": clean, "job": job}
+        made = record.from_content({**content, "schema": record.FORMAT, "provenance": provenance}, "test")
+        (case,) = cases.group([made])
+        return case
+
+    assert cases.differences(with_transport("rc"), with_transport("tcp")) == [
+        "provenance.job.variables.UCX_TLS"
+    ]
