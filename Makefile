@@ -14,19 +14,22 @@ NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
+C_FILES     := git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
+SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
+
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
 SIM_PACKAGES    := g++ libsimgrid-dev simgrid
-TEST_PACKAGES   := chromium clang-format cppcheck iputils-ping libmpich-dev mpich munge slurm-client slurmctld slurmd $(SIM_PACKAGES)
+TEST_PACKAGES   := chromium cppcheck iputils-ping libmpich-dev mpich munge slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup simulated mpich image apptainer sif demo test lint format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup simulated mpich image apptainer sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
@@ -50,23 +53,32 @@ demo: setup  ## the main job: measure a virtual Gemini torus, write records and 
 	$(BIN)/railyard report -o report.html
 	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
 
-test: setup test-tools lint image sif simulated mpich  ## lint, then all tests, on real namespaces and real MPI
-	$(BIN)/python -m pytest
+check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
+	$(BIN)/python -m pytest -q -m unit -n 2
 
-lint: setup test-tools  ## ruff, mypy --strict, clang-format, cppcheck
+test: check setup test-tools analyze image sif simulated mpich  ## all tests, on real namespaces, containers, MPIs and SimGrid
+	$(BIN)/python -m pytest -q -m mpi -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -m "not unit and not mpi" --durations 25
+
+lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, codespell
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
+	$(BIN)/clang-format --dry-run --Werror $$($(C_FILES))
+	$(BIN)/shellcheck --severity warning $$($(SHELL_FILES))
+	$(BIN)/yamllint --strict $$(git ls-files '*.yml' '*.yaml' ':!reframe.yml' ':!tests/data' ':!config')
+	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!requirements.txt' ':!*.svg' ':!*.lock')
+
+analyze: test-tools  ## cppcheck over the C and C++ sources
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --inline-suppr -I benchmarks $$(git ls-files '*.c')
 	cppcheck --quiet --std=c++17 --language=c++ --enable=warning,performance,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --inline-suppr $$(git ls-files '*.cpp')
 
-format: setup test-tools  ## rewrite the sources in the project's style
+format: $(STAMPS)/venv  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
-	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
+	$(BIN)/clang-format -i $$($(C_FILES))
 
 bench: setup bench-tools image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
 	tools/with-docker $(BIN)/python -m perf $(if $(OSU),--osu $(OSU))
@@ -80,12 +92,12 @@ $(STAMPS)/packages: Makefile
 	@tools/need-packages $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/venv: $(STAMPS)/packages requirements.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+$(STAMPS)/venv: requirements.txt pyproject.toml
+	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: Python 3.11 or newer with venv is needed; run: make PYTHON=python3.11, on Debian after apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
 

@@ -12,6 +12,47 @@ import pytest
 from support.benchmark_runs import PretendedTorus
 from support.commands import BIN, CHECKOUT, TESTS, Run, environment
 
+#: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
+ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
+MODULES = {
+    "analysis/test_page.py": "browser",
+    "jobs/test_stagedir.py": "mpi",
+    "records/test_full_disk.py": "torus",
+    "torus/test_counters.py": "unit",
+    "torus/test_docker.py": "docker",
+    "torus/test_faults.py": "unit",
+    "torus/test_fidelity.py": "unit",
+    "torus/test_router.py": "mpi",
+    "torus/test_simulated.py": "unit",
+    "torus/test_slurm.py": "slurm",
+}
+#: What tests need that take these fixtures.
+FIXTURES = {
+    "boxed": "docker",
+    "browser": "browser",
+    "cluster": "slurm",
+    "page": "browser",
+    "pretend": "mpi",
+    "pretend_hosts": "mpi",
+    "reframe": "reframe",
+    "sanitized": "mpi",
+    "simulate": "simgrid",
+    "small": "torus",
+    "torus_name": "torus",
+}
+NEEDS = ("mpi", "torus", "reframe", "docker", "slurm", "apptainer", "simgrid", "browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test with what it needs: its own mark, its module's, its fixtures', or its room's."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in (*NEEDS, "unit")):
+            continue
+        named = [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
+        place = item.path.relative_to(TESTS)
+        room = MODULES.get(str(place), ROOMS.get(place.parts[0], "unit"))
+        item.add_marker(room if room != "unit" or not named else named[0])
+
 
 @pytest.fixture(scope="session")
 def railyard() -> Run:

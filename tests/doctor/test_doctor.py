@@ -73,6 +73,7 @@ def shown(config: Path, system: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.mpi
 def test_reframe_accepts_the_fragment_of_this_machine(railyard: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yml"
     path.write_text(railyard("doctor", "--fragment").stdout)
@@ -83,6 +84,7 @@ def test_reframe_accepts_the_fragment_of_this_machine(railyard: Run, tmp_path: P
     assert "openmpi-here" in system["partitions"][0]["environs"]
 
 
+@pytest.mark.mpi
 def test_doctor_says_what_is_here_and_what_is_missing_and_ends_with_the_fragment(railyard: Run) -> None:
     done = railyard("doctor", COLUMNS="200")
     assert done.returncode == 0, done.stderr

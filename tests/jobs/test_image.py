@@ -202,6 +202,7 @@ def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:
         image.carried(tmp_path / "a.sif", "", ["openmpi"])
 
 
+@pytest.mark.mpi
 @pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
 def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
     launcher: str, tmp_path: Path
@@ -221,6 +222,7 @@ def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
     assert not (tmp_path / "out.json").exists()
 
 
+@pytest.mark.mpi
 def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
     halo = CHECKOUT / "build/benchmarks-mpich/bin/halo"
     if not halo.exists():
@@ -434,6 +436,7 @@ def test_without_mpich_nothing_is_written(tmp_path: Path) -> None:
 # ---- Bases that are carried ----
 
 
+@pytest.mark.mpi
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to users as root; run as root")
 def test_a_carried_base_is_roots_and_the_machines_own_folders_stay_as_they_are(tmp_path: Path) -> None:
     """Apptainer builds with the machine's /tmp mounted, which may be on the very file system of the image."""
