@@ -10,6 +10,9 @@ CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
+# Wheels that were carried to a site without a network (containers/carry).
+WHEELS  := $(wildcard build/carried/wheels)
+PIP     := $(if $(WHEELS),PIP_NO_INDEX=1 PIP_FIND_LINKS=$(CURDIR)/$(WHEELS)) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
@@ -24,7 +27,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup simulated mpich image apptainer sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup simulated mpich image apptainer spack sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -44,6 +47,9 @@ image: setup docker-tools  ## build the image of a node for the torus engine doc
 
 apptainer: $(STAMPS)/packages  ## Apptainer, without root, into build/apptainer, where none is installed
 	@tools/install-apptainer
+
+spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git URL: from there)
+	@tools/install-spack $(SPACK)
 
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
 	containers/build-sif
@@ -94,8 +100,8 @@ $(STAMPS)/packages: Makefile
 
 $(STAMPS)/venv: requirements.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: Python 3.11 or newer with venv is needed; run: make PYTHON=python3.11, on Debian after apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements.txt
+	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation -e .
 	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
 	@mkdir -p $(@D) && touch $@
 

@@ -14,6 +14,7 @@ class AmgCheck(MiniAppCheck):
     descr = "AMG: algebraic multigrid on a Laplacian of 27 points"
     benchmark = "amg"
     program = "amg"
+    package = "amg2013"
 
     #: Edge of each rank's cube in points.
     sizes = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping
@@ -18,22 +19,25 @@ from pathlib import Path
 from typing import Any
 
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import run_after, variable
+from reframe.core.builtins import fixture, run_after, variable
 
 from checks.base import PlacedCheck, plainly
+from checks.building import applications_image, applications_native
 from checks.multirail import POSTER
-from railyard.applications import mpip
-from railyard.applications.launch import PROFILER
+from railyard.applications import building, mpip
+from railyard.applications.building import Build
+from railyard.applications.launch import PROFILER, need_parser
+from railyard.applications.patterns import Patterns
 from railyard.checkout import CHECKOUT
-from railyard.errors import InputError
+from railyard.errors import InputError, RunError
+from railyard.jobs import image as images
 from railyard.jobs.stagedir import Planned
 from railyard.records.record import Software
 
-#: Where `spack -e . install` puts the programs (spack.yaml).
-VIEW = CHECKOUT / "build/spack/view"
 #: Below a folder of programs: as Spack's view, as OSU installs its own, as OSU's sources build them.
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
+DECOMPOSITIONS = ("cube", "plane", "chain")
 
 
 class Scale(StrEnum):
@@ -66,14 +70,32 @@ class ApplicationCheck(PlacedCheck):
 
     needs = ["programs of another MPI"]
 
+    #: Patterns that read the program's output; None for a program with a module in railyard/applications.
+    output: Patterns | None = None
+
     #: The program's file name.
     #:
     #: :type: :class:`str`
     #: :default: required
     program = variable(str)
 
-    #: Folders with the programs (prefixes, or their `bin`), a colon between; empty for Spack's view in the checkout,
-    #: then the PATH.
+    #: The package of `spack.yaml` that has the program; empty for a program that it does not have.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    package = variable(str, value="")
+
+    #: What the session builds first: image, native or none; empty for what is missing, where a Spack is configured.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    build = variable(str, value="")
+
+    built_image = fixture(applications_image, scope="session")
+    built_native = fixture(applications_native, scope="session")
+
+    #: Folders with the programs (prefixes, or their `bin`), a colon between; empty for what containers/build-native
+    #: built, then the PATH.
     #:
     #: :type: :class:`str`
     #: :default: the environment's ``RAILYARD_PROGRAMS``, or ``''``
@@ -103,33 +125,68 @@ class ApplicationCheck(PlacedCheck):
         if self.grid or self.scale not in MACHINES:
             return
         machine = MACHINES[Scale(self.scale)]
-        self.grid, self.ranks_per_node = list(machine.grid), machine.ranks_per_node
+        self.grid, self.ranks_per_node = self._decomposed(machine.grid), machine.ranks_per_node
         if machine.ranks_per_node == 1 and not self.torus:
             self.block = list(machine.grid)
+
+    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
+        """The program's own grid of as many ranks as the scale's cube has."""
+        return list(cube)
+
+    def _image_file(self) -> str:
+        """The image that was named, or that of the session's build where launches are to run from it."""
+        wanted = self.build == Build.IMAGE or Software.IMAGE in self.software
+        return self.image or (str(building.image_file(self._mpi())) if wanted else "")
+
+    def _mpi(self) -> str:
+        return building.mpi_of(self.current_environ.features)
+
+    def _packages(self) -> list[str]:
+        """What an image must have been built with."""
+        return [self.package, *(["mpip"] if self.profile else [])] if self.package else []
+
+    @run_after("setup")
+    @plainly()
+    def find_parser(self) -> None:
+        """Fail before anything runs where nobody could read what the program prints."""
+        if self.output is None:
+            need_parser(self.benchmark)
+
+    def _read_by(self) -> dict[str, Any] | None:
+        return self.output.document() if self.output else None
 
     @run_after("setup")
     @plainly()
     def find_program(self) -> None:
-        """Skip, in one line, where the program is not installed."""
+        """Skip, in one line, where the program is not installed; fail where a folder or an image was named for it."""
         if self.scale not in MACHINES:
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
         self.paths: dict[str, Path] = {}
+        if self.carried:
+            images.need_packages(self.carried, self._packages())
         if Software.NATIVE not in self.chosen:
             return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
-        found = {name: find(name, self.programs) for name in wanted}
-        missing = [name for name, path in found.items() if path is None]
-        if missing:
-            self.skip(lacking(missing[0], self.programs))
+        found = {name: find(name, self.programs, self._mpi()) for name in wanted}
+        if missing := [name for name, path in found.items() if path is None]:
+            if self.programs:
+                raise RunError(f"no {missing[0]} in {self.programs}, which -S programs names")
+            self.skip(lacking(missing[0], self._mpi()))
         self.paths = {name: path for name, path in found.items() if path is not None}
 
     @run_after("setup")
+    @plainly()
     def say_which_build(self) -> None:
         """What was built of the program, so that records of different builds are different cases."""
+        native = build_of(self.paths[self.program]) if self.paths else {}
+        inside = build_in(self.carried.labels, self.package) if self.carried else {}
+        if native.get("spack_spec") and inside.get("spack_spec"):
+            same_build(self.name, native["spack_spec"], inside["spack_spec"])
         self.parameters = {
             **self.parameters,
             "scale": self.scale,
-            **(build_of(self.paths[self.program]) if self.paths else {}),
+            **inside,
+            **native,
             **({"profiled_by": PROFILER} if self.profile else {}),
         }
 
@@ -176,13 +233,39 @@ class MiniAppCheck(ApplicationCheck):
     #: :default: required
     sizes = variable(dict)
 
+    #: The program's arguments, with {size}, {ranks}, {x}, {y} and {z} (ranks along the axes of the grid, z slowest)
+    #: where the numbers go; empty where the check makes `options` itself.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    arguments = variable(str, value="")
+
+    #: How the program divides its ranks: cube, plane (two dimensions) or chain (one). Placements are computed from it.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'cube'``
+    decomposition = variable(str, value="cube")
+
+    def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
+        z, y, x = cube
+        return {"plane": [z * y, x], "chain": [z * y * x]}.get(self.decomposition, [z, y, x])
+
     @run_after("setup")
     @plainly()
     def choose_size(self) -> None:
+        if self.decomposition not in DECOMPOSITIONS:
+            raise InputError(self.name, "decomposition", self.decomposition, ", ".join(DECOMPOSITIONS))
         if self.scaling not in self.sizes:
             raise InputError(self.name, "scaling", self.scaling, ", ".join(self.sizes))
+        if self.scale not in self.sizes[self.scaling]:
+            valid = f"{', '.join(self.sizes[self.scaling])}, as `sizes` of the check has them"
+            raise InputError(self.name, "scale", self.scale, valid)
         self.size = self.sizes[self.scaling][self.scale]
         self.parameters = {**self.parameters, "scaling": self.scaling, "size": self.size}
+        if self.arguments:
+            z, y, x = [*([1] * (3 - len(self.grid))), *self.grid]
+            filled = self.arguments.format(size=self.size, ranks=math.prod(self.grid), x=x, y=y, z=z)
+            self.options = filled.split()
 
 
 def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
@@ -210,9 +293,9 @@ def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppC
     return check
 
 
-def find(name: str, folders: str) -> Path | None:
-    """The first file of that name in folders with a colon between; without any, in Spack's view, then on the PATH."""
-    for root in folders.split(":") if folders else [str(VIEW)]:
+def find(name: str, folders: str, mpi: str = "") -> Path | None:
+    """The first file of that name in folders with a colon between; without any, in the native build, then the PATH."""
+    for root in folders.split(":") if folders else [str(building.view(mpi))]:
         for place in PLACES:
             found = sorted(Path(root).glob(f"{place}/{name}" if place else name))
             if found:
@@ -221,25 +304,53 @@ def find(name: str, folders: str) -> Path | None:
     return Path(on_path).absolute() if on_path else None
 
 
-def lacking(name: str, folders: str) -> str:
+def lacking(name: str, mpi: str) -> str:
     """What is missing, and how to get it."""
-    where = folders or "build/spack/view or on the PATH"
-    return f"no {name} in {where}: `spack -e . install` builds it, -S programs=FOLDER names another place"
+    where = building.view(mpi).relative_to(CHECKOUT)
+    return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
 
 
 def build_of(program: Path) -> dict[str, str]:
-    """What tells one build of a program from another: its sum, and its package where Spack built it."""
-    return {
-        "program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS],
-        **spack_spec(program),
+    """What tells one build of a program from another: its sum, and its package and source where Spack built it."""
+    sum_of = {"program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS]}
+    spec = spack_spec(program)
+    if not spec:
+        return sum_of
+    view = next((each for each in program.parents if each.name == "view"), program.parent)
+    return sum_of | built_from(building.labels(view), spec.partition("@")[0]) | {"spack_spec": spec}
+
+
+def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:
+    """The same of a package in an image, by its labels; nothing for an image without them."""
+    found = labels.get(f"{images.SPEC_LABEL}{package}", "")
+    if not found:
+        return {}
+    version, _, digest = found.partition("/")
+    return built_from(labels, package) | {"spack_spec": f"{package}@{version}/{digest[:DIGITS]}"}
+
+
+def built_from(labels: Mapping[str, str], package: str) -> dict[str, str]:
+    """Source, compiler and target of a package, as the labels of its build have them."""
+    names = {
+        "spack_source": f"railyard.source.{package}",
+        "spack_compiler": "railyard.compiler",
+        "spack_target": "railyard.target",
     }
+    return {name: labels[label] for name, label in names.items() if label in labels}
 
 
-def spack_spec(program: Path) -> dict[str, str]:
-    """Name, version and hash of the Spack package that a program belongs to; nothing for one that it did not build."""
+def same_build(check: str, native: str, inside: str) -> None:
+    """Raise InputError for two builds of a program in one job: their difference is not a container's cost."""
+    if native != inside:
+        valid = f"{inside}, as in the image (containers/build-native, with the image's lock, builds it)"
+        raise InputError(check, "native program", native, valid)
+
+
+def spack_spec(program: Path) -> str:
+    """Name, version and hash of the Spack package that a program belongs to; empty for one that it did not build."""
     for folder in program.resolve().parents:
         file = folder / ".spack/spec.json"
         if file.is_file():
             node = json.loads(file.read_text())["spec"]["nodes"][0]
-            return {"spack_spec": f"{node['name']}@{node['version']}/{node['hash'][:DIGITS]}"}
-    return {}
+            return f"{node['name']}@{node['version']}/{node['hash'][:DIGITS]}"
+    return ""

@@ -62,7 +62,7 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except (InputError, RunError) as error:
-        raise ReframeError(str(error)) from error
+        raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
 
 
 class PlacedCheck(rfm.RunOnlyRegressionTest):
@@ -477,11 +477,16 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             features=list(self.current_environ.features),
             devices=self.where.devices,
             image=self.carried.provenance if self.carried else None,
+            read_by=self._read_by(),
             stderr=str(self.job.stderr),
             owner=interrupted.owner(),
             launch_limit_s=0 if self.where.is_computed else self.launch_limit_s,
             launches=[],
         )
+
+    def _read_by(self) -> dict[str, Any] | None:
+        """The patterns that read the program's output; None where a module does."""
+        return None
 
     @run_before("run")
     def open_the_record(self) -> None:

@@ -14,6 +14,7 @@ class LuleshCheck(MiniAppCheck):
     descr = "LULESH: Sedov blast wave on a cube of domains"
     benchmark = "lulesh"
     program = "lulesh2.0"
+    package = "lulesh"
 
     #: Edge of each rank's domain in zones.
     sizes = {

@@ -14,6 +14,7 @@ class MinifeCheck(MiniAppCheck):
     descr = "miniFE: conjugate gradients on a cube of finite elements"
     benchmark = "minife"
     program = "miniFE.x"
+    package = "minife"
     leaves = "miniFE.*.yaml"
 
     #: Elements of the whole cube along each edge for each rank along it (weak: the edge is that times the ranks').

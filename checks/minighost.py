@@ -14,6 +14,7 @@ class MinighostCheck(MiniAppCheck):
     descr = "MiniGhost: difference stencil of 27 points with boundary exchange"
     benchmark = "minighost"
     program = "miniGhost.x"
+    package = "minighost"
     leaves = "results.yaml"
 
     #: Edge of each rank's block in points.

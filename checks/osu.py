@@ -16,6 +16,7 @@ class OsuCheck(ApplicationCheck):
 
     descr = "OSU Micro-Benchmarks"
     tags = {"osu"}
+    package = "osu-micro-benchmarks"
     placements = ["plain", "cart-create", "random"]
 
     #: Smallest and largest message in bytes, powers of two; 0 for a program without messages.

@@ -11,6 +11,7 @@ from railyard import __version__
 from railyard.errors import InputError, RunError
 
 COMMANDS = {
+    "application": "railyard.applications.cli:application",
     "compare": "analysis.compare.cli:compare",
     "coordinates": "placements.cli.coordinates:coordinates",
     "doctor": "railyard.doctor.cli:doctor",

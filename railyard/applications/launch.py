@@ -6,66 +6,116 @@
     launch-NNN.mpiP     mpiP's report, for launches that were profiled
     launch-NNN.json     the benchmark output, made here
 
-Models: which benchmark's output which parser reads. Leaves out: how the files come there (`checks.application`) and
-what a launch is worth (`results.assemble`).
+Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of this
+package's module with the benchmark's name. Leaves out how the files come there (`checks.application`) and what a launch
+is worth (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.applications import amg, convert, lulesh, minife, minighost, mpip, osu, witness
+from railyard.applications import convert, mpip, osu, patterns, witness
 from railyard.applications.reading import Parser
 from railyard.errors import InputError
 from railyard.records import archive
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 
-PARSERS: Mapping[str, Parser] = {
-    "amg": amg.parse,
-    "lulesh": lulesh.parse,
-    "minife": minife.parse,
-    "minighost": minighost.parse,
-}
 #: What a profiled case says in its parameter `profiled_by`.
 PROFILER = "mpiP"
+#: Modules here whose `parse` reads something else than a program's output.
+HELPERS = ("mpip",)
+
+
+def programs() -> list[str]:
+    """The benchmarks that have a module with a parser, and OSU's."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
+    return [*(name for name in names if _module_parser(name)), *sorted(osu.PROGRAMS)]
 
 
 def is_application(benchmark: str) -> bool:
-    """Whether a benchmark is a third-party program, whose output is read here."""
-    return benchmark in PARSERS or benchmark in osu.PROGRAMS
+    """Whether a benchmark is a third-party program with a parser here."""
+    return benchmark in osu.PROGRAMS or _module_parser(benchmark) is not None
 
 
-def read(folder: Path, stem: str, benchmark: str, parameters: Mapping[str, Json], ranks: int) -> str:
+def need_parser(benchmark: str) -> None:
+    """Raise InputError for a program that nobody can read."""
+    if not is_application(benchmark):
+        valid = (
+            f"{', '.join(programs())}; or add railyard/applications/{benchmark}.py, or patterns to the check"
+        )
+        raise InputError("benchmark", "", benchmark, f"a program with a parser: {valid}")
+
+
+def read(
+    folder: Path,
+    stem: str,
+    benchmark: str,
+    parameters: Mapping[str, Json],
+    ranks: int,
+    read_by: Mapping[str, Json] | None = None,
+) -> str:
     """Make the benchmark output of a launch of so many ranks; why it is not a result, or nothing.
 
-    No output is made where the program's own is cut off, is no number, or is that of several worlds.
+    No output is made where the program's own is cut off, is no number, or is that of several worlds. `read_by` are the
+    patterns of a program without a module. A mistake in a parser is that launch's fault, named by file and line.
     """
     try:
-        made, fault = _document(folder, stem, benchmark, parameters, ranks)
+        parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
+        made, fault = _document(folder, stem, benchmark, parameters, ranks, parse)
     except InputError as error:
         return str(error)
+    except Exception as error:
+        return broken(benchmark, error)
     archive.write_whole(folder / f"{stem}.json", json.dumps(made), replace=True)
     return fault
 
 
+def broken(benchmark: str, error: Exception) -> str:
+    """A parser's own mistake in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}"
+    return f"the parser of {benchmark} failed: {type(error).__name__}: {error} ({place})"
+
+
+def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
+    """What reads a benchmark's output; InputError where nothing does."""
+    if benchmark in osu.PROGRAMS:
+        return osu.parser(benchmark, parameters["sizes_bytes"])
+    need_parser(benchmark)
+    found = _module_parser(benchmark)
+    assert found is not None
+    return found
+
+
+def _module_parser(benchmark: str) -> Parser | None:
+    """The function `parse` of the module with the benchmark's name; None where there is no such module."""
+    name = f"{__package__}.{benchmark}"
+    if not benchmark.isidentifier() or importlib.util.find_spec(name) is None:
+        return None
+    found = getattr(importlib.import_module(name), "parse", None)
+    return found if callable(found) and benchmark not in HELPERS else None
+
+
 def _document(
-    folder: Path, stem: str, benchmark: str, parameters: Mapping[str, Json], ranks: int
+    folder: Path,
+    stem: str,
+    benchmark: str,
+    parameters: Mapping[str, Json],
+    ranks: int,
+    parse: Parser,
 ) -> tuple[dict[str, Json], str]:
     seen = witness.load(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
-    parse = _parser(benchmark, parameters)
     reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
     profile = _profile(folder / f"{stem}.mpiP") if parameters.get("profiled_by") == PROFILER else ()
     return convert.document(benchmark, reading, seen, ranks, profile), reading.fault
-
-
-def _parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
-    if benchmark in PARSERS:
-        return PARSERS[benchmark]
-    return osu.parser(benchmark, parameters["sizes_bytes"])
 
 
 def _profile(path: Path) -> Sequence[Series]:

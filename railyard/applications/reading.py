@@ -20,6 +20,17 @@ from railyard.records.json_io import Json
 NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|NaN|Infinity))"
 
 
+class UnreadableError(InputError):
+    """Output in which something wanted is not there, or more than once: not a wrong value, so without a valid one."""
+
+    def __init__(self, source: str, field: str, words: str) -> None:
+        super().__init__(source, field, words, "")
+        self.args = (f"{source}: {field}: {words}",)
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:  # type: ignore[override]
+        return type(self), (self.source, self.field, str(self.value))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """One run. `fault` says why the program's own verification failed, and then there are no series.
@@ -64,9 +75,12 @@ class Output:
         if len(found) == 1:
             return found[0].group(1)
         if found:
-            many = f"there {len(found)} times"
-            raise InputError(self.source, name, many, "once: that many programs ran, each alone")
-        raise InputError(self.source, name, f"missing after {self.last_line()!r}", "output to the end")
+            why = "the pattern fits several lines, or several programs ran, each alone"
+            raise UnreadableError(
+                self.source, name, f"{len(found)} lines match {pattern!r}, expected one: {why}"
+            )
+        ends = f"the output ends with {self.last_line()!r}"
+        raise UnreadableError(self.source, name, f"no line matches {pattern!r}; {ends}")
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
         """Every line like `pattern` that has its end: half a number is none. Trailing blanks do not matter."""

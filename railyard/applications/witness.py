@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.applications.reading import UnreadableError
 from railyard.errors import InputError
 from railyard.records import json_io
 from railyard.records.json_io import Json
@@ -33,7 +34,7 @@ class Witness:
 def load(path: Path) -> Witness:
     """The witness in a file; raises InputError for one that is absent or something else."""
     if not path.is_file():
-        raise InputError(path.name, "", "no such file", "a witness: the program never started MPI")
+        raise UnreadableError(path.name, "witness", "the program never started MPI (built without it?)")
     document = json_io.read(path)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise InputError(path.name, "format", _format(document), FORMAT)

@@ -34,6 +34,11 @@ HOST_MPI = "/opt/host-mpi"
 #: Environments' features -> what an image's label calls that MPI.
 FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
 MPI_LABEL = "railyard.mpi"
+#: Labels of the packages of Spack in an image, and of images that railyard's own definitions make.
+SPEC_LABEL = "railyard.spec."
+SOURCES_LABEL = "railyard.sources"
+#: What an unpacked image has in its root.
+UNPACKED = ".singularity.d"
 #: Labels of Apptainer's own that name files of the machine that built.
 PLACES = "org.label-schema.usage."
 BLOCK_BYTES = 1 << 20
@@ -53,6 +58,12 @@ class Carried:
     command: tuple[str, ...]
     provenance: Mapping[str, Any]
 
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What the image says of itself."""
+        found: Mapping[str, str] = self.provenance["labels"]
+        return found
+
 
 def software(check: str, asked: Sequence[str], image: str) -> list[Software]:
     """Whose programs to launch; InputError for a word that is none, one twice, or an image asked for and not named."""
@@ -68,7 +79,14 @@ def missing(file: Path) -> str:
     """Why nothing can be run from an image file here, in one line that says how to get it; empty where it can."""
     if apptainer() is None:
         return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
-    return "" if file.is_file() else f"no image {file}: `make sif` builds build/image/railyard.sif"
+    if file.is_file() or file.is_dir():
+        return ""
+    command = (
+        "`make sif`"
+        if file.name == "railyard.sif"
+        else "reframe with -S build=image, or containers/build-spack-image,"
+    )
+    return f"no image {file}: {command} builds it"
 
 
 def apptainer() -> str | None:
@@ -83,17 +101,18 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
     MPI than the environment's launcher is of.
     """
     file = file.resolve()
-    _check_sif(file)
+    (_check_unpacked if file.is_dir() else _check_sif)(file)
     status = file.stat()
     labels = _labels(str(file), status.st_mtime_ns)
     model = Model.BIND if host_mpi else Model.HYBRID
     bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else ()
     if model is Model.HYBRID:
         _check_mpi(file, labels, features)
+    digest, size_bytes = (_tree if file.is_dir() else _sha256)(str(file), status.st_size, status.st_mtime_ns)
     provenance = {
         "file": file.name,
-        "sha256": _sha256(str(file), status.st_size, status.st_mtime_ns),
-        "size_bytes": status.st_size,
+        "sha256": digest,
+        "size_bytes": size_bytes,
         "mpi_model": str(model),
         "apptainer": _version(),
         "labels": dict(labels),
@@ -125,6 +144,28 @@ def _check_sif(file: Path) -> None:
         )
 
 
+def _check_unpacked(folder: Path) -> None:
+    """An ordinary user without /dev/fuse can run an image that was unpacked into a folder."""
+    if not (folder / UNPACKED).is_dir():
+        valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
+        raise InputError("image", "", str(folder), valid)
+
+
+def need_packages(image: Carried, packages: Sequence[str]) -> None:
+    """Raise InputError for an image of railyard's that was built without one of these packages of Spack.
+
+    An image of another origin has no such labels, and is tried.
+    """
+    if SOURCES_LABEL not in image.labels:
+        return
+    has = [name.removeprefix(SPEC_LABEL) for name in image.labels if name.startswith(SPEC_LABEL)]
+    for package in packages:
+        if package not in has:
+            inside = ", ".join(has) or "railyard's own benchmarks alone"
+            valid = f"an image with {package}, as containers/build-spack-image builds; this one has {inside}"
+            raise InputError("image", "", image.provenance["file"], valid)
+
+
 def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
     """An image without the label is tried: ranks that do not find each other are found out by the launch."""
     has, wants = labels.get(MPI_LABEL, ""), [FAMILIES[name] for name in features if name in FAMILIES]
@@ -134,13 +175,28 @@ def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -
 
 
 @functools.cache
-def _sha256(file: str, size_bytes: int, time_ns: int) -> str:
-    """Read once in a session, as long as size and time stay."""
+def _sha256(file: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
+    """Sum and size; read once in a session, as long as size and time stay."""
     digest = hashlib.sha256()
     with Path(file).open("rb") as image:
         while block := image.read(BLOCK_BYTES):
             digest.update(block)
-    return digest.hexdigest()
+    return digest.hexdigest(), size_bytes
+
+
+@functools.cache
+def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
+    """Sum and size of an unpacked image: of each file's path and contents, and of where each link points."""
+    digest, total = hashlib.sha256(), 0
+    for path in sorted(Path(folder).rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            digest.update(f"link {name} {path.readlink()}\n".encode())
+        elif path.is_file() and os.access(path, os.R_OK):
+            sum_of, size = _sha256(str(path), path.stat().st_size, path.stat().st_mtime_ns)
+            digest.update(f"file {name} {sum_of}\n".encode())
+            total += size
+    return digest.hexdigest(), total
 
 
 @functools.cache

@@ -36,8 +36,15 @@ from railyard.records.sessions import Place
 FORMAT = "railyard-job/1"
 MOST_PATH_BYTES = 4096
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
-#: What mpirun writes round the words of a program that failed.
-FRAME = ("mpirun", "Primary job  terminated", "a non-zero exit code. Per user-direction")
+#: What mpirun writes round the words of a program that failed, and railyard's own notice before a launch.
+FRAME = (
+    "mpirun",
+    "Primary job  terminated",
+    "a non-zero exit code. Per user-direction",
+    "railyard: waiting for another launch",
+)
+#: A first line that says nothing without the next.
+HEADINGS = ("usage:", "error:", "syntax:")
 KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
 #: What the shell of a job script says of a signal: that it came, not why.
 SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
@@ -68,7 +75,8 @@ class Job:
     `case` is the record's without topology and allocation, which may be known on the nodes alone. `coordinates` is the
     file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known.
     `image` is what the record's provenance says of the image, `owner` the process that waits for the job,
-    `launch_limit_s` the seconds after which a launch is ended (0: never).
+    `launch_limit_s` the seconds after which a launch is ended (0: never), `read_by` the patterns of a program without a
+    parser of its own.
     """
 
     case: Mapping[str, Any]
@@ -96,6 +104,7 @@ class Job:
     id: str = ""
     written: Mapping[str, Any] | None = None
     launch_limit_s: int = 0
+    read_by: Mapping[str, Any] | None = None
     format: str = FORMAT
 
     @property
@@ -337,9 +346,10 @@ def _elapsed_s(start: Sequence[float] | None, end: Sequence[float] | None) -> fl
 def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> str:
     """Make the benchmark output of a program that is not ours; why it is no result, or nothing."""
     benchmark = job.case["benchmark"]
-    if not applications.is_application(benchmark):
+    if not job.read_by and not applications.is_application(benchmark):
         return ""
-    return applications.read(folder, launch.stem, benchmark, job.case["parameters"], ranks)
+    parameters = job.case["parameters"]
+    return applications.read(folder, launch.stem, benchmark, parameters, ranks, job.read_by)
 
 
 def _reason(
@@ -358,8 +368,14 @@ def _reason(
 
 
 def first_complaint(path: Path) -> str:
-    """The first line that a program wrote to its standard error, mpirun's own frame left out."""
-    return next(iter(_complaints(path)), "")
+    """The first line that a program wrote to its standard error, mpirun's own frame left out.
+
+    With the next line where it is a heading, and the file's name where even that is all.
+    """
+    lines = _complaints(path)
+    if lines and lines[0].strip().lower() in HEADINGS:
+        return " ".join([*(line.strip() for line in lines[:2]), f"({path.name} has all of it)"])
+    return next(iter(lines), "")
 
 
 def last_complaint(path: Path) -> str:

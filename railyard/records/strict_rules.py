@@ -169,7 +169,17 @@ def _provenance(read: Record) -> Iterator[Fault]:
         yield Fault(field="case.topology", text="the topology is not named")
 
 
+def _checked_source(read: Record) -> Iterator[Fault]:
+    """A program that Spack built of another archive than its recipe names is not the program of that name."""
+    source = str(read.case.parameters.get("spack_source", ""))
+    if source.startswith("unchecked"):
+        spec = read.case.parameters.get("spack_spec", "the program")
+        text = f"{spec} was built of a source without the recipe's checksum: {source}"
+        yield Fault(field="case.parameters.spack_source", text=text)
+
+
 RULES: Sequence[Rule] = (
+    _checked_source,
     _ended,
     _guarded,
     _enough_launches,

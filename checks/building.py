@@ -1,0 +1,103 @@
+"""Build the applications of a session by Spack: an image or native programs, once, before the checks that run them.
+
+A check of an application has both as fixtures of the session's scope; `-S build=image|native|none` chooses. Each does
+nothing where nothing is to be built. The builds themselves are containers/build-spack-image and
+containers/build-native. Both lock: of two sessions at once the second waits, and finds everything made.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.logging import getlogger
+
+from checks.base import plainly
+from railyard.applications import building
+from railyard.applications.building import Build, Wish
+from railyard.checkout import BUILD
+
+
+class ApplicationsBuild(rfm.RunOnlyRegressionTest):
+    """A build by Spack on this machine, without any virtual torus; or nothing, where nothing is to be built."""
+
+    sourcesdir = None
+    local = True
+    kind = Build.NONE
+
+    #: What to build: image, native or none; empty for what is missing, where a Spack is configured.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    build = variable(str, value="")
+
+    #: As of the checks: what is named is not built.
+    image = variable(str, value="")
+    programs = variable(str, value=os.environ.get("RAILYARD_PROGRAMS", ""))
+    software = variable(typ.List[str], value=[])
+
+    @run_after("setup")
+    @plainly()
+    def decide(self) -> None:
+        """Choose the build's command, or a command that does nothing."""
+        self.mpi = building.mpi_of(self.current_environ.features)
+        self.spack = building.spack(self.current_partition.extras.get("spack", ""), os.environ)
+        wish = Wish(
+            build=self.build,
+            image=self.image,
+            software=self.software,
+            programs_there=bool(self.programs) or building.view(self.mpi).is_dir(),
+            image_there=building.image_file(self.mpi).is_file(),
+        )
+        self.wanted = bool(self.mpi) and wish.needs(self.kind, self.spack)
+        self.executable = "true"
+        if not self.wanted:
+            return
+        self.executable = str(building.COMMANDS[self.kind])
+        self.executable_opts = [str(self.spack)] if self.spack else []
+        self.env_vars = {"MPI": self.mpi}
+
+    @run_before("run")
+    def stay_on_this_machine(self) -> None:
+        """No launcher, and no torus around the job (reframe.yml)."""
+        self.job.launcher = getlauncher("local")()
+        Path(self.stagedir, "without-torus").touch()
+        if self.wanted and not self.is_dry_run():
+            where = f"Spack {self.spack}" if self.spack else "no Spack"
+            getlogger().info(f"[ BUILD    ] {self.kind} for {self.mpi} by {where}; progress: {self.log()}")
+
+    def log(self) -> Path:
+        """The file that the build writes while it runs."""
+        return BUILD
+
+    @sanity_function
+    def it_is_made(self) -> Any:
+        """The build's own line says what failed: the package, the first error, and the log."""
+        if self.is_dry_run():
+            return True
+        said = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["it said nothing"]
+        return sn.assert_eq(self.job.exitcode, 0, msg=said[-1])
+
+
+class applications_image(ApplicationsBuild):
+    """The Apptainer image of the whole environment."""
+
+    kind = Build.IMAGE
+
+    def log(self) -> Path:
+        return BUILD / f"{building.image_file(self.mpi).name}.log"
+
+
+class applications_native(ApplicationsBuild):
+    """The programs for this machine."""
+
+    kind = Build.NATIVE
+
+    def log(self) -> Path:
+        return BUILD / f"environments/{self.mpi}.log"

@@ -1,0 +1,96 @@
+"""`railyard application`: what a contributor of an application needs before a torus is built."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from railyard.applications import launch, osu, patterns
+from railyard.applications.patterns import Patterns
+from railyard.applications.reading import Parser, Reading
+from railyard.errors import InputError, RunError
+from railyard.records import units
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.group()
+def application() -> None:
+    """Programs that are not railyard's: the parsers that read them."""
+
+
+@application.command(name="list")
+def list_programs() -> None:
+    """Name the programs that have a parser."""
+    for name in launch.programs():
+        click.echo(name)
+
+
+@application.command(name="try")
+@click.argument("name")
+@click.option("--output", required=True, type=FILE, help="What a run printed.")
+@click.option("--left", type=FILE, help="The file that the run wrote, for programs that do.")
+@click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, a comma between.")
+def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
+    """Read recorded output as a check would: figures, verdict, or the pattern that found nothing.
+
+    NAME is a program that `railyard application list` names, or the file of a check with patterns (checks/NAME.py).
+    """
+    try:
+        parse = _of_check(Path(name)) if name.endswith(".py") else _of_program(name, sizes)
+        text = output.read_text(errors="replace")
+        reading = parse(text, left.read_text(errors="replace") if left else "", output.name)
+    except (InputError, RunError):
+        raise
+    except Exception as error:
+        raise RunError(launch.broken(name, error)) from error
+    for line in _said(reading):
+        click.echo(line)
+    if reading.fault:
+        raise RunError(f"not verified: {reading.fault}")
+
+
+def _of_program(name: str, sizes: str) -> Parser:
+    if name in osu.PROGRAMS:
+        chosen = [int(each) for each in sizes.split(",") if each]
+        return osu.parser(name, chosen)
+    return launch.parser(name, {})
+
+
+def _of_check(file: Path) -> Parser:
+    """The parser of the only check with patterns in a file; ReFrame's own decorators need no session."""
+    if not file.is_file():
+        raise InputError(str(file), "", "no such file", "the file of a check")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = [vars(each).get("output") for each in vars(module).values() if isinstance(each, type)]
+    held = [each for each in found if isinstance(each, Patterns)]
+    if len(held) != 1:
+        raise InputError(
+            str(file),
+            "output",
+            f"{len(held)} checks with patterns",
+            "one class with `output = Patterns(...)`",
+        )
+    return patterns.parser(held[0])
+
+
+def _said(reading: Reading) -> list[str]:
+    """The reading in lines for people; the first figure is the one that scores use."""
+    lines = [f"{reading.program} {reading.version}: {'verified' if reading.verified else 'not verified'}"]
+    lines += [f"  ranks: {reading.ranks if reading.ranks is not None else 'the output does not say'}"]
+    for number, series in enumerate(reading.series):
+        labels = "".join(f" {key}={value}" for key, value in series.labels.items())
+        first = " (the score's)" if number == 0 else ""
+        lines.append(f"  {series.fom}{labels}: {series.samples[0]:g} {units.unit_of(series.fom).text}{first}")
+    lines += [f"  {key}: {value}" for key, value in _parameters(reading).items()]
+    return lines
+
+
+def _parameters(reading: Reading) -> Mapping[str, object]:
+    return reading.parameters
