@@ -263,8 +263,9 @@ class MiniAppCheck(ApplicationCheck):
         self.size = self.sizes[self.scaling][self.scale]
         self.parameters = {**self.parameters, "scaling": self.scaling, "size": self.size}
         if self.arguments:
-            z, y, x = [*([1] * (3 - len(self.grid))), *self.grid]
-            filled = self.arguments.format(size=self.size, ranks=math.prod(self.grid), x=x, y=y, z=z)
+            grid: list[int] = self.grid
+            z, y, x = [1] * (3 - len(grid)) + grid
+            filled = self.arguments.format(size=self.size, ranks=math.prod(grid), x=x, y=y, z=z)
             self.options = filled.split()
 
 
@@ -306,7 +307,7 @@ def find(name: str, folders: str, mpi: str = "") -> Path | None:
 
 def lacking(name: str, mpi: str) -> str:
     """What is missing, and how to get it."""
-    where = building.view(mpi).relative_to(CHECKOUT)
+    where = os.path.relpath(building.view(mpi), CHECKOUT)
     return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
 
 

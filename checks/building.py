@@ -100,4 +100,4 @@ class applications_native(ApplicationsBuild):
     kind = Build.NATIVE
 
     def log(self) -> Path:
-        return BUILD / f"environments/{self.mpi}.log"
+        return building.ENVIRONMENTS / f"{self.mpi}.log"

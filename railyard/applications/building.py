@@ -6,6 +6,7 @@ they make, and the Spack that a site names. Leaves out the builds themselves, wh
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from railyard.checkout import BUILD, CHECKOUT
 from railyard.errors import InputError
 from railyard.records.record import Software
 
-ENVIRONMENTS = BUILD / "environments"
+#: Where containers/build-native puts its environments.
+ENVIRONMENTS = Path(os.environ.get("RAILYARD_ENVIRONMENTS", BUILD / "environments"))
 #: Features of a ReFrame environment, each the name of an MPI that the builds know.
 MPIS = ("openmpi5", "mpich", "openmpi")
 #: Folders below the checkout where a Spack is looked for, after the site's own words.

@@ -113,7 +113,7 @@ def test_a_file_that_is_cut_off_is_no_result(name: str) -> None:
 def test_half_a_number_is_none() -> None:
     text = text_of("lulesh-8")
     cut = text[: text.index("(z/s)") - 3]
-    with pytest.raises(InputError, match="FOM: no line matches .*ends with .FOM  "):
+    with pytest.raises(InputError, match=r"FOM: no line matches .*ends with .FOM  "):
         lulesh.parse(cut, "", "launch-000.out")
     table = text_of("osu_latency-2")
     with pytest.raises(InputError, match="table"):

@@ -71,13 +71,28 @@ def good(launch: Launch) -> bool:
 
 @pytest.mark.parametrize("tag", ["coral", "osu"])
 def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path, tag: str) -> None:
-    done = reframe(tmp_path, "-r", "-t", tag, "-S", "programs=/no/such/folder")
+    """The line names the commands that build what is missing."""
+    nowhere = {"RAILYARD_ENVIRONMENTS": str(tmp_path / "none"), "SPACK_ROOT": ""}
+    done = reframe(tmp_path, "-r", "-t", tag, "-S", "build=none", **nowhere)
     assert done.returncode == 0, done.stdout
-    assert re.search(
-        r"no \S+ in /no/such/folder: `spack -e \. install` builds it, -S programs=FOLDER", done.stdout
-    )
+    how = r"`make spack`, then `containers/build-native` or reframe with -S build=native"
+    assert re.search(rf"no \S+ in \S+ or on the PATH: {how}; -S programs=FOLDER", done.stdout), done.stdout
     assert "PASSED" in done.stdout and "Traceback" not in done.stdout
     assert archive.load_all(tmp_path / "archive") == []
+
+
+def test_a_named_folder_without_the_program_fails(tmp_path: Path) -> None:
+    """A skip would be green, and somebody asked for this very folder."""
+    done = reframe(tmp_path, "-r", "-n", "lulesh_weak", "-S", "programs=/no/such/folder")
+    assert done.returncode != 0
+    assert "no lulesh2.0 in /no/such/folder, which -S programs names" in done.stdout, done.stdout
+
+
+def test_a_build_without_a_spack_fails_in_one_line(tmp_path: Path) -> None:
+    nowhere = {"RAILYARD_ENVIRONMENTS": str(tmp_path / "none"), "SPACK_ROOT": "/no/spack"}
+    done = reframe(tmp_path, "-r", "-n", "lulesh_weak", "-S", "build=native", **nowhere)
+    assert done.returncode != 0
+    assert "build-native: /no/spack is no checkout of Spack: it has no bin/spack" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("scale", ["ci"])

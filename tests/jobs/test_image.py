@@ -193,7 +193,8 @@ def test_what_is_missing_is_one_line_that_says_how_to_get_it(
     assert image.missing(tmp_path / "a.sif").endswith("`make apptainer` installs it into the checkout")
     (tmp_path / "apptainer").write_text("#!/bin/sh\n")
     (tmp_path / "apptainer").chmod(0o755)
-    assert "`make sif` builds" in image.missing(tmp_path / "a.sif")
+    assert "`make sif` builds it" in image.missing(tmp_path / "railyard.sif")
+    assert "-S build=image, or containers/build-spack-image" in image.missing(tmp_path / "a.sif")
 
 
 def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:
@@ -352,6 +353,23 @@ def test_the_locks_that_are_kept_are_of_the_environment_and_of_no_machine(lock: 
     assert done.returncode == 0, done.stderr
 
 
+def test_a_deeper_indented_environment_is_read_all_the_same(tmp_path: Path) -> None:
+    """Spack rewrites an environment that it is given with an indentation of its own."""
+    (tmp_path / "spack.yaml").write_text("spack:\n  specs:\n  - lulesh@2.0.3\n  - mpip@3.5\n  view: true\n")
+    (tmp_path / "spack.lock").write_text(lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")))
+    command: list[str | Path] = [CHECKOUT / "containers/check-lock", "--roots", "spack.yaml", "spack.lock"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.split() == ["lulesh", "mpip"], done.stderr
+
+
+def test_a_package_that_is_no_root_is_one_line(tmp_path: Path) -> None:
+    lock = lock_of(("lulesh", "2.0.3"), ("mpip", "3.5"))
+    done = check_lock(tmp_path, lock, "--only", "lulehs")
+    assert (
+        done.returncode == 2 and "no such root of spack.yaml: lulehs; expected: lulesh, mpip" in done.stderr
+    )
+
+
 # ---- The image of the environment ----
 
 
@@ -385,6 +403,29 @@ def test_what_an_image_cannot_be_made_of_is_one_line(
     assert done.returncode and words in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_a_lock_of_one_processor_is_no_lock_of_an_image(no_spack: Path, tmp_path: Path) -> None:
+    """Made for this machine's processor, an image would not run on the next one."""
+    committed = CHECKOUT / "containers/locks/debian12-x86_64-openmpi.lock"
+    lock = tmp_path / "mine.lock"
+    lock.write_text(committed.read_text().replace('"target":"x86_64"', '"target":"zen4"'))
+    done = build_spack_image("--dry-run", no_spack, LOCK=str(lock))
+    assert done.returncode and "is for zen4; valid: x86_64" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_spack_lock_in_the_checkout_is_not_taken(no_spack: Path) -> None:
+    """`spack -e . install` by hand leaves one that names this machine's processor and folders."""
+    mine = CHECKOUT / "spack.lock"
+    if mine.exists():
+        pytest.skip("the checkout has a spack.lock of its own")
+    mine.write_text("{}")
+    try:
+        done = build_spack_image("--dry-run", no_spack, BASE="/nowhere.sif")
+    finally:
+        mine.unlink()
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_folder_without_spack_is_one_line(tmp_path: Path) -> None:
     done = build_spack_image("--dry-run", tmp_path)
     assert (
@@ -406,15 +447,15 @@ def test_an_image_for_docker_is_built_of_the_whole_checkout(no_spack: Path) -> N
 # ---- MPICH for Spack ----
 
 
-def mpich_scope(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [CHECKOUT / "containers/mpich-scope", folder]
+def mpi_scope(folder: Path, family: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [CHECKOUT / "containers/mpi-scope", folder, family]
     return subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True, check=False)
 
 
 def test_spack_finds_mpich_under_the_names_that_it_looks_for(tmp_path: Path) -> None:
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("no MPICH is installed (Debian's packages mpich and libmpich-dev)")
-    done = mpich_scope(tmp_path / "scope")
+    done = mpi_scope(tmp_path / "scope", "mpich")
     assert done.returncode == 0, done.stderr
     prefix = tmp_path / "scope/prefix"
     assert f"prefix: {prefix}}}" in (tmp_path / "scope/packages.yaml").read_text()
@@ -425,11 +466,12 @@ def test_spack_finds_mpich_under_the_names_that_it_looks_for(tmp_path: Path) -> 
         assert "-lmpich" in said.stdout
 
 
-def test_without_mpich_nothing_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["openmpi", "mpich"])
+def test_without_an_mpi_nothing_is_written(family: str, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/sh").symlink_to("/bin/sh")
-    done = mpich_scope(tmp_path / "scope", PATH=str(tmp_path / "bin"))
-    assert done.returncode == 1 and "this machine has no MPICH" in done.stderr
+    done = mpi_scope(tmp_path / "scope", family, PATH=str(tmp_path / "bin"))
+    assert done.returncode == 1 and f"no mpirun.{family} or mpirun on the PATH" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "scope").exists()
 
 
