@@ -107,7 +107,7 @@ $(STAMPS)/venv: requirements.txt pyproject.toml
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
 
-build/bin/railyard-counters: $(NATIVE)/counters_router.c $(NATIVE)/counters_router.h $(NATIVE)/router_counters.h
+build/bin/railyard-counters: $(NATIVE)/counters_ranks.c $(NATIVE)/counters_ranks.h $(NATIVE)/counters_router.c $(NATIVE)/counters_router.h $(NATIVE)/router_counters.h
 
 build/bin/railyard-router: $(wildcard $(NATIVE)/router*.[ch]) $(STAMPS)/packages
 	@mkdir -p $(@D)

@@ -12,6 +12,9 @@
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
  *
  *
+ *   w seconds ranks run_ns wait_ns most_wait_ns               every RANKS_EVERY intervals: see
+ * counters_ranks.h
+ *
  * Where a user-space router carries the packets (counters_router.c) the same lines come from its counters,
  * and a snapshot has two lines more:
  *
@@ -25,6 +28,7 @@
  * measured traffic.
  */
 #define _GNU_SOURCE
+#include "counters_ranks.h"
 #include "counters_router.h"
 
 #include <errno.h>
@@ -41,10 +45,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_CANNOT = 1, NAME_BYTES = 64, REPLY_BYTES = 1 << 16 };
+enum { EXIT_USAGE = 2, EXIT_CANNOT = 1, NAME_BYTES = 64, REPLY_BYTES = 1 << 16, RANKS_EVERY = 5 };
 
 struct interface {
     int index;
@@ -66,6 +71,7 @@ struct host {
 struct torus {
     struct host *hosts;
     size_t count;
+    struct ranks *ranks;
     struct routed *routed; /* where a user-space router carries the packets; then no host counts */
 };
 
@@ -214,6 +220,21 @@ static int socket_in(const char *path, const char *name) {
     return made;
 }
 
+/* Ranks are on every host but the head. */
+static struct ranks *open_ranks(const glob_t *paths, int prefix) {
+    ino_t *inodes = calloc(paths->gl_pathc, sizeof *inodes);
+    size_t count = 0;
+    for (size_t i = 0; inodes != NULL && i < paths->gl_pathc; i++) {
+        struct stat status;
+        if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0) {
+            inodes[count++] = status.st_ino;
+        }
+    }
+    struct ranks *ranks = ranks_open(inodes, count);
+    free(inodes);
+    return ranks;
+}
+
 static struct torus open_torus(const char *name) {
     char pattern[256];
     int prefix = snprintf(pattern, sizeof pattern, "/run/netns/railyard.%s.*", name) - 1;
@@ -226,6 +247,7 @@ static struct torus open_torus(const char *name) {
     if (!torus.hosts) {
         fail("remember", name);
     }
+    torus.ranks = open_ranks(&paths, prefix);
     for (size_t i = 0; torus.routed == NULL && i < paths.gl_pathc; i++) {
         const char *host = paths.gl_pathv[i] + prefix;
         if (strcmp(host, "head") != 0) {
@@ -267,20 +289,35 @@ static double now_s(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* The first line of /proc/stat: user nice system idle iowait irq softirq steal, in clock ticks of all cores.
- */
+/* Add a processor's line of /proc/stat: user nice system idle iowait irq softirq steal, in clock ticks. */
+static void add_processor(struct processor *sum, const unsigned long long *v) {
+    sum->idle += v[3] + v[4];
+    sum->softirq += v[5] + v[6];
+    sum->steal += v[7];
+    for (int i = 0; i < 8; i++) {
+        sum->total += v[i];
+    }
+}
+
+/* Of the processors that this process may use: the rest of a larger machine may be idle and helps nobody. */
 static struct processor processor(void) {
-    unsigned long long v[8] = {0};
+    struct processor now = {0};
+    cpu_set_t usable;
+    char line[512];
     FILE *file = fopen("/proc/stat", "re");
-    if (!file || fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
-                        &v[4], &v[5], &v[6], &v[7]) != 8) {
+    if (!file || sched_getaffinity(0, sizeof usable, &usable) != 0) {
         fail("read", "/proc/stat");
     }
-    fclose(file);
-    struct processor now = {.idle = v[3] + v[4], .softirq = v[5] + v[6], .steal = v[7]};
-    for (int i = 0; i < 8; i++) {
-        now.total += v[i];
+    while (fgets(line, sizeof line, file)) {
+        unsigned cpu;
+        unsigned long long v[8] = {0};
+        if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &v[0], &v[1], &v[2], &v[3],
+                   &v[4], &v[5], &v[6], &v[7]) == 9 &&
+            cpu < CPU_SETSIZE && CPU_ISSET(cpu, &usable)) {
+            add_processor(&now, v);
+        }
     }
+    fclose(file);
     return now;
 }
 
@@ -333,12 +370,17 @@ static void remember(struct torus *torus) {
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     struct processor before = processor();
-    double then = now_s();
+    double then = now_s(), looked = then;
     remember(torus);
+    unsigned sweeps = 0;
     for (char byte; poll(&input, 1, interval_ms) == 0 || read(STDIN_FILENO, &byte, 1) > 0;) {
         struct processor after = processor();
         double now = now_s();
         sweep(torus, now - then, before, after);
+        if (++sweeps % RANKS_EVERY == 0) {
+            ranks_look(torus->ranks, now - looked);
+            looked = now;
+        }
         before = after;
         then = now;
     }

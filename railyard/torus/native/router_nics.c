@@ -20,7 +20,8 @@ enum {
     ETHERNET_BYTES = 14,
     IP_BYTES = 20,
     IP_DESTINATION = 16,
-    HEADER_BYTES = sizeof(struct virtio_net_hdr)
+    OFFLOAD_BYTES = sizeof(struct virtio_net_hdr),
+    IP_AT = OFFLOAD_BYTES + ETHERNET_BYTES
 };
 
 static void enter(const char *path) {
@@ -36,7 +37,7 @@ static int open_device(const char *name, const char *host) {
     if (device < 0) {
         fail("open", "/dev/net/tun");
     }
-    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR};
+    struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
     if (ioctl(device, TUNSETIFF, &request) != 0 ||
         ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) {
@@ -79,8 +80,8 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
 static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
     struct virtio_net_hdr offload;
     memcpy(&offload, data, sizeof offload);
-    const unsigned char *ip = data + HEADER_BYTES;
-    uint32_t packet = length - HEADER_BYTES, headers = packet;
+    const unsigned char *ip = data + IP_AT;
+    uint32_t packet = length - IP_AT, headers = packet;
     bool segmented = offload.gso_type != VIRTIO_NET_HDR_GSO_NONE && offload.gso_size > 0;
     if (segmented) {
         uint32_t ip_bytes = (ip[0] & 15U) * 4,
@@ -104,9 +105,9 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
     if (*empty) {
         return NULL;
     }
-    const unsigned char *ip = nics->buffer + HEADER_BYTES;
+    const unsigned char *ip = nics->buffer + IP_AT;
     int64_t destination = -1;
-    if (length >= HEADER_BYTES + IP_BYTES && ip[0] >> 4U == 4) {
+    if (length >= IP_AT + IP_BYTES && ip[0] >> 4U == 4) {
         const unsigned char *to = ip + IP_DESTINATION;
         destination = network_address(network, (uint32_t)to[0] << 24 | (uint32_t)to[1] << 16 |
                                                    (uint32_t)to[2] << 8 | to[3]);

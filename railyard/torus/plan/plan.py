@@ -39,6 +39,7 @@ BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
 ROUTER_SEND_QUEUE_BYTES = 1 << 20
+ROUTER_MAC = "02:00:00:00:00:01"  # of every NIC: without ARP the kernel addresses frames to the sender's own
 TUN_QUEUE_CHUNKS = 10000  # longer than all that TCP's windows allow: a TUN device drops what does not fit
 
 
@@ -297,7 +298,8 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
         mac = _mac(router, NIC_PORT + node.slot)
         ip.append(f"addr add {own}/10 dev nic{rail} noprefixroute")
         if shape.network == "router":
-            ip.append(f"link set nic{rail} mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS} up")
+            queue = f"mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS}"
+            ip.append(f"link set nic{rail} address {ROUTER_MAC} arp off {queue} up")
             way = f"dev nic{rail} src {own} {TCP_ROUTE}"
         else:
             ip.append(f"link set nic{rail} gso_max_segs 1 up")
