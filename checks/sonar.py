@@ -43,11 +43,11 @@ class SonarCheck(PlacedCheck):
     #: :default: ``3``
     repeats = variable(int, value=3)
 
-    #: Counter group: a name of benchmarks/counters/groups, or a file.
+    #: Counter group: a name of benchmarks/counters/groups, a file, or `auto`: that of the node's fabric.
     #:
     #: :type: :class:`str`
-    #: :default: ``'linux-net'``
-    group = variable(str, value="linux-net")
+    #: :default: ``'auto'``
+    group = variable(str, value="auto")
 
     @run_after("setup")
     def choose_options(self) -> None:

@@ -1,8 +1,10 @@
 /* The library's calls; see railyard-counters.h. */
 #include "counters/railyard-counters.h"
 
+#include "counters/fabrics.h"
 #include "counters/leaders.h"
 #include "counters/report.h"
+#include "counters/shared.h"
 #include "counters/torus.h"
 #include "lib/check.h"
 #include "lib/evidence.h"
@@ -21,7 +23,10 @@
 
 static const char program[] = "railyard-counters";
 
-enum { READINGS = 2, GROUP_NAME_BYTES = 256, SHORT_TEXT_BYTES = 4096 };
+enum { READINGS = 2, GROUP_NAME_BYTES = 256, OPTIONS = 6 };
+
+const char *const counter_fabrics[COUNTER_FABRICS] = {"slingshot", "omni-path", "infiniband",
+                                                      "roce",      "efa",       "linux-net"};
 
 struct railyard_counters {
     MPI_Comm comm;
@@ -37,7 +42,7 @@ struct railyard_counters {
     char *interconnect;
     char *output;
     char *json;
-    double *values[READINGS]; /* the older, the newer */
+    uint64_t *values[READINGS]; /* the older, the newer */
     double time_s[READINGS];
     int readings;
 };
@@ -51,71 +56,31 @@ static const char *choose(const char *given, const char *variable, const char *f
     return set && *set ? set : fallback;
 }
 
-/* A copy with "%h" replaced by the host; NULL stays NULL. */
-static char *expand(const char *path, const char *host) {
-    size_t room = path ? strlen(path) + 1 : 1;
-    for (const char *at = path; at && (at = strstr(at, "%h")) != NULL; at += 2)
-        room += strlen(host);
-    char *copy = path ? check_alloc(room, 1) : NULL;
-    size_t used = 0;
-    while (path && *path) {
-        bool mark = strncmp(path, "%h", 2) == 0;
-        used += (size_t)snprintf(copy + used, room - used, "%.*s", mark ? (int)strlen(host) : 1,
-                                 mark ? host : path);
-        path += mark ? 2 : 1;
-    }
-    return copy;
-}
-
+/* Collective. Rank 0's options and environment count: a launcher need not pass variables on, and ranks that
+ * differed would make different collective calls. */
 static void take_options(const struct railyard_counters_options *given, struct railyard_counters *counters) {
     static const struct railyard_counters_options none = {0};
     const struct railyard_counters_options *options = given ? given : &none;
-    const char *host = counters->host;
-    (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s",
-                   choose(options->group, "RAILYARD_COUNTERS_GROUP", "linux-net"));
-    counters->root = expand(choose(options->root, "RAILYARD_COUNTERS_ROOT", ""), host);
-    counters->coordinates = expand(choose(options->coordinates, "RAILYARD_COUNTERS_COORDINATES", NULL), host);
-    counters->interconnect =
-        expand(choose(options->interconnect, "RAILYARD_COUNTERS_INTERCONNECT", "interconnect.txt"), host);
-    counters->output = expand(choose(options->output, "RAILYARD_COUNTERS_OUTPUT", NULL), host);
-    counters->json = expand(choose(options->json, "RAILYARD_COUNTERS_JSON", NULL), host);
+    const char *chosen[] = {
+        choose(options->group, "RAILYARD_COUNTERS_GROUP", "auto"),
+        choose(options->root, "RAILYARD_COUNTERS_ROOT", ""),
+        choose(options->coordinates, "RAILYARD_COUNTERS_COORDINATES", NULL),
+        choose(options->interconnect, "RAILYARD_COUNTERS_INTERCONNECT", "interconnect.txt"),
+        choose(options->output, "RAILYARD_COUNTERS_OUTPUT", NULL),
+        choose(options->json, "RAILYARD_COUNTERS_JSON", NULL),
+    };
+    char *shared[OPTIONS] = {NULL};
+    shared_texts(counters->comm, chosen, OPTIONS, shared);
+    (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s", shared[0]);
+    char **const fields[] = {&counters->root, &counters->coordinates, &counters->interconnect,
+                             &counters->output, &counters->json};
+    for (int i = 1; i < OPTIONS; i++)
+        *fields[i - 1] = shared_expand(shared[i], counters->host);
+    for (int i = 0; i < OPTIONS; i++)
+        free(shared[i]);
 }
 
 /* ---- files that rank 0 reads for all ---- */
-
-static int rank_in(MPI_Comm comm) {
-    int rank = 0;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    return rank;
-}
-
-/* How long a text is, and all of it when it is short: a group's file then takes one broadcast. */
-struct short_text {
-    int bytes; /* -1: there is none */
-    char text[SHORT_TEXT_BYTES];
-};
-
-/* Collective. A text of rank 0 on all ranks; NULL, where rank 0 has a problem. */
-static char *share_text(MPI_Comm comm, const char *path, const char *label, struct problem *problem) {
-    struct short_text first = {.bytes = -1};
-    size_t length = 0;
-    char *text = rank_in(comm) == 0 ? textfile_load(path, label, &length, problem) : NULL;
-    if (text) {
-        first.bytes = (int)length;
-        memcpy(first.text, text, length < SHORT_TEXT_BYTES ? length : SHORT_TEXT_BYTES);
-    }
-    MPI_CHECK(MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, comm));
-    if (first.bytes < 0)
-        return NULL;
-    if (!text) {
-        text = check_alloc((size_t)first.bytes + 1, 1);
-        memcpy(text, first.text, (size_t)(first.bytes < SHORT_TEXT_BYTES ? first.bytes : SHORT_TEXT_BYTES));
-    }
-    if (first.bytes > SHORT_TEXT_BYTES)
-        MPI_CHECK(MPI_Bcast(text, first.bytes, MPI_CHAR, 0, comm));
-    text[first.bytes] = '\0';
-    return text;
-}
 
 /* Where groups are found by name: the environment's folder, else the sources', where they still are, else the
  * installed one. */
@@ -126,18 +91,48 @@ static const char *groups_folder(void) {
 }
 
 /* A name without a slash is a file NAME.txt in the groups' folder. */
-static void group_path(const char *name, char *path) {
+void counter_group_path(const char *name, char *path) {
     if (strchr(name, '/'))
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s", name);
     else
         (void)snprintf(path, COUNTER_PATH_BYTES, "%s/%s.txt", groups_folder(), name);
 }
 
+static bool has_devices(const struct railyard_counters *counters, const char *name) {
+    char path[COUNTER_PATH_BYTES];
+    struct problem problem = {0};
+    struct counter_group group = {0};
+    struct counter_links links = {0};
+    size_t length = 0;
+    counter_group_path(name, path);
+    char *text = textfile_load(path, "counter group", &length, &problem);
+    if (text)
+        counter_group_parse(path, text, &group, &problem);
+    if (!problem_is_set(&problem))
+        counter_files_find(&group, counters->root, &counters->site, &links, &problem);
+    counter_links_free(&links);
+    counter_group_free(&group);
+    return !problem_is_set(&problem);
+}
+
+/* Collective. The fabric of rank 0's node: the first group that has a device there; Ethernet is the last. */
+static void detect_group(struct railyard_counters *counters) {
+    MPI_Comm comm = counters->comm;
+    for (int i = 0; shared_rank(comm) == 0 && i < COUNTER_FABRICS; i++) {
+        (void)snprintf(counters->group_name, GROUP_NAME_BYTES, "%s", counter_fabrics[i]);
+        if (has_devices(counters, counter_fabrics[i]))
+            break;
+    }
+    MPI_CHECK(MPI_Bcast(counters->group_name, GROUP_NAME_BYTES, MPI_CHAR, 0, comm));
+}
+
 /* Collective. True on all ranks when all have the group; else false on all, and rank 0 has a problem. */
 static bool read_group(struct railyard_counters *counters, struct problem *problem) {
     char path[COUNTER_PATH_BYTES];
-    group_path(counters->group_name, path);
-    char *text = share_text(counters->comm, path, "counter group", problem);
+    if (strcmp(counters->group_name, "auto") == 0)
+        detect_group(counters);
+    counter_group_path(counters->group_name, path);
+    char *text = shared_file(counters->comm, path, "counter group", problem);
     if (text)
         counter_group_parse(path, text, &counters->group, problem);
     return text && !problem_is_set(problem);
@@ -156,7 +151,7 @@ static void site_by_torus(struct railyard_counters *counters, struct problem *pr
                     counters->group_name);
         return;
     }
-    char *text = share_text(counters->comm, counters->coordinates, "coordinates file", problem);
+    char *text = shared_file(counters->comm, counters->coordinates, "coordinates file", problem);
     if (text)
         counter_torus_site(counters->coordinates, text, counters->host, &counters->site, problem);
     free(text);
@@ -181,7 +176,7 @@ static void find_links(struct railyard_counters *counters, struct problem *probl
         counter_files_find(&counters->group, counters->root, &counters->site, &counters->links, problem);
     for (int i = 0; i < READINGS; i++)
         counters->values[i] = check_alloc(
-            (size_t)counters->links.count * (size_t)counters->group.counter_count, sizeof(double));
+            (size_t)counters->links.count * (size_t)counters->group.counter_count, sizeof(uint64_t));
 }
 
 /* Collective. False on all ranks, after a message, when any step had a problem. */
@@ -209,7 +204,7 @@ int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options
                            railyard_counters **counters) {
     *counters = check_alloc(1, sizeof **counters);
     (*counters)->leaders = MPI_COMM_NULL;
-    (*counters)->comm = comm; /* not duplicated: the library makes collective calls alone */
+    MPI_CHECK(MPI_Comm_dup(comm, &(*counters)->comm)); /* the library's messages meet nobody else's */
     evidence_host((*counters)->host);
     take_options(options, *counters);
     if (set_up(*counters))
@@ -220,7 +215,7 @@ int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options
 
 int railyard_counters_read(railyard_counters *counters) {
     struct problem problem = {0};
-    double *oldest = counters->values[0];
+    uint64_t *oldest = counters->values[0];
     counters->values[0] = counters->values[1];
     counters->values[1] = oldest;
     counters->time_s[0] = counters->time_s[1];
@@ -231,17 +226,11 @@ int railyard_counters_read(railyard_counters *counters) {
     return good_on_all(counters, &problem) ? 0 : 1;
 }
 
-/* What one counter counted; NaN when it went backwards. */
-static double difference(const struct railyard_counters *counters, int at) {
-    double counted = counters->values[1][at] - counters->values[0][at];
-    return counted < 0 ? (double)NAN : counted;
-}
-
 static double *all_differences(const struct railyard_counters *counters) {
     int count = counters->links.count * counters->group.counter_count;
     double *differences = check_alloc((size_t)count, sizeof *differences);
     for (int i = 0; i < count; i++)
-        differences[i] = difference(counters, i);
+        differences[i] = counter_difference(counters->values[0][i], counters->values[1][i]);
     return differences;
 }
 
@@ -275,15 +264,17 @@ int railyard_counters_leads(const railyard_counters *counters) {
 
 double railyard_counters_total(const railyard_counters *counters, const char *metric) {
     int found = counter_group_metric(&counters->group, metric);
-    double sum = 0;
+    double totals[GROUP_COUNTERS_MAX];
     if (found < 0 || counters->leaders == MPI_COMM_NULL || counters->readings < READINGS)
         return (double)NAN;
     double *differences = all_differences(counters);
-    for (int link = 0; link < counters->links.count; link++)
-        sum +=
-            counter_group_value(&counters->group, found, differences + link * counters->group.counter_count);
+    counter_group_totals(&counters->group, counters->links.count, differences, totals);
     free(differences);
-    return sum;
+    return counter_group_value(&counters->group, found, totals);
+}
+
+const char *railyard_counters_group(const railyard_counters *counters) {
+    return counters->group_name;
 }
 
 void railyard_counters_free(railyard_counters **counters) {
@@ -299,6 +290,7 @@ void railyard_counters_free(railyard_counters **counters) {
     free(old->json);
     if (old->leaders != MPI_COMM_NULL && old->leaders != old->comm)
         MPI_CHECK(MPI_Comm_free(&old->leaders));
+    MPI_CHECK(MPI_Comm_free(&old->comm));
     free(old);
     *counters = NULL;
 }

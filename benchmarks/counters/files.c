@@ -5,10 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { VALUE_BYTES = 64 };
 
@@ -70,6 +73,105 @@ static void add_device(const char *folder, const char *name, const struct counte
     links->count++;
 }
 
+/* ---- files ---- */
+
+static void cannot_read(const char *path, const char *why, struct problem *problem) {
+    problem_set(problem, "counter %.900s: cannot be read: %s", path, why);
+}
+
+/* The begin of a file; false with errno. */
+static bool read_text(const char *path, char *text, size_t bytes) {
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    size_t length = fread(text, 1, bytes - 1, file);
+    bool good = !ferror(file);
+    int error = errno;
+    (void)fclose(file);
+    text[length] = '\0';
+    errno = error;
+    return good;
+}
+
+/* The number that the file begins with. */
+static uint64_t read_value(const char *path, struct problem *problem) {
+    char text[VALUE_BYTES] = "";
+    char *end = NULL;
+    if (!read_text(path, text, sizeof text)) {
+        cannot_read(path, strerror(errno), problem);
+        return 0;
+    }
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || !strchr("@ \t\r\n", *end))
+        cannot_read(path, "not a number", problem);
+    return value;
+}
+
+/* A counter's files: one, or all that a star matches. */
+static void find_files(const char *folder, const struct group_counter *counter, glob_t *found) {
+    char path[COUNTER_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, counter->path);
+    *found = (glob_t){0};
+    (void)glob(path, 0, NULL, found);
+}
+
+static bool has_counter(const char *folder, const struct group_counter *counter) {
+    glob_t found;
+    find_files(folder, counter, &found);
+    bool any = found.gl_pathc > 0;
+    globfree(&found);
+    return any;
+}
+
+static uint64_t read_counter(const char *folder, const struct group_counter *counter,
+                             struct problem *problem) {
+    glob_t found;
+    uint64_t sum = 0;
+    find_files(folder, counter, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        sum += read_value(found.gl_pathv[i], problem);
+    if (found.gl_pathc == 0 && counter->optional)
+        sum = COUNTER_ABSENT;
+    else if (found.gl_pathc == 0)
+        problem_set(problem, "counter %.600s/%s: cannot be read: %s", folder, counter->path,
+                    strerror(ENOENT));
+    globfree(&found);
+    return sum;
+}
+
+static void read_files(const struct counter_group *group, const struct counter_links *links, uint64_t *values,
+                       struct problem *problem) {
+    for (int link = 0; link < links->count; link++)
+        for (int counter = 0; counter < group->counter_count; counter++)
+            *values++ = read_counter(links->folders[link], &group->counters[counter], problem);
+}
+
+/* ---- devices ---- */
+
+/* A file of a kernel's word, as "4: ACTIVE"; a file that is not there forbids nothing. */
+static bool meets(const char *folder, const struct group_condition *condition) {
+    char path[COUNTER_PATH_BYTES];
+    char text[VALUE_BYTES] = "";
+    (void)snprintf(path, sizeof path, "%s/%s", folder, condition->path);
+    if (!read_text(path, text, sizeof text))
+        return true;
+    text[strcspn(text, "\n")] = '\0';
+    return fnmatch(condition->pattern, text, 0) == 0;
+}
+
+static bool is_usable(const struct counter_group *group, const char *folder, const char *name) {
+    struct stat status;
+    if (!counter_group_wants(group, name) || stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return false; /* as /sys/class/net/bonding_masters, a file among devices */
+    for (int i = 0; i < group->condition_count; i++)
+        if (!meets(folder, &group->conditions[i]))
+            return false;
+    for (int i = 0; i < group->counter_count; i++)
+        if (!group->counters[i].optional && !has_counter(folder, &group->counters[i]))
+            return false; /* another driver's */
+    return true;
+}
+
 void counter_files_find(const struct counter_group *group, const char *root, const struct counter_site *site,
                         struct counter_links *links, struct problem *problem) {
     char pattern[COUNTER_PATH_BYTES];
@@ -82,50 +184,26 @@ void counter_files_find(const struct counter_group *group, const char *root, con
     links->folders = check_alloc(room + 1, sizeof *links->folders);
     for (size_t i = 0; i < room; i++) {
         device_name(pattern, found.gl_pathv[i], name);
-        if (counter_group_wants(group, name))
+        if (is_usable(group, found.gl_pathv[i], name))
             add_device(found.gl_pathv[i], name, site, links);
     }
     globfree(&found);
     if (links->count == 0)
-        problem_set(problem, "counters of %s: no device %s", site->label, pattern);
+        problem_set(problem, "counters of %s: no device %s%s", site->label, pattern,
+                    room > 0 ? " that is up and has the group's counters" : "");
 }
 
-static void cannot_read(const char *path, const char *why, struct problem *problem) {
-    problem_set(problem, "counter %.900s: cannot be read: %s", path, why);
+/* ---- both sources ---- */
+
+double counter_difference(uint64_t before, uint64_t after) {
+    uint64_t counted = after - before;
+    if (before == COUNTER_ABSENT || after == COUNTER_ABSENT)
+        return (double)INFINITY;
+    return after < before && counted > UINT64_MAX / 2 ? (double)NAN : (double)counted;
 }
 
-/* The number that the file begins with. */
-static double read_value(const char *path, struct problem *problem) {
-    char text[VALUE_BYTES] = "";
-    char *end = NULL;
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        cannot_read(path, strerror(errno), problem);
-        return 0;
-    }
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    if (ferror(file))
-        cannot_read(path, strerror(errno), problem);
-    (void)fclose(file);
-    text[length] = '\0';
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || !strchr("@ \t\r\n", *end))
-        cannot_read(path, "not a number", problem);
-    return (double)value;
-}
-
-static void read_files(const struct counter_group *group, const struct counter_links *links, double *values,
-                       struct problem *problem) {
-    char path[COUNTER_PATH_BYTES];
-    for (int link = 0; link < links->count; link++)
-        for (int counter = 0; counter < group->counter_count; counter++) {
-            (void)snprintf(path, sizeof path, "%s/%s", links->folders[link], group->counters[counter].path);
-            *values++ = read_value(path, problem);
-        }
-}
-
-void counter_source_read(const struct counter_group *group, const struct counter_links *links, double *values,
-                         struct problem *problem) {
+void counter_source_read(const struct counter_group *group, const struct counter_links *links,
+                         uint64_t *values, struct problem *problem) {
     if (group->source == SOURCE_GPCD)
         counter_gemini_read(group, links, values, problem);
     else

@@ -208,26 +208,26 @@ static void tile_name(const char *pattern, int tile, char *name) {
 }
 
 /* The value in a line "Counter NAME: Value=NUMBER". */
-static bool find_value(const char *text, const char *name, double *value) {
+static bool find_value(const char *text, const char *name, uint64_t *value) {
     char line[2 * SITE_NAME_BYTES];
     unsigned long long number = 0;
     (void)snprintf(line, sizeof line, "Counter %s: Value=", name);
     const char *at = strstr(text, line);
     if (!at || sscanf(at + strlen(line), "%llu", &number) != 1)
         return false;
-    *value = (double)number;
+    *value = number;
     return true;
 }
 
-void counter_gemini_read(const struct counter_group *group, const struct counter_links *links, double *values,
-                         struct problem *problem) {
+void counter_gemini_read(const struct counter_group *group, const struct counter_links *links,
+                         uint64_t *values, struct problem *problem) {
     size_t length = 0;
     char name[SITE_NAME_BYTES];
     char *text = textfile_load(links->file, "counters", &length, problem);
     memset(values, 0, (size_t)links->count * (size_t)group->counter_count * sizeof *values);
     for (int tile = 0; text && tile < GEMINI_TILES; tile++)
         for (int counter = 0; counter < group->counter_count && !problem_is_set(problem); counter++) {
-            double value = 0;
+            uint64_t value = 0;
             tile_name(group->counters[counter].path, tile, name);
             if (!find_value(text, name, &value))
                 problem_set(problem, "counters %s: no line \"Counter %s: Value=NUMBER\": cut short?",

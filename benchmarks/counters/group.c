@@ -79,15 +79,34 @@ static bool read_class(char *rest, struct counter_group *group) {
     return rate && parse_positive(rate, &class->rate_gbyte_s) && at_end(&rest);
 }
 
-static bool read_counter(char *rest, struct counter_group *group) {
+static bool read_condition(char *rest, struct counter_group *group) {
+    struct group_condition *condition = &group->conditions[group->condition_count];
+    if (group->condition_count == GROUP_CONDITIONS_MAX)
+        return false;
+    condition->path = textfile_word(&rest);
+    condition->pattern = textfile_word(&rest);
+    group->condition_count++;
+    return condition->pattern && at_end(&rest);
+}
+
+static bool add_counter(char *rest, bool optional, struct counter_group *group) {
     struct group_counter *counter = &group->counters[group->counter_count];
     if (group->counter_count == GROUP_COUNTERS_MAX)
         return false;
+    counter->optional = optional;
     counter->name = textfile_word(&rest);
     counter->unit = textfile_word(&rest);
     counter->path = textfile_word(&rest);
     group->counter_count++;
     return counter->path && at_end(&rest);
+}
+
+static bool read_counter(char *rest, struct counter_group *group) {
+    return add_counter(rest, false, group);
+}
+
+static bool read_optional(char *rest, struct counter_group *group) {
+    return add_counter(rest, true, group);
 }
 
 static bool lookup_known(const char *name, size_t length, double *value, const void *context) {
@@ -124,7 +143,9 @@ static const struct {
     {"EXCEPT", read_except, "EXCEPT and up to 8 patterns"},
     {"TILES", read_tiles, "TILES count"},
     {"CLASS", read_class, "CLASS name rate, up to 8 of them, rate in GB/s"},
+    {"WHEN", read_condition, "WHEN path pattern, up to 4 of them"},
     {"COUNTER", read_counter, "COUNTER name unit path, up to 32 of them"},
+    {"OPTIONAL", read_optional, "OPTIONAL name unit path, up to 32 of them and of COUNTER"},
     {"METRIC", read_metric, "METRIC name unit formula of counters named above, up to 32 of them"},
 };
 
@@ -183,7 +204,7 @@ static bool lookup_value(const char *name, size_t length, double *value, const v
     for (int i = 0; i < group->counter_count; i++)
         if (strlen(group->counters[i].name) == length &&
             strncmp(group->counters[i].name, name, length) == 0) {
-            *value = values->counters[i];
+            *value = isfinite(values->counters[i]) ? values->counters[i] : (double)NAN;
             return true;
         }
     return false;
@@ -194,6 +215,18 @@ double counter_group_value(const struct counter_group *group, int metric, const 
     double value = 0;
     bool good = formula_evaluate(group->metrics[metric].formula, lookup_value, &values, &value);
     return good ? value : (double)NAN;
+}
+
+void counter_group_totals(const struct counter_group *group, int links, const double *counters,
+                          double *totals) {
+    for (int counter = 0; counter < group->counter_count; counter++) {
+        totals[counter] = (double)INFINITY;
+        for (int link = 0; link < links; link++) {
+            double value = counters[(size_t)link * (size_t)group->counter_count + (size_t)counter];
+            if (!isinf(value))
+                totals[counter] = isinf(totals[counter]) ? value : totals[counter] + value;
+        }
+    }
 }
 
 void counter_group_free(struct counter_group *group) {

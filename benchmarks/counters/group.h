@@ -6,10 +6,12 @@
  *     SOURCE   files (one file a counter) | gpcd (Gemini tiles)
  *     LEADER   node | router
  *     DEVICES  a path below the root; * matches the parts that name a device
+ *     WHEN     PATH PATTERN: a device whose file PATH begins with a word of another pattern is left out
  *     ONLY     shell patterns of devices; EXCEPT likewise
  *     TILES    how many tiles of a Gemini lead to other Geminis
  *     CLASS    NAME RATE: GB/s of a tile whose link type begins with NAME
- *     COUNTER  NAME UNIT PATH: below the device
+ *     COUNTER  NAME UNIT PATH: below the device; * adds up the files that match
+ *     OPTIONAL NAME UNIT PATH: a counter that some drivers do not have
  *     METRIC   NAME UNIT FORMULA: of counters, numbers, + - * / and parentheses
  *
  * Leaves out: reading counters (source.h).
@@ -21,7 +23,13 @@
 
 #include <stdbool.h>
 
-enum { GROUP_COUNTERS_MAX = 32, GROUP_METRICS_MAX = 32, GROUP_PATTERNS_MAX = 8, GROUP_CLASSES_MAX = 8 };
+enum {
+    GROUP_COUNTERS_MAX = 32,
+    GROUP_METRICS_MAX = 32,
+    GROUP_PATTERNS_MAX = 8,
+    GROUP_CLASSES_MAX = 8,
+    GROUP_CONDITIONS_MAX = 4
+};
 
 enum counter_source { SOURCE_FILES, SOURCE_GPCD };
 
@@ -30,6 +38,12 @@ struct group_counter {
     const char *name;
     const char *unit;
     const char *path;
+    bool optional;
+};
+
+struct group_condition {
+    const char *path;
+    const char *pattern;
 };
 
 struct group_metric {
@@ -56,6 +70,8 @@ struct counter_group {
     const char *except[GROUP_PATTERNS_MAX];
     int class_count;
     struct group_class classes[GROUP_CLASSES_MAX];
+    int condition_count;
+    struct group_condition conditions[GROUP_CONDITIONS_MAX];
     int counter_count;
     struct group_counter counters[GROUP_COUNTERS_MAX];
     int metric_count;
@@ -71,8 +87,13 @@ bool counter_group_wants(const struct counter_group *group, const char *device);
 /* The metric of that name, -1 when there is none. */
 int counter_group_metric(const struct counter_group *group, const char *name);
 
-/* A metric's value for values of all counters; NaN where a value is, or for a division by 0. */
+/* A metric's value for values of all counters; NaN where a value is not finite, or for a division by 0. */
 double counter_group_value(const struct counter_group *group, int metric, const double *counters);
+
+/* Adds up each counter over so many links, to be put into formulas: totals[counter]. Links whose driver does
+ * not have a counter (infinity) do not count, unless none has it; NaN where one went backwards. */
+void counter_group_totals(const struct counter_group *group, int links, const double *counters,
+                          double *totals);
 
 void counter_group_free(struct counter_group *group);
 

@@ -4,7 +4,7 @@
 #include "counters/source.h"
 #include "lib/check.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +20,7 @@ static int compare_members(const void *left, const void *right) {
     return keys ? keys : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-enum part { FOLLOWS, LEADS, ALL_LEAD, NO_LEADERS };
-
-static void give_all(int *parts, int count, enum part part) {
+static void give_all(int *parts, int count, enum counter_part part) {
     for (int i = 0; i < count; i++)
         parts[i] = part;
 }
@@ -44,7 +42,7 @@ static void choose(struct member *members, int count, int *parts) {
         give_all(parts, count, ALL_LEAD);
 }
 
-bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders) {
+enum counter_part counter_part(MPI_Comm comm, const char *key) {
     struct member mine = {.rank = 0};
     struct member *members = NULL;
     int *parts = NULL;
@@ -52,7 +50,7 @@ bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders) {
     int part = FOLLOWS;
     MPI_CHECK(MPI_Comm_rank(comm, &mine.rank));
     MPI_CHECK(MPI_Comm_size(comm, &size));
-    memcpy(mine.key, key, sizeof mine.key);
+    (void)snprintf(mine.key, sizeof mine.key, "%s", key);
     if (mine.rank == 0) {
         members = check_alloc((size_t)size, sizeof *members);
         parts = check_alloc((size_t)size, sizeof *parts);
@@ -63,8 +61,15 @@ bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders) {
     MPI_CHECK(MPI_Scatter(parts, 1, MPI_INT, &part, 1, MPI_INT, 0, comm));
     free(members);
     free(parts);
+    return (enum counter_part)part;
+}
+
+bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders) {
+    int rank = 0;
+    enum counter_part part = counter_part(comm, key);
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
     *leaders = part == ALL_LEAD ? comm : MPI_COMM_NULL;
     if (part == LEADS || part == FOLLOWS)
-        MPI_CHECK(MPI_Comm_split(comm, part == LEADS ? 0 : MPI_UNDEFINED, mine.rank, leaders));
+        MPI_CHECK(MPI_Comm_split(comm, part == LEADS ? 0 : MPI_UNDEFINED, rank, leaders));
     return part != NO_LEADERS;
 }

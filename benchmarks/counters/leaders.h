@@ -9,6 +9,12 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+enum counter_part { FOLLOWS, LEADS, ALL_LEAD, NO_LEADERS };
+
+/* Collective. Whether this rank is a leader; ALL_LEAD where all ranks are, NO_LEADERS when any gives an empty
+ * key. */
+enum counter_part counter_part(MPI_Comm comm, const char *key);
+
 /* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`
  * itself where all ranks lead. False on all ranks, without leaders, when any gives an empty key. Rank 0 takes
  * memory in proportion to the ranks meanwhile. */

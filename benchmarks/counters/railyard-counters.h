@@ -17,8 +17,8 @@
  *         railyard_counters_free(&counters);
  *     }
  *
- * All calls but the last two below are collective over the communicator, which must outlive the counters: the
- * library uses it as it is, for collective calls alone. They return 0, or 1 on every rank after rank 0 has
+ * All calls but the last three below are collective over the communicator, of which the library makes a
+ * duplicate. They return 0, or 1 on every rank after rank 0 has
  * printed one line on stderr. No privilege is needed where the counters' files can be read.
  */
 #ifndef RAILYARD_COUNTERS_RAILYARD_COUNTERS_H
@@ -32,12 +32,12 @@ extern "C" {
 
 typedef struct railyard_counters railyard_counters;
 
-/* What a NULL field, or no options at all, is taken from: the environment variable, then the default. "%h" in
- * a path is the host's name. */
+/* What a NULL field, or no options at all, is taken from: the environment variable, then the default. Rank
+ * 0's count for all ranks. "%h" in a path is each host's name. */
 struct railyard_counters_options {
-    const char *group;        /* RAILYARD_COUNTERS_GROUP: a group's name or file; linux-net */
-    const char *root;         /* RAILYARD_COUNTERS_ROOT: where the group's paths begin; / */
-    const char *coordinates;  /* RAILYARD_COUNTERS_COORDINATES: coordinates file, for leaders of routers */
+    const char *group;       /* RAILYARD_COUNTERS_GROUP: a group's name or file; auto: the fabric of rank 0 */
+    const char *root;        /* RAILYARD_COUNTERS_ROOT: where the group's paths begin; / */
+    const char *coordinates; /* RAILYARD_COUNTERS_COORDINATES: coordinates file, for leaders of routers */
     const char *interconnect; /* RAILYARD_COUNTERS_INTERCONNECT: `rtr --interconnect`; interconnect.txt */
     const char *output;       /* RAILYARD_COUNTERS_OUTPUT: the text's file; stdout */
     const char *json;         /* RAILYARD_COUNTERS_JSON: the JSON file; none */
@@ -59,9 +59,13 @@ int railyard_counters_leads(const railyard_counters *counters);
 
 /*
  * Not collective. On a leader: the sum of a metric of the group over its links between the last two readings,
- * in the metric's unit; NaN when the group has no such metric, or a counter went backwards.
+ * in the metric's unit; NaN when the group has no such metric, or a counter went backwards. The counters are
+ * added up before the metric's formula is evaluated.
  */
 double railyard_counters_total(const railyard_counters *counters, const char *metric);
+
+/* Not collective. The group that is read, after "auto" was resolved. */
+const char *railyard_counters_group(const railyard_counters *counters);
 
 #ifdef __cplusplus
 }

@@ -126,16 +126,25 @@ static void print_link(FILE *file, const struct collection *all, int link) {
     else
         (void)fprintf(file, " %6s", "-");
     for (int i = 0; i < all->group->counter_count; i++)
-        isnan(row[i]) ? (void)fprintf(file, " %16s", "-") : (void)fprintf(file, " %16.0f", row[i]);
+        isfinite(row[i]) ? (void)fprintf(file, " %16.0f", row[i]) : (void)fprintf(file, " %16s", "-");
     (void)fprintf(file, "\n");
 }
 
-/* Over all links of all leaders; NaN where one is. */
+/* A metric of the counters of all links of all leaders: the formula of sums, not the sum of formulas. */
 static double total(const struct collection *all, int metric) {
-    double sum = 0;
-    for (int link = 0; link < all->links; link++)
-        sum += counter_group_value(all->group, metric, row_of(all, link));
-    return sum;
+    double totals[GROUP_COUNTERS_MAX];
+    counter_group_totals(all->group, all->links, all->differences, totals);
+    return counter_group_value(all->group, metric, totals);
+}
+
+/* "-" where it is not known. */
+static void print_total(FILE *file, const struct collection *all, int metric) {
+    const struct group_metric *printed = &all->group->metrics[metric];
+    double value = total(all, metric);
+    if (isnan(value))
+        (void)fprintf(file, "# total %s: - %s\n", printed->name, printed->unit);
+    else
+        (void)fprintf(file, "# total %s: %.0f %s\n", printed->name, value, printed->unit);
 }
 
 static void print_text(FILE *file, const struct collection *all) {
@@ -149,8 +158,7 @@ static void print_text(FILE *file, const struct collection *all) {
     }
     (void)fprintf(file, "# %d leaders, %d links, %.6f s\n", all->leaders, all->links, all->seconds);
     for (int metric = 0; metric < group->metric_count; metric++)
-        (void)fprintf(file, "# total %s: %.0f %s\n", group->metrics[metric].name, total(all, metric),
-                      group->metrics[metric].unit);
+        print_total(file, all, metric);
     (void)fflush(file);
 }
 
@@ -173,8 +181,8 @@ static void write_values(struct json *json, const struct collection *all, int li
     json_object(json);
     for (int i = 0; i < group->counter_count; i++) {
         json_key(json, group->counters[i].name);
-        if (isnan(row[i]))
-            json_double(json, row[i]);
+        if (!isfinite(row[i]))
+            json_double(json, (double)NAN);
         else
             json_integer(json, (int64_t)row[i]);
     }

@@ -16,7 +16,7 @@ struct counter_share {
     const char *host;
     const struct counter_links *links;
     int most_links;            /* of any leader */
-    const double *differences; /* by link, then counter; NaN: the counter went backwards */
+    const double *differences; /* by link, then counter; NaN: went backwards, infinity: not there */
     double seconds;            /* between the two readings */
 };
 

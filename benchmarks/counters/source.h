@@ -16,6 +16,7 @@
 #include "lib/problem.h"
 
 #include <mpi.h>
+#include <stdint.h>
 
 enum {
     SITE_NAME_BYTES = 64,
@@ -66,13 +67,19 @@ void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, co
                          const char *interconnect, struct counter_site *site, struct counter_links *links,
                          struct problem *problem);
 
-/* One reading: values[link * counters of the group + counter]. */
-void counter_source_read(const struct counter_group *group, const struct counter_links *links, double *values,
-                         struct problem *problem);
+/* One reading: values[link * counters of the group + counter]; COUNTER_ABSENT for an optional counter that is
+ * not there. */
+#define COUNTER_ABSENT UINT64_MAX
+void counter_source_read(const struct counter_group *group, const struct counter_links *links,
+                         uint64_t *values, struct problem *problem);
+
+/* What a counter of 64 bits counted between two readings, through 0 if need be; NaN when it went backwards,
+ * infinity when it is absent. */
+double counter_difference(uint64_t before, uint64_t after);
 
 /* gpcd's part of it. */
-void counter_gemini_read(const struct counter_group *group, const struct counter_links *links, double *values,
-                         struct problem *problem);
+void counter_gemini_read(const struct counter_group *group, const struct counter_links *links,
+                         uint64_t *values, struct problem *problem);
 
 void counter_links_free(struct counter_links *links);
 

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 32 };
-
 static const char *const mode_names[MODES] = {"send", "put", "get"};
 static const char *const payload_names[PAYLOADS] = {"random", "zero"};
 
@@ -21,34 +19,12 @@ const char *sonar_payload_name(int payload) {
     return payload_names[payload];
 }
 
-/* A list of names, each of which sets its place. */
-static bool parse_names(const char *text, const char *const *names, int count, bool *chosen) {
-    char part[NAME_BYTES];
-    while (parse_next(&text, ',', part, sizeof part)) {
-        int found = 0;
-        while (found < count && strcmp(names[found], part) != 0)
-            found++;
-        if (found == count)
-            return false;
-        chosen[found] = true;
-    }
-    return true;
-}
-
 static bool parse_modes(const char *text, void *field) {
-    bool chosen[MODES] = {false};
-    if (!parse_names(text, mode_names, MODES, chosen))
-        return false;
-    memcpy(field, chosen, sizeof chosen);
-    return true;
+    return options_choose(text, mode_names, MODES, field);
 }
 
 static bool parse_payloads(const char *text, void *field) {
-    bool chosen[PAYLOADS] = {false};
-    if (!parse_names(text, payload_names, PAYLOADS, chosen))
-        return false;
-    memcpy(field, chosen, sizeof chosen);
-    return true;
+    return options_choose(text, payload_names, PAYLOADS, field);
 }
 
 static bool parse_ping_sizes(const char *text, void *field) {
@@ -74,7 +50,8 @@ static const struct option_row rows[] = {
     {"repeats", "COUNT", "5", NULL, "1 to 1000000", "soundings of each size", parse_count, FIELD(repeats)},
     {"settle", "SECONDS", "0.05", NULL, "0 to 1000000", "pause before the second reading, for late answers",
      parse_seconds, FIELD(settle_s)},
-    {"group", "NAME", "linux-net", NULL, "a counter group of nodes, or a file with a slash in its name",
+    {"group", "NAME", "auto", NULL,
+     "a counter group of nodes, a file with a slash in its name, or auto (the fabric of rank 0's node)",
      "what is counted", parse_text, FIELD(group)},
     {"root", "FOLDER", NULL, "RAILYARD_COUNTERS_ROOT, or /", "a folder", "where the group's paths begin",
      parse_text, FIELD(root)},

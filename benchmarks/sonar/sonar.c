@@ -24,7 +24,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char program[] = "sonar";
 
@@ -94,12 +93,10 @@ static void meet(const struct sonar *sonar) {
                            MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-/* Acknowledgements may come late. */
-static void settle(const struct sonar *sonar) {
-    double whole = floor(sonar->config.settle_s);
-    struct timespec pause = {.tv_sec = (time_t)whole,
-                             .tv_nsec = (long)(1e9 * (sonar->config.settle_s - whole))};
-    (void)nanosleep(&pause, NULL);
+/* In the separate memory model a window's owner and its peers see each other's stores only after this. */
+static void sync_window(const struct sonar *sonar) {
+    if (sonar->window != MPI_WIN_NULL)
+        MPI_CHECK(MPI_Win_sync(sonar->window));
 }
 
 /* ---- one sounding ---- */
@@ -109,17 +106,38 @@ static void read_metrics(const struct sonar *sonar, double *seen) {
         seen[m] = railyard_counters_total(sonar->counters, metric_names[m]);
 }
 
-/* Collective. Counters before and after so many pings; the echo is on rank 0. False when counters failed. */
-static bool sound(struct sonar *sonar, int mode, size_t bytes, int pings, struct echo *echo) {
+/* All pings of a sounding; returns its seconds on this rank. */
+static double ping_all(struct sonar *sonar, int mode, size_t bytes) {
+    sync_window(sonar);
+    meet(sonar);
+    double begun_s = MPI_Wtime();
+    for (int i = 0; i < sonar->config.pings; i++)
+        ping_by[mode](sonar, (int)bytes);
+    double seconds = MPI_Wtime() - begun_s;
+    meet(sonar);
+    sync_window(sonar);
+    return seconds;
+}
+
+/* What a sounding does without its pings, for as long: what others send meanwhile grows with time. */
+static void stay_silent(const struct sonar *sonar, double seconds) {
+    meet(sonar);
+    idle_sleep(seconds);
+    meet(sonar);
+}
+
+/* Collective. Counters before and after the pings, or before and after a silence of *seconds, which the pings
+ * set; the echo is on rank 0. False when counters failed. */
+static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, struct echo *echo) {
     double seen[METRICS] = {0};
     if (railyard_counters_read(sonar->counters) != 0)
         return false;
     if (takes_part(sonar)) {
-        meet(sonar);
-        for (int i = 0; i < pings; i++)
-            ping_by[mode](sonar, (int)bytes);
-        meet(sonar);
-        settle(sonar);
+        if (*seconds < 0)
+            *seconds = ping_all(sonar, mode, bytes);
+        else
+            stay_silent(sonar, *seconds);
+        idle_sleep(sonar->config.settle_s); /* acknowledgements may come late */
     }
     idle_barrier();
     if (railyard_counters_read(sonar->counters) != 0)
@@ -135,11 +153,12 @@ static bool sound(struct sonar *sonar, int mode, size_t bytes, int pings, struct
     return true;
 }
 
-/* What one ping adds to silence. */
+/* What one ping adds to silence: below 0 where less was counted with pings than without. NaN where the group
+ * has no such metric, or a counter went backwards. */
 static double per_ping(const struct sonar *sonar, const struct echo *with, const struct echo *without,
                        int end, int metric) {
     double added = with->seen[end][metric] - without->seen[end][metric];
-    return fmax(0, added) / sonar->config.pings;
+    return added / sonar->config.pings;
 }
 
 /* ---- are the data right? ---- */
@@ -190,11 +209,12 @@ static void add_sample(struct series *series, double value) {
         series->samples[series->count++] = value;
 }
 
-/* Payload over all bytes that the source's counters saw, sent and received (the paper's Figure 5b). */
+/* Payload over all bytes that the source's counters saw, sent and received (the paper's Figure 5b). Counters
+ * that saw less than the payload count another network: then there is no efficiency. */
 static double efficiency_percent(const struct sonar *sonar, const struct echo *with,
                                  const struct echo *without, size_t bytes) {
     double counted = per_ping(sonar, with, without, 0, 0) + per_ping(sonar, with, without, 0, 1);
-    return counted > 0 ? 100 * (double)bytes / counted : (double)NAN;
+    return counted >= (double)bytes ? 100 * (double)bytes / counted : (double)NAN;
 }
 
 static void keep(const struct sonar *sonar, const struct echo *with, const struct echo *without, size_t bytes,
@@ -210,7 +230,9 @@ static void add_all(struct series *series, struct series_list *list) {
         if (series[fom].count == 0) {
             free(series[fom].samples);
             series[fom].samples = NULL;
-            series[fom].reason = "the counter group has no such metric, or the counters saw nothing";
+            series[fom].reason = fom == EFFICIENCY
+                                     ? "the counters saw less than the payload: they count another network"
+                                     : "the counter group has no such metric, or a counter went backwards";
         }
         series_add(list, series[fom]);
     }
@@ -229,8 +251,8 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
     memset(sonar->remote, 1, bytes);
     bool good = true;
     for (int repeat = 0; good && repeat < sonar->config.repeats; repeat++) {
-        good =
-            sound(sonar, mode, bytes, 0, &silence) && sound(sonar, mode, bytes, sonar->config.pings, &echo);
+        double seconds = -1;
+        good = sound(sonar, mode, bytes, &seconds, &echo) && sound(sonar, mode, bytes, &seconds, &silence);
         if (good && check_rank() == 0)
             keep(sonar, &echo, &silence, bytes, series);
     }
@@ -271,8 +293,9 @@ static bool measure(struct sonar *sonar, struct series_list *list) {
 /* ---- print and write ---- */
 
 static void write_parameters(struct json *json, const void *context) {
-    const struct sonar_config *config = &((const struct sonar *)context)->config;
-    json_key_text(json, "group", config->group);
+    const struct sonar *sonar = context;
+    const struct sonar_config *config = &sonar->config;
+    json_key_text(json, "group", railyard_counters_group(sonar->counters));
     json_key(json, "sizes_bytes");
     json_array(json);
     for (int i = 0; i < config->sizes.count; i++)
@@ -295,7 +318,8 @@ static int report(const struct sonar *sonar, const struct series_list *list) {
         (void)printf(
             "%s %s: %s to %s, counter group %s; %d pings a sounding, silence subtracted, data verified\n\n",
             program, RAILYARD_VERSION, evidence.of_rank[sonar->source].host,
-            evidence.of_rank[sonar->destination].host, sonar->config.group, sonar->config.pings);
+            evidence.of_rank[sonar->destination].host, railyard_counters_group(sonar->counters),
+            sonar->config.pings);
         table_print(list);
         if (sonar->config.json)
             output_write(sonar->config.json, &document, &problem);
@@ -315,17 +339,24 @@ static bool both_lead(const struct sonar *sonar) {
     return !problem_agree(&problem, program);
 }
 
+/* Collective. All ranks have the window, or none: an MPI may fail on some only. */
 static void open_window(struct sonar *sonar) {
+    int made = 0;
+    int made_by_all = 0;
     size_t bytes = sonar_largest_size(&sonar->config);
     char *exposed = check_rank() == sonar->destination ? sonar->remote : sonar->local;
     sonar->window = MPI_WIN_NULL;
     if (!sonar->config.modes[MODE_PUT] && !sonar->config.modes[MODE_GET])
         return;
-    if (MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                       &sonar->window) != MPI_SUCCESS)
-        sonar->window = MPI_WIN_NULL;
-    else
-        MPI_CHECK(MPI_Win_lock_all(0, sonar->window));
+    made = MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                          &sonar->window) == MPI_SUCCESS;
+    MPI_CHECK(MPI_Allreduce(&made, &made_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (!made_by_all) {
+        sonar->window = MPI_WIN_NULL; /* where it was made it is lost: only all ranks could free it */
+        return;
+    }
+    MPI_CHECK(MPI_Win_set_errhandler(sonar->window, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Win_lock_all(0, sonar->window));
 }
 
 static void close_window(struct sonar *sonar) {
@@ -365,8 +396,5 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    check_mpi_init(&argc, &argv);
-    int status = run(argc, argv);
-    MPI_CHECK(MPI_Finalize());
-    return status;
+    return check_main(argc, argv, run);
 }

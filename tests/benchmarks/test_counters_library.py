@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support import counter_trees
-from support.benchmark_runs import BIN, ROOT, Outcome, mpirun
+from support.benchmark_runs import BIN, ROOT, Outcome, mpirun, preload
 
 Counted = Callable[..., Outcome]
 
@@ -96,10 +96,11 @@ def test_network_devices_of_every_node(counted: Counted, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("group", "device", "name"), [("infiniband", "mlx5_0", "mlx5_0/1"), ("omni-path", "hfi1_0", "hfi1_0/1")]
+    ("group", "device", "name", "sent"),
+    [("infiniband", "mlx5_0", "mlx5_0/1", 1000), ("omni-path", "hfi1_0", "hfi1_0/1", 2000)],
 )
-def test_rdma_ports_count_words_of_four_bytes(
-    counted: Counted, tmp_path: Path, group: str, device: str, name: str
+def test_rdma_ports_count_words_of_four_bytes_and_omni_path_flits_of_eight(
+    counted: Counted, tmp_path: Path, group: str, device: str, name: str, sent: int
 ) -> None:
     root = tmp_path / "tree" / "n0"
     for each in ("mlx5_0", "hfi1_0"):
@@ -107,7 +108,78 @@ def test_rdma_ports_count_words_of_four_bytes(
     file = root / f"sys/class/infiniband/{device}/ports/1/counters/port_xmit_data"
     assert counted(group, 1, f"echo 350 > {file}").status == 0
     (link,) = document(tmp_path)["leaders"][0]["links"]
-    assert (link["link"], link["metrics"]["sent_bytes"]) == (name, 1000)
+    assert (link["link"], link["metrics"]["sent_bytes"]) == (name, sent)
+
+
+def test_ports_that_are_down_ethernet_or_another_drivers_are_left_out(
+    counted: Counted, tmp_path: Path
+) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.rdma_port(root, "mlx5_0", {})
+    counter_trees.rdma_port(root, "mlx5_0", {}, port=2)
+    counter_trees.rdma_port(root, "mlx5_1", {}, state="1: DOWN")
+    counter_trees.rdma_port(root, "mlx5_2", {}, link_layer="Ethernet")
+    counter_trees.efa_port(root, "rdmap0s6", {})
+    for group, names in {
+        "infiniband": ["mlx5_0/1", "mlx5_0/2"],
+        "roce": ["mlx5_2/1"],
+        "efa": ["rdmap0s6/1"],
+    }.items():
+        assert counted(group, 1).status == 0
+        assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == names
+
+
+def test_error_counters_of_a_link_are_counted(counted: Counted, tmp_path: Path) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.rdma_port(root, "mlx5_0", {"symbol_error": 7})
+    folder = root / "sys/class/infiniband/mlx5_0/ports/1/counters"
+    assert (
+        counted("infiniband", 1, f"echo 9 > {folder}/symbol_error; echo 1 > {folder}/link_downed").status == 0
+    )
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert (link["metrics"]["symbol_errors"], link["metrics"]["link_downs"]) == (2, 1)
+    assert link["counters"]["ACK_TIMEOUTS"] is None, "mlx5 alone has it"
+
+
+def test_the_file_among_the_devices_of_a_node_with_bonds_is_no_device(
+    counted: Counted, tmp_path: Path
+) -> None:
+    counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
+    counter_trees.bonding_masters(tmp_path / "tree/n0")
+    assert counted("linux-net", 1).status == 0
+    assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == ["nic0"]
+
+
+@pytest.mark.parametrize(
+    ("fabric", "name"), [("mlx5_0", "mlx5_0/1"), ("hfi1_0", "hfi1_0/1"), ("cxi0", "cxi0"), ("", "nic0")]
+)
+def test_the_group_is_that_of_the_fabric(counted: Counted, tmp_path: Path, fabric: str, name: str) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.net_device(root, "nic0", {})
+    if fabric == "cxi0":
+        counter_trees.cxi_adapter(root, fabric, {})
+    elif fabric:
+        counter_trees.rdma_port(root, fabric, {})
+    assert counted("auto", 1).status == 0
+    assert [link["link"] for link in document(tmp_path)["leaders"][0]["links"]] == [name]
+
+
+def test_slingshot_packets_and_pauses_are_added_up_over_traffic_classes(
+    counted: Counted, tmp_path: Path
+) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.cxi_adapter(root, "cxi0", {})
+    folder = root / "sys/class/cxi/cxi0/device/telemetry"
+    for traffic_class in range(8):
+        counter_trees.write(folder / f"hni_pkts_sent_by_tc_{traffic_class}", "0@1700000000.1")
+    assert (
+        counted(
+            "slingshot", 1, f"for c in 0 7; do echo 5@1700000001.1 > {folder}/hni_pkts_sent_by_tc_$c; done"
+        ).status
+        == 0
+    )
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert link["metrics"]["sent_packets"] == 10 and link["metrics"]["received_packets"] is None
 
 
 def test_slingshot_values_carry_their_time(counted: Counted, tmp_path: Path) -> None:
@@ -147,6 +219,53 @@ def test_a_counter_that_goes_backwards_is_not_a_number(counted: Counted, tmp_pat
     assert outcome.status == 0
     (link,) = document(tmp_path)["leaders"][0]["links"]
     assert link["counters"]["TX_BYTES"] is None and link["metrics"]["sent_bytes"] is None
+
+
+def test_a_counter_goes_on_from_zero_after_its_last_value(counted: Counted, tmp_path: Path) -> None:
+    root = tmp_path / "tree" / "n0"
+    counter_trees.net_device(root, "nic0", {"tx_bytes": 2**64 - 1000, "rx_bytes": 2**53})
+    folder = f"{root}/sys/class/net/nic0/statistics"
+    assert (
+        counted("linux-net", 1, f"echo 24 > {folder}/tx_bytes; echo {2**53 + 1} > {folder}/rx_bytes").status
+        == 0
+    )
+    (link,) = document(tmp_path)["leaders"][0]["links"]
+    assert (link["counters"]["TX_BYTES"], link["counters"]["RX_BYTES"]) == (1024, 1)
+
+
+def test_a_total_is_the_formula_of_sums(counted: Counted, tmp_path: Path) -> None:
+    """The mean packet of two nodes, one of them with an idle device: no sum of means, and a number."""
+    for host in ("n0", "n1"):
+        for device in ("nic0", "nic1"):
+            counter_trees.net_device(tmp_path / "tree" / host, device, {})
+    done = []
+    for host, size, packets in (("n0", 1000, 10), ("n1", 3000, 10)):
+        folder = f"{tmp_path}/tree/{host}/sys/class/net/nic0/statistics"
+        done.append(f"echo {size} > {folder}/tx_bytes; echo {packets} > {folder}/tx_packets")
+    outcome = counted("linux-net", 2, "; ".join(done))
+    assert outcome.status == 0
+    assert "# total sent_mean: 200 bytes" in outcome.out and "# total received_mean: - bytes" in outcome.out
+
+
+def test_only_rank_0_needs_the_variables(program: Path, pretend_hosts: Path, tmp_path: Path) -> None:
+    """Open MPI's mpirun passes none on to other nodes."""
+    coordinates = tmp_path / "coordinates"
+    coordinates.write_text("torus 4 1 1\nn0 0 0 0\nn1 1 0 0\n")
+    for router in ("r0-0-0", "r1-0-0"):
+        for name in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped"):
+            counter_trees.write(tmp_path / "tree" / router / "class/net/x+/statistics" / name, 1)
+    variables = {
+        "RAILYARD_COUNTERS_GROUP": "torus-links",
+        "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree",
+        "RAILYARD_COUNTERS_COORDINATES": str(coordinates),
+        "RAILYARD_COUNTERS_JSON": f"{tmp_path}/counted.json",
+    }
+    unset = " ".join(f"-u {name}" for name in variables)
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec {program}; exec env {unset} {program}'
+    preloaded = variables | {"LD_PRELOAD": str(pretend_hosts)}
+    outcome = mpirun("-n", "2", "env", *(f"{n}={v}" for n, v in preloaded.items()), "sh", "-c", script)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert [leader["leader"] for leader in document(tmp_path)["leaders"]] == ["(0,0,0)", "(1,0,0)"]
 
 
 # ---- Gemini ----
@@ -290,3 +409,49 @@ def test_output_that_cannot_be_written(counted: Counted, tmp_path: Path) -> None
     counter_trees.net_device(tmp_path / "tree/n0", "nic0", {})
     outcome = counted("linux-net", 1, RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x")
     assert_one_line(outcome, "/no/such/folder/x", "cannot be written")
+
+
+# ---- sanitizers ----
+
+
+@pytest.fixture(scope="module")
+def sanitized_program(sanitized: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The user's program and the library, both with the address and undefined-behaviour sanitizers."""
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    target = tmp_path_factory.mktemp("sanitized-program") / "counters_program"
+    flags = [
+        "-g",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-I",
+        f"{ROOT}/benchmarks/counters",
+    ]
+    library = ["-L", f"{sanitized.parent}", "-lrailyard-counters", "-lm"]
+    subprocess.run(
+        [compiler, *flags, ROOT / "tests/data/counters_program.c", *library, "-o", target], check=True
+    )
+    return target
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_the_library_under_sanitizers(
+    sanitized_program: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
+) -> None:
+    """Good, then each error path: no such group, no device on the last node, a counter that is no number, a report
+    that cannot be written.
+    """
+    for rank in range(ranks):
+        counter_trees.net_device(tmp_path / f"tree/n{rank}", "nic0", {})
+        counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
+    shutil.rmtree(tmp_path / f"tree/n{ranks - 1}/sys/class/infiniband")
+    broken = tmp_path / f"tree/n{ranks - 1}/sys/class/net/nic0/statistics/tx_bytes"
+
+    def run(group: str, then: str = "true", **env: str) -> Outcome:
+        variables = {"RAILYARD_COUNTERS_GROUP": group, "RAILYARD_COUNTERS_ROOT": f"{tmp_path}/tree/%h", **env}
+        return mpirun("-n", str(ranks), *preload(pretend_hosts, sanitized_program), then, env=variables)
+
+    assert (run("linux-net").status, run("auto").status) == (0, 2 if ranks > 1 else 0)
+    assert_one_line(run("myrinet"), "myrinet.txt")
+    assert_one_line(run("infiniband"), f"counters of n{ranks - 1}")
+    assert_one_line(run("linux-net", RAILYARD_COUNTERS_OUTPUT="/no/such/folder/x"), "cannot be written")
+    assert_one_line(run("linux-net", f"echo none > {broken}"), "not a number")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ def sounded(
     for rank in range(ranks):
         counter_trees.net_device(tmp_path / f"tree/n{rank}", "nic0", {"tx_bytes": 100})
     command = [*preload(library, folder / "sonar"), *QUICK, "--root", f"{tmp_path}/tree/%h", *arguments]
-    return mpirun("-n", str(ranks), *command, env={"TEST_RANKS_PER_NODE": "1", **env})
+    return mpirun("-n", str(ranks), *command, env={"TEST_RANKS_PER_NODE": "1"} | env)
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -77,11 +79,93 @@ def test_an_unreadable_counter_ends_the_run_with_one_line(pretend_hosts: Path, t
     assert len(outcome.error_lines) == 1 and "sys/class/cxi" in outcome.err
 
 
-def test_sonar_under_sanitizers(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> None:
+def test_a_metric_that_the_group_does_not_have_is_not_measured_instead_of_zero(
+    pretend_hosts: Path, tmp_path: Path
+) -> None:
+    for rank in range(2):
+        counter_trees.cxi_adapter(tmp_path / f"tree/n{rank}", "cxi0", {})
     path = tmp_path / "sonar.json"
-    outcome = sounded(pretend_hosts, tmp_path, 3, "--json", str(path), folder=sanitized)
+    outcome = sounded(pretend_hosts, tmp_path, 2, "--group", "slingshot", "--json", str(path))
+    assert (outcome.status, outcome.err) == (0, "")
+    read = document(path)
+    packets = {
+        f"{end}_{way}_packets_count" for end in ("source", "destination") for way in ("sent", "received")
+    }
+    assert {each["fom"] for each in read["not_measured"]} == {*packets, "efficiency_percent"}
+    assert not packets & {each["fom"] for each in read["series"]}
+
+
+def test_the_default_group_is_the_fabrics(pretend_hosts: Path, tmp_path: Path) -> None:
+    for rank in range(2):
+        counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
+    path = tmp_path / "sonar.json"
+    assert sounded(pretend_hosts, tmp_path, 2, "--json", str(path)).status == 0
+    assert document(path)["parameters"]["group"] == "infiniband"
+
+
+def test_counters_that_see_less_than_the_payload_give_no_efficiency(
+    pretend_hosts: Path, tmp_path: Path
+) -> None:
+    """A counter that another process moves on by a few bytes: a management network."""
+    path = tmp_path / "sonar.json"
+    file = tmp_path / "tree/n0/sys/class/net/nic0/statistics/tx_bytes"
+    ticking = subprocess.Popen(
+        ["sh", "-c", f"n=100; while :; do n=$((n+1)); echo $n > {file}.new; mv {file}.new {file}; done"]
+    )
+    try:
+        outcome = sounded(
+            pretend_hosts, tmp_path, 2, "--sizes", "1MiB", "--repeats", "3", "--json", str(path)
+        )
+    finally:
+        ticking.terminate()
+        ticking.wait()
+    assert (outcome.status, outcome.err) == (0, "")
+    reasons = {each["fom"]: each["reason"] for each in document(path)["not_measured"]}
+    assert "another network" in reasons["efficiency_percent"]
+
+
+def test_a_window_that_one_rank_cannot_make_is_made_by_none(pretend_hosts: Path, tmp_path: Path) -> None:
+    source = tmp_path / "no_window.c"
+    source.write_text(
+        "#include <mpi.h>\n"
+        "int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *window) {\n"
+        "    int rank = 0, code = PMPI_Win_create(base, size, unit, info, comm, window);\n"
+        "    PMPI_Comm_rank(comm, &rank);\n"
+        "    return rank == 1 ? MPI_ERR_OTHER : code;\n"
+        "}\n"
+    )
+    library = tmp_path / "no_window.so"
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    path = tmp_path / "sonar.json"
+    outcome = sounded(Path(f"{pretend_hosts}:{library}"), tmp_path, 2, "--pings", "put", "--json", str(path))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert {each["reason"] for each in document(path)["not_measured"]} == {
+        "this MPI makes no window on this network"
+    }
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_sonar_under_sanitizers(sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int) -> None:
+    path = tmp_path / "sonar.json"
+    pings = ["--pings", "send,put,get", "--json", str(path)]
+    outcome = sounded(pretend_hosts, tmp_path, ranks, *pings, folder=sanitized)
     assert (outcome.status, outcome.err) == (0, "")
     assert document(path)["verified"] is True
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@pytest.mark.parametrize(
+    "wrong", [["--group", "myrinet"], ["--json", "/no/such/folder/x"], ["--count", "0"], []]
+)
+def test_error_paths_of_sonar_under_sanitizers(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int, wrong: list[str]
+) -> None:
+    """Without a wrong option, all ranks are on one node."""
+    alone = {} if wrong else {"TEST_RANKS_PER_NODE": str(ranks)}
+    outcome = sounded(pretend_hosts, tmp_path, ranks, *wrong, folder=sanitized, **alone)
+    program = "railyard-counters" if "--group" in wrong and ranks > 1 else "sonar"
+    assert_refused(outcome, program, *(wrong[1:] if ranks > 1 and "--group" in wrong else []))
 
 
 def test_sonar_finds_a_corrupted_byte(sanitized: Path, pretend_hosts: Path, tmp_path: Path) -> None:

@@ -44,10 +44,37 @@ def net_device(root: Path, device: str, values: Mapping[str, int]) -> None:
         write(root / f"sys/class/net/{device}/statistics/{name}", values.get(name, 0))
 
 
-def rdma_port(root: Path, device: str, values: Mapping[str, int]) -> None:
-    names = ("port_rcv_data", "port_xmit_data", "port_rcv_packets", "port_xmit_packets", "port_xmit_wait")
-    for name in names:
-        write(root / f"sys/class/infiniband/{device}/ports/1/counters/{name}", values.get(name, 0))
+def rdma_port(
+    root: Path,
+    device: str,
+    values: Mapping[str, int],
+    *,
+    port: int = 1,
+    state: str = "4: ACTIVE",
+    link_layer: str = "InfiniBand",
+) -> None:
+    """`/sys/class/infiniband/DEVICE/ports/PORT` as Documentation/ABI/stable/sysfs-class-infiniband has it."""
+    folder = root / f"sys/class/infiniband/{device}/ports/{port}"
+    write(folder / "state", state)
+    write(folder / "link_layer", link_layer)
+    data = ("port_rcv_data", "port_xmit_data", "port_rcv_packets", "port_xmit_packets", "port_xmit_wait")
+    errors = ("symbol_error", "link_downed", "link_error_recovery", "local_link_integrity_errors")
+    for name in (*data, *errors):
+        write(folder / "counters" / name, values.get(name, 0))
+
+
+def efa_port(root: Path, device: str, values: Mapping[str, int]) -> None:
+    """An EFA has hardware counters alone (drivers/infiniband/hw/efa/efa_verbs.c), its link layer no name."""
+    folder = root / f"sys/class/infiniband/{device}/ports/1"
+    write(folder / "state", "4: ACTIVE")
+    write(folder / "link_layer", "Unknown")
+    for name in ("tx_bytes", "tx_pkts", "rx_bytes", "rx_pkts", "rx_drops"):
+        write(folder / "hw_counters" / name, values.get(name, 0))
+
+
+def bonding_masters(root: Path) -> None:
+    """A file among the devices, where the bonding module is loaded (Documentation/networking/bonding.rst)."""
+    write(root / "sys/class/net/bonding_masters", "bond0")
 
 
 def cxi_adapter(root: Path, device: str, values: Mapping[str, int]) -> None:
