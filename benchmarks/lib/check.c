@@ -1,6 +1,7 @@
 /* Stops the run with one line that names the place; see check.h. */
 #include "lib/check.h"
 
+#include "counters/nics.h"
 #include "lib/singleton.h"
 
 #include <stdio.h>
@@ -43,7 +44,9 @@ void check_mpi_init(int *argc, char ***argv) {
 
 int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
     check_mpi_init(&argc, &argv);
+    struct nics *nics = nics_begin();
     int status = run(argc, argv);
+    nics_end(nics);
     MPI_CHECK(MPI_Finalize());
     return status;
 }

@@ -28,7 +28,8 @@ void check_mpi(int code, const char *file, int line);
  * (singleton.h). */
 void check_mpi_init(int *argc, char ***argv);
 
-/* main of every benchmark: starts MPI, runs, ends MPI. */
+/* main of every benchmark: starts MPI, counts the NICs' bytes where it is asked to (counters/nics.h), runs,
+ * ends MPI. */
 int check_main(int argc, char **argv, int (*run)(int argc, char **argv));
 
 /* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */

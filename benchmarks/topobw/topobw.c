@@ -10,6 +10,7 @@
  *
  * Leaves out: two nodes of one router sending to each other, and loads that cross more than one link.
  */
+#include "counters/nics.h"
 #include "counters/railyard-counters.h"
 #include "lib/check.h"
 #include "topobw/deadline.h"
@@ -183,8 +184,10 @@ int main(int argc, char **argv) {
     check_mpi_init(&argc, &argv);
     deadline_arm(START_LIMIT_S);
     relay_open(program, REACH_LIMIT_S);
+    struct nics *nics = nics_begin();
     int status = run(argc, argv);
     deadline_arm(START_LIMIT_S);
+    nics_end(nics);
     end_if_cut_off(status);
     deadline_disarm();
     MPI_CHECK(MPI_Finalize());

@@ -2,14 +2,17 @@
  * Which rank of MPI_COMM_WORLD runs where, for a program that does not say.
  *
  * A library to preload (railyard-witness does it): it looks on once, when MPI has started, and
- * rank 0 writes what it saw to the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Processes
- * that were meant to be ranks of one world and are not each write a world of one. Further preloaded libraries
+ * rank 0 writes what it saw to the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Between
+ * that and MPI_Finalize it counts what the NICs send, where it is asked to (counters/nics.h). Processes that
+ * were meant to be ranks of one world and are not each write a world of one. Further preloaded libraries
  * still get their turn. Leaves out: programs whose main is Fortran, where MPI starts by another symbol, and
  * migrations after the start.
  */
+#include "counters/nics.h"
 #include "lib/check.h"
 #include "lib/evidence.h"
 #include "lib/output.h"
+#include "lib/singleton.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,10 +45,15 @@ static void write_file(const char *path, const struct evidence_list *list) {
         (void)fprintf(stderr, "railyard-witness: %s: cannot be written: %s\n", path, strerror(errno));
 }
 
+/* Of this process, from MPI_Init to MPI_Finalize: the program passes nothing on. */
+static struct nics *nics;
+
 /* Collective. */
 static void look(void) {
     const char *path = getenv("RAILYARD_WITNESS");
     struct evidence_list list;
+    if (check_ranks() > 1 || singleton_of() == 0)
+        nics = nics_begin();
     if (!path || !*path)
         return;
     evidence_gather(&list);
@@ -55,6 +63,7 @@ static void look(void) {
 }
 
 typedef int init_function(int *argc, char ***argv);
+typedef int finalize_function(void);
 typedef int init_thread_function(int *argc, char ***argv, int required, int *provided);
 
 /* The next library's function of that name: a profiler's, or MPI's own. */
@@ -83,4 +92,12 @@ EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provide
     if (code == MPI_SUCCESS)
         look();
     return code;
+}
+
+EXPORTED int MPI_Finalize(void) {
+    finalize_function *next = NULL;
+    next_function("MPI_Finalize", &next, sizeof next);
+    nics_end(nics);
+    nics = NULL;
+    return next();
 }

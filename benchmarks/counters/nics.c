@@ -1,0 +1,320 @@
+/* Counts what NICs send and receive; see nics.h. */
+#include "counters/nics.h"
+
+#ifndef RAILYARD_HOST_FROM_MPI
+#include "counters/fabrics.h"
+#include "counters/leaders.h"
+#include "counters/shared.h"
+#include "counters/source.h"
+#include "lib/check.h"
+#include "lib/evidence.h"
+#include "lib/json.h"
+#include "lib/parse.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GROUPS_MAX = 8, NAME_BYTES = 256, PATH_BYTES = 4096, READINGS = 2, METRICS = 2, SETTINGS = 3 };
+
+static const char *const metric_names[METRICS] = {"sent_bytes", "received_bytes"};
+
+/* One group's NICs of this node. */
+struct fabric {
+    struct counter_group group;
+    char name[NAME_BYTES];
+    struct counter_links links;
+    uint64_t *values[READINGS];
+};
+
+struct nics {
+    char *settings[SETTINGS]; /* file, groups, root */
+    char host[EVIDENCE_HOST_BYTES];
+    bool leads;
+    int fabric_count;
+    struct fabric fabrics[GROUPS_MAX];
+    struct problem problem; /* why a fabric of this node is not counted */
+};
+
+/* A NIC's line; plain data, sent to rank 0 as it is. */
+struct row {
+    char node[SITE_NAME_BYTES];
+    char nic[LINK_TEXT_BYTES];
+    char group[SITE_NAME_BYTES];
+    double bytes[METRICS];
+};
+
+/* What a leader sends beside its rows. */
+struct reason {
+    char text[PROBLEM_BYTES];
+};
+
+/* ---- what to read ---- */
+
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* Collective. Rank 0's environment; false when nothing is to be counted. */
+static bool take_settings(struct nics *nics) {
+    const char *const chosen[SETTINGS] = {variable("RAILYARD_NICS"), variable("RAILYARD_NIC_COUNTERS"),
+                                          variable("RAILYARD_SYSFS")};
+    shared_texts(MPI_COMM_WORLD, chosen, SETTINGS, nics->settings);
+    char *root = shared_expand(nics->settings[2] ? nics->settings[2] : "", nics->host);
+    free(nics->settings[2]);
+    nics->settings[2] = root;
+    return nics->settings[0] != NULL;
+}
+
+/* Collective. Parses a group on all ranks; rank 0 alone reads its file. */
+static void add_fabric(struct nics *nics, const char *name) {
+    char path[COUNTER_PATH_BYTES];
+    struct problem problem = {0};
+    struct fabric *fabric = &nics->fabrics[nics->fabric_count];
+    counter_group_path(name, path);
+    char *text = shared_file(MPI_COMM_WORLD, path, "counter group", &problem);
+    if (text)
+        counter_group_parse(path, text, &fabric->group, &problem);
+    if (problem_is_set(&problem))
+        problem_set(&nics->problem, "%.900s", problem.text);
+    if (!text)
+        return;
+    (void)snprintf(fabric->name, NAME_BYTES, "%s", name);
+    nics->fabric_count++;
+}
+
+/* Collective. */
+static void add_fabrics(struct nics *nics) {
+    char name[NAME_BYTES];
+    const char *names = nics->settings[1];
+    bool automatic = !names || strcmp(names, "auto") == 0;
+    for (int i = 0; automatic && i < COUNTER_FABRICS; i++)
+        add_fabric(nics, counter_fabrics[i]);
+    while (!automatic && nics->fabric_count < GROUPS_MAX && parse_next(&names, ',', name, sizeof name))
+        add_fabric(nics, name);
+}
+
+/* ---- one node ---- */
+
+static void find_devices(struct nics *nics, struct fabric *fabric) {
+    struct counter_site site = {0};
+    struct problem problem = {0};
+    (void)snprintf(site.label, sizeof site.label, "%.63s", nics->host);
+    if (fabric->group.devices)
+        counter_files_find(&fabric->group, nics->settings[2], &site, &fabric->links, &problem);
+    size_t count = (size_t)fabric->links.count * (size_t)fabric->group.counter_count;
+    for (int i = 0; i < READINGS; i++)
+        fabric->values[i] = check_alloc(count, sizeof(uint64_t));
+}
+
+/* A fabric whose counters cannot be read is left out, and the reason kept. */
+static void read_fabrics(struct nics *nics, int reading) {
+    for (int i = 0; i < nics->fabric_count; i++) {
+        struct fabric *fabric = &nics->fabrics[i];
+        struct problem problem = {0};
+        counter_source_read(&fabric->group, &fabric->links, fabric->values[reading], &problem);
+        if (!problem_is_set(&problem))
+            continue;
+        problem_set(&nics->problem, "%.900s", problem.text);
+        counter_links_free(&fabric->links);
+        fabric->links = (struct counter_links){0};
+    }
+}
+
+/* All ranks leave together: what they send then is counted. */
+static void meet(void) {
+    int nothing = 0;
+    int sum = 0;
+    MPI_CHECK(MPI_Allreduce(&nothing, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+}
+
+struct nics *nics_begin(void) {
+    struct nics *nics = check_alloc(1, sizeof *nics);
+    char key[SITE_NAME_BYTES];
+    evidence_host(nics->host);
+    if (!take_settings(nics)) {
+        free(nics->settings[1]);
+        free(nics->settings[2]);
+        free(nics);
+        return NULL;
+    }
+    (void)snprintf(key, sizeof key, "%.63s", nics->host);
+    enum counter_part part = counter_part(MPI_COMM_WORLD, key);
+    nics->leads = part == LEADS || part == ALL_LEAD;
+    add_fabrics(nics);
+    for (int i = 0; nics->leads && i < nics->fabric_count; i++)
+        find_devices(nics, &nics->fabrics[i]);
+    if (nics->leads)
+        read_fabrics(nics, 0);
+    meet();
+    return nics;
+}
+
+/* ---- rows ---- */
+
+/* The port of an RDMA device is named as its users name it: mlx5_0/1 is mlx5_0:1. */
+static void name_nic(const struct counter_link *link, struct row *row) {
+    (void)snprintf(row->nic, sizeof row->nic, "%s", link->name);
+    char *slash = strchr(row->nic, '/');
+    if (slash)
+        *slash = ':';
+}
+
+static struct row row_of(const struct nics *nics, const struct fabric *fabric, int link) {
+    struct row row = {0};
+    double counted[GROUP_COUNTERS_MAX];
+    size_t first = (size_t)link * (size_t)fabric->group.counter_count;
+    for (int i = 0; i < fabric->group.counter_count; i++)
+        counted[i] =
+            counter_difference(fabric->values[0][first + (size_t)i], fabric->values[1][first + (size_t)i]);
+    (void)snprintf(row.node, sizeof row.node, "%.63s", nics->host);
+    (void)snprintf(row.group, sizeof row.group, "%.63s", fabric->name);
+    name_nic(&fabric->links.links[link], &row);
+    for (int m = 0; m < METRICS; m++) {
+        int metric = counter_group_metric(&fabric->group, metric_names[m]);
+        row.bytes[m] = metric < 0 ? (double)NAN : counter_group_value(&fabric->group, metric, counted);
+    }
+    return row;
+}
+
+static struct row *own_rows(const struct nics *nics, int *count) {
+    size_t room = 0;
+    *count = 0;
+    for (int i = 0; i < nics->fabric_count; i++)
+        room += (size_t)nics->fabrics[i].links.count;
+    struct row *rows = check_alloc(room, sizeof *rows);
+    for (int i = 0; i < nics->fabric_count; i++)
+        for (int link = 0; link < nics->fabrics[i].links.count; link++)
+            rows[(*count)++] = row_of(nics, &nics->fabrics[i], link);
+    return rows;
+}
+
+/* Collective. All rows on rank 0, in the order of the ranks that lead; NULL elsewhere. */
+static struct row *gather_rows(const struct row *rows, int count, int *total) {
+    bool root = check_rank() == 0;
+    int bytes = count * (int)sizeof *rows;
+    int *sizes = root ? check_alloc((size_t)check_ranks(), sizeof *sizes) : NULL;
+    int *offsets = root ? check_alloc((size_t)check_ranks(), sizeof *offsets) : NULL;
+    int sum = 0;
+    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, sizes, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    for (int rank = 0; root && rank < check_ranks(); rank++) {
+        offsets[rank] = sum;
+        sum += sizes[rank];
+    }
+    struct row *all = root ? check_alloc((size_t)sum, 1) : NULL;
+    MPI_CHECK(MPI_Gatherv(rows, bytes, MPI_BYTE, all, sizes, offsets, MPI_BYTE, 0, MPI_COMM_WORLD));
+    *total = sum / (int)sizeof *rows;
+    free(sizes);
+    free(offsets);
+    return all;
+}
+
+/* Collective. On rank 0 the reason of the lowest rank that has one. */
+static struct reason gather_reason(const struct nics *nics) {
+    struct reason reason = {""};
+    int none = check_ranks();
+    int mine = problem_is_set(&nics->problem) ? check_rank() : none;
+    int first = none;
+    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first == none)
+        return reason;
+    (void)snprintf(reason.text, sizeof reason.text, "%s", nics->problem.text);
+    MPI_CHECK(MPI_Bcast(&reason, (int)sizeof reason, MPI_BYTE, first, MPI_COMM_WORLD));
+    return reason;
+}
+
+/* ---- the file ---- */
+
+static void write_row(struct json *json, const struct row *row) {
+    json_object(json);
+    json_key_text(json, "node", row->node);
+    json_key_text(json, "nic", row->nic);
+    json_key_text(json, "group", row->group);
+    json_key_integer(json, "tx_bytes", (int64_t)row->bytes[0]);
+    json_key_integer(json, "rx_bytes", (int64_t)row->bytes[1]);
+    json_object_end(json);
+}
+
+static bool is_known(const struct row *row) {
+    return isfinite(row->bytes[0]) && isfinite(row->bytes[1]);
+}
+
+static void write_document(FILE *file, const struct nics *nics, const struct row *rows, int count,
+                           const char *reason) {
+    struct json json = json_start(file);
+    int known = 0;
+    for (int i = 0; i < count; i++)
+        known += is_known(&rows[i]);
+    json_object(&json);
+    json_key_text(&json, "format", "railyard-nics/1");
+    json_key_text(&json, "groups", nics->settings[1] ? nics->settings[1] : "auto");
+    json_key(&json, "nics");
+    json_array(&json);
+    for (int i = 0; i < count; i++)
+        if (is_known(&rows[i]))
+            write_row(&json, &rows[i]);
+    json_array_end(&json);
+    if (!*reason && known == 0)
+        reason = "no node has a NIC whose counters are known";
+    else if (!*reason && known < count)
+        reason = "a counter went backwards";
+    json_key_text(&json, "reason", *reason ? reason : NULL);
+    json_object_end(&json);
+}
+
+/* Whole or not at all. */
+static void write_file(const struct nics *nics, const struct row *rows, int count, const char *reason) {
+    char temporary[PATH_BYTES];
+    const char *path = nics->settings[0];
+    (void)snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    FILE *file = fopen(temporary, "w");
+    if (file)
+        write_document(file, nics, rows, count, reason);
+    if (!file || fclose(file) != 0 || rename(temporary, path) != 0)
+        (void)fprintf(stderr, "railyard: %s: cannot be written: %s\n", path, strerror(errno));
+}
+
+static void free_all(struct nics *nics) {
+    for (int i = 0; i < nics->fabric_count; i++) {
+        counter_links_free(&nics->fabrics[i].links);
+        counter_group_free(&nics->fabrics[i].group);
+        for (int reading = 0; reading < READINGS; reading++)
+            free(nics->fabrics[i].values[reading]);
+    }
+    for (int i = 0; i < SETTINGS; i++)
+        free(nics->settings[i]);
+    free(nics);
+}
+
+void nics_end(struct nics *nics) {
+    int count = 0;
+    int total = 0;
+    if (!nics)
+        return;
+    meet();
+    if (nics->leads)
+        read_fabrics(nics, 1);
+    struct row *rows = own_rows(nics, &count);
+    struct row *all = gather_rows(rows, count, &total);
+    struct reason reason = gather_reason(nics);
+    if (all)
+        write_file(nics, all, total, reason.text);
+    free(rows);
+    free(all);
+    free_all(nics);
+}
+#else
+#include <stddef.h>
+
+struct nics *nics_begin(void) {
+    return NULL;
+}
+
+void nics_end(struct nics *nics) {
+    (void)nics;
+}
+#endif

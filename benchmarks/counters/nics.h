@@ -1,0 +1,28 @@
+/*
+ * The bytes of every NIC of every node during a program: evidence of the NICs that its ranks really used.
+ *
+ * One rank of each node reads the counters after MPI's start and again before its end; rank 0 writes the
+ * differences to a file (docs/formats.md, "NICs"). Every fabric that a node has is read: Slingshot,
+ * Omni-Path, InfiniBand, RoCE, EFA, Ethernet (the counter groups of that name). MPI's own set-up is counted,
+ * too. Rank 0's environment decides for all ranks:
+ *
+ *     RAILYARD_NICS          the file; without it nothing is counted
+ *     RAILYARD_NIC_COUNTERS  groups, separated by commas; auto (the default): those named above
+ *     RAILYARD_SYSFS         where the paths below /sys begin; "%h" is the host's name
+ *
+ * Leaves out: which process sent the bytes. A simulated run (RAILYARD_HOST_FROM_MPI) has no NICs.
+ */
+#ifndef RAILYARD_COUNTERS_NICS_H
+#define RAILYARD_COUNTERS_NICS_H
+
+struct nics;
+
+/* Collective over MPI_COMM_WORLD. Reads for the first time; NULL on all ranks where nothing is to be counted.
+ */
+struct nics *nics_begin(void);
+
+/* Collective. Reads again, writes the file, and frees; NULL does nothing. A file that cannot be written is
+ * one line on stderr and stops nothing. */
+void nics_end(struct nics *nics);
+
+#endif
