@@ -401,6 +401,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             placed, cannot = placing.place_all(job, self.granted), dict[str, str]()
         else:
             placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
+        for names in placing.equal(placed):
+            words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
+            getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
         job = dataclasses.replace(job, launches=schedule.launches(job, self.granted, placed, self._program))
         stagedir.write(folder, job)
         only_if_placed = self.where.scheduled or not self._is_certain()

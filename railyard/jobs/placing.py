@@ -75,6 +75,15 @@ def mark(folder: Path, placement: str) -> Path:
     return folder / f"{launching.file_name(placement)}.placed"
 
 
+def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
+    """Groups of placements that put every rank on the same node and slot: their launches measure one thing."""
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for name, placement in placed.items():
+        where = (*(node.name for node in placement.nodes), *placement.local_ranks.tolist())
+        groups.setdefault(where, []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
 def described(
     job: Job,
     allocation: Allocation,
