@@ -1,18 +1,23 @@
 # railyard. `make help` lists what can be made; `make demo` and `make test` do all the set-up they need.
 
-PYTHON ?= python3
+# make setup PYTHON=/path/of/python3.11 MPICC=cc WHEELS=folder, where these are not found by themselves.
+PYTHON ?= $(shell tools/find-python 2>/dev/null)
+MPICC  ?= $(shell tools/find-mpicc)
 # What is built of the simulated torus: all of it where SimGrid is installed.
 SIMGRID   := build/lib/railyard-simgrid.so build/benchmarks-simgrid/bin/halo
 SIMULATED := $(if $(shell command -v smpicc),$(SIMGRID))
-# Debian's names; MPICH where it is installed.
-MPIS   := openmpi $(if $(shell command -v mpicc.mpich),mpich)
+# Debian has a wrapper for each MPI, and root installs Open MPI's; any other machine has the one that MPICC names.
+APT    := $(shell command -v dpkg-query)
+ROOT   := $(filter 0,$(shell id -u))
+DEBIAN := $(if $(or $(shell command -v mpicc.openmpi),$(and $(APT),$(ROOT))),openmpi) $(if $(shell command -v mpicc.mpich),mpich)
+MPIS   := $(or $(strip $(DEBIAN)),$(if $(MPICC),site))
 CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
-# Wheels that were carried to a site without a network (containers/carry).
-WHEELS  := $(wildcard build/carried/wheels)
-PIP     := $(if $(WHEELS),PIP_NO_INDEX=1 PIP_FIND_LINKS=$(CURDIR)/$(WHEELS)) $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Without a network: wheels that `make wheels` filled elsewhere, or that were carried to a site (containers/carry).
+WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
 NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 REFRAME := $(BIN)/reframe -C reframe.yml -c checks
@@ -27,14 +32,19 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup simulated mpich image apptainer spack sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup wheels simulated mpich image apptainer spack sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+	@[ -n "$(strip $(MPIS))" ] || echo "no MPI compiler wrapper here: load a module and run make setup again, or give MPICC=cc"
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
+
+wheels:  ## download every Python package into wheelhouse/, for `make setup` on a machine without a network
+	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
+	$(PYTHON) -m pip download --quiet --disable-pip-version-check --require-hashes -r requirements.txt -d wheelhouse
 
 simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
 	@$(MAKE) --no-print-directory $(SIMGRID)
@@ -95,11 +105,12 @@ clean:  ## remove everything that is made, the records and the report excepted
 # What the targets above stand on. --------------------------------------------------------------------------------------
 
 $(STAMPS)/packages: Makefile
-	@tools/need-packages $(PACKAGES)
+	@tools/need-packages --or cmake,cc,make $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/venv: requirements.txt pyproject.toml
-	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment: Python 3.11 or newer with venv is needed; run: make PYTHON=python3.11, on Debian after apt-get install python3-venv" >&2; exit 1; }
+	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
+	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment; run: apt-get install python3-venv, or make setup PYTHON=..." >&2; exit 1; }
 	@$(PIP) --require-hashes -r requirements.txt
 	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation -e .
 	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
@@ -134,13 +145,18 @@ build/benchmarks-%/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLis
 	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
+build/benchmarks-site/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
+	cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
+	@touch $@
+
 build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
 	cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages
-	cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/build/lib --log-level=WARNING
+	cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib" --log-level=WARNING
 	cmake --build build/simgrid -- --no-print-directory -s
 	@touch $@
 

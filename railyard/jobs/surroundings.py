@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,7 +62,7 @@ def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
     described = {
         "variables": noted["variables"],
         "modules": noted["modules"],
-        "libraries": libraries(folder, str(Path.home()) if Path("~").expanduser() != Path("~") else ""),
+        "libraries": libraries(folder, os.environ.get("HOME", "")),
     }
     return described, str(noted["job"])
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import orjson
 
 import railyard
+from railyard import checkout
 from railyard.records import archive, entries
 from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
@@ -129,7 +130,7 @@ def _summary(path: Path) -> _Summary:
 
 def file_of(root: Path) -> Path:
     """Where the index of an archive is kept."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = checkout.cache()
     key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return cache / "railyard" / f"index-{key}.txt"
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from placements.topology.base import LinkClass, Node, Topology
 from placements.topology.torus import Dimension, Torus
+from railyard import checkout
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
@@ -77,8 +78,7 @@ def known_packets_s() -> float:
 
 
 def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "railyard" / "packet-budget.json"
+    return checkout.cache() / "railyard" / "packet-budget.json"
 
 
 def _store(path: Path, text: str) -> None:

@@ -1,0 +1,121 @@
+"""`make setup` where you are an ordinary user: another distribution, another Python, a blank in the path."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, environment
+
+TOOLS = CHECKOUT / "tools"
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A folder of programs like this machine's, but without Debian's tools and Debian's names of wrappers."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in (path.name for path in Path("/usr/bin").iterdir()):
+        debian = name in {"dpkg-query", "dpkg", "apt-get", "smpicc"} or name.endswith((".openmpi", ".mpich"))
+        if not debian and not name.startswith(("mpi", "python")):
+            (programs / name).symlink_to(Path("/usr/bin") / name)
+    return programs
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def run(
+    words: list[str | Path], programs: Path, cwd: Path = CHECKOUT, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, capture_output=True, text=True, cwd=cwd, env={"PATH": str(programs), **variables}, check=False
+    )
+
+
+def test_the_first_python_that_is_new_enough_is_taken(foreign: Path) -> None:
+    program(foreign, "python3", "exit 1")  # RHEL 8's python3 is 3.6
+    none = run([TOOLS / "find-python"], foreign)
+    assert none.returncode == 1 and "make setup PYTHON=" in none.stderr and "3.11" in none.stderr
+    program(foreign, "python3.12", "exit 0")
+    assert run([TOOLS / "find-python"], foreign).stdout == "python3.12\n"
+    program(foreign, "mine", "exit 0")
+    assert run([TOOLS / "find-python"], foreign, PYTHON="mine").stdout == "mine\n"
+
+
+def test_the_wrapper_of_a_cray_is_cc_and_elsewhere_mpicc(foreign: Path) -> None:
+    assert run([TOOLS / "find-mpicc"], foreign).stdout == ""
+    program(foreign, "mpicc", "exit 0")
+    assert run([TOOLS / "find-mpicc"], foreign).stdout == "mpicc\n"
+    assert run([TOOLS / "find-mpicc"], foreign, CRAY_MPICH_DIR="/opt/cray").stdout == "cc\n"
+
+
+def test_benchmarks_are_built_with_the_wrapper_that_is_there(foreign: Path) -> None:
+    (foreign / "python3").symlink_to("/usr/bin/python3")
+    without = run(["make", "-n", "-B", "setup"], foreign)
+    assert "mpicc.openmpi" not in without.stdout and "benchmarks-site" not in without.stdout
+    program(foreign, "mpicc", "exit 0")
+    with_wrapper = run(["make", "-n", "-B", "setup"], foreign)
+    assert "-B build/benchmarks-site -DCMAKE_C_COMPILER=mpicc" in with_wrapper.stdout, with_wrapper.stderr
+    offline = run(["make", "-n", "-B", "setup", "WHEELS=elsewhere"], foreign)
+    assert '--no-index --find-links "elsewhere"' in offline.stdout
+
+
+def test_another_distribution_needs_commands_and_no_packages(foreign: Path) -> None:
+    there = run([TOOLS / "need-packages", "--or", "sh,make", "no-such-package"], foreign)
+    assert (there.returncode, there.stderr) == (0, "")
+    lacking = run([TOOLS / "need-packages", "--or", "sh,no-such-command", "gcc"], foreign)
+    assert lacking.returncode == 1 and "no-such-command" in lacking.stderr
+
+
+def test_a_service_of_an_installed_package_does_not_start(tmp_path: Path) -> None:
+    """apt-get and dpkg-query are pretended, and /usr/sbin is empty; what matters is the hook that Debian asks."""
+    if os.geteuid() != 0:
+        pytest.skip("puts an empty folder over /usr/sbin, as root")
+    program(tmp_path, "dpkg-query", "exit 1")
+    program(tmp_path, "apt-get", f"/usr/sbin/policy-rc.d slurmd start; echo $? >> {tmp_path}/asked")
+    empty = "mount -t tmpfs tmpfs /usr/sbin && tools/need-packages slurmd && ls /usr/sbin"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", empty],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "asked").read_text().split() == ["101", "101"]
+    assert done.stdout.splitlines() == ["installing system packages: slurmd"], "the policy is gone again"
+
+
+@pytest.mark.parametrize("name", ["with a blank", "it's"])
+def test_a_checkout_may_have_any_path(tmp_path: Path, name: str) -> None:
+    checkout = str(tmp_path / name)
+    done = subprocess.run(
+        [
+            BIN / "reframe",
+            "-C",
+            CHECKOUT / "reframe.yml",
+            "--system",
+            "vtorus:netns",
+            "--show-config=environments",
+        ],
+        capture_output=True,
+        text=True,
+        env=environment(RAILYARD_CHECKOUT=checkout),
+        check=False,
+    )
+    assert f'"{checkout}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"') in done.stdout, done.stdout
+
+
+def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:
+    code = "from railyard.checkout import cache; print(cache())"
+    variables = {name: value for name, value in os.environ.items() if name not in {"HOME", "XDG_CACHE_HOME"}}
+    done = subprocess.run(
+        [BIN / "python", "-c", code], capture_output=True, text=True, env=variables, check=False
+    )
+    assert done.stdout.strip() == str(CHECKOUT / "build/cache"), done.stderr
