@@ -163,6 +163,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``''``
     torus = variable(str, value="")
 
+    #: What carries the packets of the virtual torus that the job brings up; empty for the partition's choice.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    network = variable(str, value="")
+
     #: Ranks on each node; those of a node are consecutive slots.
     #:
     #: :type: :class:`int`
@@ -395,6 +401,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Write what the launches read, and the launches as lines that can be pasted."""
         folder = Path(self.stagedir)
         (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
+        if self.network:
+            (folder / "network").write_text(f"{self.network}\n")
         (folder / "coordinates").write_text(files.coordinates(self.topology, self._located()))
         job = self._what_is_asked()
         if self._is_certain():

@@ -90,6 +90,17 @@ def small(railyard: Run) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def small_kernel(railyard: Run) -> Iterator[str]:
+    """The same with the kernel as the network: its routers are namespaces, its NICs count packets."""
+    name = f"t{os.getpid()}-kernel"
+    up = ["up", "gemini-2x2x2", "--name", name, "--rate-scale", "0.001", "--network", "kernel"]
+    done = railyard("torus", *up)
+    assert done.returncode == 0, done.stderr
+    yield name
+    railyard("torus", "down", name)
+
+
+@pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Benchmarks with sanitizers, warnings as errors, and the fault that only test builds have; their folder."""
     build = tmp_path_factory.mktemp("sanitized")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 
 
 @pytest.fixture
-def router_trees(small: str, tmp_path: Path) -> Iterator[Path]:
+def router_trees(small_kernel: str, tmp_path: Path) -> Iterator[Path]:
     """A folder for each router, on which root has mounted that router's sysfs."""
     topology = load("gemini-2x2x2")
     (tmp_path / "coordinates").write_text(files.coordinates(topology))
@@ -28,7 +28,7 @@ def router_trees(small: str, tmp_path: Path) -> Iterator[Path]:
         name = topology.router_name(router)
         folder = tmp_path / "tree" / name
         folder.mkdir(parents=True)
-        enter = ["nsenter", f"--net=/run/netns/railyard.{small}.{name}"]
+        enter = ["nsenter", f"--net=/run/netns/railyard.{small_kernel}.{name}"]
         subprocess.run([*enter, "mount", "-t", "sysfs", "sysfs", folder], check=True)
         mounted.append(folder)
     yield tmp_path / "tree"
@@ -37,7 +37,7 @@ def router_trees(small: str, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_routers_ports_are_counted_live(
-    railyard: Run, small: str, router_trees: Path, tmp_path: Path
+    railyard: Run, small_kernel: str, router_trees: Path, tmp_path: Path
 ) -> None:
     variables = {
         "RAILYARD_COUNTERS_GROUP": "torus-links",
@@ -49,7 +49,9 @@ def test_routers_ports_are_counted_live(
     load_options = ["--size", "64KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
     options = ["--coordinates", f"{tmp_path}/coordinates", *load_options, "--counters", f"{tmp_path}/counted"]
     program = str(BIN / "topobw")
-    done = railyard("torus", "mpirun", small, "-q", "-np", "8", *exported, program, *options, **variables)
+    done = railyard(
+        "torus", "mpirun", small_kernel, "-q", "-np", "8", *exported, program, *options, **variables
+    )
     assert done.returncode == 0, done.stderr
     leaders = json.loads((tmp_path / "counted.json").read_text())["leaders"]
     assert len(leaders) == 8 and all(len(leader["links"]) == 4 for leader in leaders)
@@ -59,11 +61,15 @@ def test_routers_ports_are_counted_live(
     assert "# 8 leaders, 32 links" in (tmp_path / "counted").read_text()
 
 
-def test_sonar_sees_payload_headers_and_acknowledgements(railyard: Run, small: str, tmp_path: Path) -> None:
+def test_sonar_sees_payload_headers_and_acknowledgements(
+    railyard: Run, small_kernel: str, tmp_path: Path
+) -> None:
     path = tmp_path / "sonar.json"
     options = ["--pings", "send,put,get", "--sizes", "64KiB", "--payloads", "random", "--repeats", "2"]
     where = ["-np", "2", "--host", "n0-0-0,n1-1-1"]
-    done = railyard("torus", "mpirun", small, "-q", *where, str(BIN / "sonar"), *options, "--json", str(path))
+    done = railyard(
+        "torus", "mpirun", small_kernel, "-q", *where, str(BIN / "sonar"), *options, "--json", str(path)
+    )
     assert done.returncode == 0, done.stderr
     seen = {(s["labels"]["ping"], s["fom"]): min(s["samples"]) for s in document(path)["series"]}
     packets = 64 * 1024 / (2500 - 52)

@@ -72,7 +72,7 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
         (["--of-tiles", "1/8", "--down"], "an addition to --lanes-lost"),
         (["X+ 0,0,0>1,0,0", "--restore"], "no link has a fault"),
         (["n0-0-9", "--injection", "50"], "n0-0-0"),
-        (["--injection", "0.01"], "--injection: 0.01"),
+        (["--injection", "0.000001"], "--injection: 1e-06"),
         (["X+ 0,0,0>1,0,0", "--down"], "no route from r0-0-0 to r1-0-0"),
     ],
 )

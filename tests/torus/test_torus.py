@@ -53,7 +53,9 @@ def host_network() -> str:
 
 def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_name: str) -> None:
     before = host_network()
-    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
+    assert (
+        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--network", "kernel").returncode == 0
+    )
     assert len(namespaces(torus_name)) == 8 + 8 + 1
     listed = json.loads(railyard("torus", "list", "--json").stdout)
     assert {
@@ -82,17 +84,17 @@ def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus
     assert namespaces(torus_name) == [] and not path.exists()
 
 
-def test_every_link_is_shaped_to_its_class_times_the_scale(small: str) -> None:
+def test_every_link_is_shaped_to_its_class_times_the_scale(small_kernel: str) -> None:
     topo = catalog.load("gemini-2x2x2")
     for link in topo.links():
-        queues = json.loads(inside(small, topo.router_name(link.source), "tc", "-j", "qdisc"))
+        queues = json.loads(inside(small_kernel, topo.router_name(link.source), "tc", "-j", "qdisc"))
         rates = {q["dev"]: 8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"}
         assert rates[link.port] == pytest.approx(link.rate_gbyte_s * 8e9 * 1e-3, rel=1e-6)
 
 
 def test_packets_take_the_dimension_order_route(railyard: Run, torus_name: str) -> None:
     """Counted by the kernel at every port on the way, between two nodes with a route in all three dimensions."""
-    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name, "--network", "kernel")
     topo = catalog.load("gemini-4x4x4")
     source, destination = (0, 1, 2), (3, 3, 3)
     payload = 50_000
@@ -117,12 +119,12 @@ def test_hosts_have_their_own_name_and_find_each_other_by_name(railyard: Run, sm
     assert done.stdout == "n0-0-1\nlo mgmt0 nic0 reached\n"
 
 
-def test_two_tori_side_by_side_do_not_see_each_other(railyard: Run, small: str, torus_name: str) -> None:
-    assert (
-        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005").returncode
-        == 0
-    )
-    for name, rate in ((small, 85120000), (torus_name, 42560000)):
+def test_two_tori_side_by_side_do_not_see_each_other(
+    railyard: Run, small_kernel: str, torus_name: str
+) -> None:
+    up = ["up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0005", "--network", "kernel"]
+    assert railyard("torus", *up).returncode == 0
+    for name, rate in ((small_kernel, 85120000), (torus_name, 42560000)):
         queues = json.loads(inside(name, "n0-0-0", "tc", "-j", "qdisc"))
         assert [8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"] == [rate]
 

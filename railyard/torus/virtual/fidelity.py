@@ -5,6 +5,8 @@ railyard-counters look every tenth of a second at the processors and at the busi
 
 - void when packets were dropped or bytes lost, or when over more than `HOST_SHARE` of the time with traffic the
   processors were busy and yet no link was: the machine held the packets back, not the network;
+- void, on the network `router`, when its error bound (`error_bound`) is above 5 %; on the network `kernel` the bound
+  is evidence alone, because there nobody knows how late a packet was;
 - cannot-tell when there was nothing to look at, or too little traffic to blame the machine for;
 - ok otherwise.
 
@@ -13,10 +15,11 @@ Leaves out latency: a message of few bytes loads no link, and its time is the ma
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -25,11 +28,13 @@ from types import TracebackType
 from typing import IO, Any
 
 from railyard.errors import RunError
-from railyard.torus.virtual import counters
+from railyard.torus.virtual import counters, error_bound, lifecycle
 from railyard.torus.virtual.counters import Counter, Reading
+from railyard.torus.virtual.error_bound import Bound, Lateness
 from railyard.torus.virtual.lifecycle import Torus
 
 FORMAT = "railyard-evidence/1"
+CGROUPS = Path("/sys/fs/cgroup")
 INTERVAL_MS = 100
 TRAFFIC_SHARE = 0.05  # of the busiest link's rate, or
 BULK_PACKETS_S = 1000  # so many packets a second
@@ -94,10 +99,30 @@ class Guard:
     packets_per_s: float
     drops: int
     conserved: bool
+    error_bound_percent: float | None = None
+    error_bound: Mapping[str, float] | None = None
+    lateness: Mapping[str, Any] | None = None
+
+    @property
+    def warning(self) -> str:
+        """One line where the error bound is above half of what voids a launch; empty elsewhere."""
+        if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
+            return ""
+        return f"the times of this launch may be {self.error_bound_percent:.1f} % too long"
 
 
-def judge(intervals: Sequence[Interval], counted: Reading) -> Guard:
-    """The verdict on a launch from its intervals and what its links counted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What was seen of the machine besides its links; `carrier` is empty or says what went wrong with the router."""
+
+    network: str
+    bound: Bound
+    lateness: Lateness | None
+    carrier: str = ""
+
+
+def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | None = None) -> Guard:
+    """The verdict on a launch from its intervals, what its links counted and what the machine did."""
     busy = [i for i in intervals if i.traffic]
     traffic_s = sum(i.seconds for i in busy)
     limited_s = sum(i.seconds for i in busy if i.host_limited)
@@ -113,6 +138,10 @@ def judge(intervals: Sequence[Interval], counted: Reading) -> Guard:
             doubts.append(f"{held}, too little to tell; use more repeats")
         else:
             reasons.append(f"{held}; use fewer nodes or a smaller --rate-scale")
+    if machine is not None:
+        reasons += [machine.carrier] if machine.carrier else []
+        beyond = _beyond(machine.bound) if machine.network == "router" else ""
+        (doubts if traffic_s < ENOUGH_TRAFFIC_S else reasons).extend([beyond] if beyond else [])
     verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
     busiest = max(counted.links, key=_seconds_at_rate)
     return Guard(
@@ -129,6 +158,19 @@ def judge(intervals: Sequence[Interval], counted: Reading) -> Guard:
         packets_per_s=sum(i.packets for i in busy) / traffic_s if traffic_s else 0.0,
         drops=drops,
         conserved=counted.conserved,
+        error_bound_percent=machine.bound.percent if machine else None,
+        error_bound=machine.bound.to_dict() if machine else None,
+        lateness=error_bound.describe(machine.lateness) if machine else None,
+    )
+
+
+def _beyond(bound: Bound) -> str:
+    """Why a launch is void for its error bound; empty where it is not."""
+    if bound.percent <= error_bound.VOID_PERCENT:
+        return ""
+    return (
+        f"its times may be {bound.percent:.0f} % too long, mostly because {bound.worst}; "
+        "use fewer nodes or a smaller --rate-scale"
     )
 
 
@@ -160,6 +202,7 @@ class Watch:
             command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.DEVNULL
         )
         self.begun = datetime.now(UTC)
+        self.throttled_s = _throttled_s()
         return self
 
     def __exit__(
@@ -180,7 +223,22 @@ class Watch:
         before = counters.reading(name, topology, snapshots[0], snapshots[0])
         after = counters.reading(name, topology, snapshots[1], snapshots[2])
         self.counted = counters.difference(after, before)
-        self.guard = judge(intervals(lines), self.counted)
+        self.guard = judge(intervals(lines), self.counted, self._machine(lines))
+
+    def _machine(self, lines: list[str]) -> Machine:
+        busy = [i for i in intervals(lines) if i.traffic]
+        seconds = sum(i.seconds for i in intervals(lines))
+        lateness = error_bound.lateness(lines)
+        bound = error_bound.bound(
+            error_bound.looks(_with_traffic(lines)),
+            lateness,
+            steal_share=_mean(busy, "steal"),
+            throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
+        )
+        network = self.torus.shape.network
+        ended = network == "router" and not lifecycle.carries(self.torus)
+        carrier = "the router ended" if ended else error_bound.not_handed_over(lines)
+        return Machine(network=network, bound=bound, lateness=lateness, carrier=carrier)
 
     def evidence(self) -> dict[str, Any]:
         """What a check keeps of the launch (docs/formats.md, "Launch evidence")."""
@@ -202,6 +260,37 @@ def write(evidence: dict[str, Any], path: Path) -> None:
         temporary.rename(path)
     except OSError as error:
         raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
+
+
+def _with_traffic(lines: Sequence[str]) -> Iterator[str]:
+    """Return the lines `w` that cover mostly intervals with traffic: the start of the ranks is no measurement."""
+    covered: list[Interval] = []
+    for line in lines:
+        if line.startswith("t "):
+            covered += intervals([line])
+        elif line.startswith("w "):
+            if 2 * sum(i.traffic for i in covered) > len(covered):
+                yield line
+            covered = []
+
+
+def _throttled_s() -> float:
+    """Return how long the control groups of this process were held at their quota so far, added up."""
+    total = 0
+    try:
+        own = next(
+            line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")
+        )
+    except (OSError, StopIteration):
+        return 0.0
+    group = CGROUPS / own[3:].lstrip("/")
+    for folder in (group, *group.parents):
+        with contextlib.suppress(OSError):
+            text = (folder / "cpu.stat").read_text()
+            total += sum(
+                int(line.split()[1]) for line in text.splitlines() if line.startswith("throttled_usec")
+            )
+    return total / 1e6
 
 
 def intervals(lines: Iterable[str]) -> list[Interval]:

@@ -25,7 +25,7 @@ from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import fidelity
+from railyard.torus.virtual import fidelity, lifecycle
 from railyard.torus.virtual.lifecycle import RUN, Torus
 
 SHIM = TORUS_BIN
@@ -94,11 +94,15 @@ def _watched(
     torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
 ) -> int:
     """Run a launcher on a host (None: here), the guard watching; its exit status."""
+    if not lifecycle.carries(torus):
+        raise RunError(f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}")
     _wait_for_turn()
     with fidelity.Watch(torus) as watch:
         status = _run(torus, command, environment, host)
     if watch.guard.verdict == fidelity.Verdict.VOID:
         print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
+    elif watch.guard.warning:
+        print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
         fidelity.write(watch.evidence(), Path(path))
     return status

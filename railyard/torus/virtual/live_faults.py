@@ -33,10 +33,11 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     after = plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
     changed = dataclasses.replace(torus, faults=faults)
-    lifecycle.write(changed, after)
     if torus.shape.network == "router":
         router.change(torus.name, torus.topology, torus.shape, faults, torus.folder)
+        lifecycle.write(changed, after)
         return changed
+    lifecycle.write(changed, after)
     healed = _ports(torus.topology, torus.faults.down - faults.down)
     dead = _ports(torus.topology, faults.down - torus.faults.down)
     old = {namespace.name: namespace for namespace in before.namespaces}

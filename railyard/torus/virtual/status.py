@@ -122,7 +122,6 @@ def inspect(torus: Torus) -> Report:
     own = {carrier.process} if carrier else set()
     if routed and carrier is None:
         silent.append("the router has ended: no packet is carried; take the torus down and up again")
-        planned = {}
     return Report(
         torus=torus,
         namespaces=len(existing),
@@ -138,7 +137,7 @@ def inspect(torus: Torus) -> Report:
             + [f"the container of {host} has ended" for host in ended]
             + [
                 f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
-                for host, device in wrong
+                for host, device in (wrong if carrier or not routed else [])
             ]
         ),
     )

@@ -1,0 +1,97 @@
+"""The error bound of a launch: its terms from what railyard-counters prints, and what it makes of a verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from support.topologies import gemini
+
+from railyard.torus.virtual import counters, error_bound, fidelity
+from railyard.torus.virtual.counters import Reading
+from railyard.torus.virtual.error_bound import Look
+from railyard.torus.virtual.fidelity import Interval, Machine, Verdict
+
+LOOK = Look(seconds=0.5, ranks=64, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
+TRAFFIC = Interval(
+    seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, link="a:x+", packets=2000, bytes=4_000_000
+)
+ROUTER_LINES = [
+    "r 77 0 0 0 0 0 0 1000000",
+    "h late_ns 2 3000 2000 1000:1 2000:1",
+    "h late_ppm 2 3000 2000 1000:1 2000:1",
+    "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000",
+    "r 77 100 100 0 0 0 0 101000000",
+    "h late_ns 102 1003000 80000 1000:1 2000:1 8192:98 65536:2",
+    "h late_ppm 102 1003000 80000 1000:1 2000:1 10240:98 65536:2",
+]
+
+
+def counted() -> Reading:
+    links = tuple(
+        dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
+    )
+    return Reading(torus="t", topology="", taken="", since=None, links=links, lost=())
+
+
+def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> Machine:
+    look = dataclasses.replace(LOOK, wait_s=wait_s)
+    bound = error_bound.bound([look], None, steal_share=0.0, throttled_share=0.0)
+    return Machine(network=network, bound=bound, lateness=None, carrier=carrier)
+
+
+def test_waiting_is_the_mean_share_of_the_ranks_time() -> None:
+    bound = error_bound.bound([LOOK] * 4, None, steal_share=0.0, throttled_share=0.0)
+    assert bound.percent == bound.waiting_percent == pytest.approx(100 * error_bound.WAITING_SHARE * 0.02)
+
+
+def test_terms_add_up_and_the_largest_is_named() -> None:
+    bound = error_bound.bound([LOOK], None, steal_share=0.03, throttled_share=0.01)
+    assert bound.percent == pytest.approx(bound.waiting_percent + 3 + 1)
+    assert bound.worst == "the machine's own host took processor time"
+
+
+def test_lateness_is_what_was_added_during_the_launch() -> None:
+    found = error_bound.lateness(ROUTER_LINES)
+    assert found is not None
+    assert (found.chunks, found.median_us, found.p99_us) == (100, 8.192, 65.536)
+    assert found.mean_percent == pytest.approx(1.0)
+    assert found.median_percent == pytest.approx(1.024)
+
+
+def test_without_a_router_there_is_no_lateness() -> None:
+    assert error_bound.lateness(["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"]) is None
+
+
+def test_only_looks_during_traffic_count() -> None:
+    """The start of the ranks needs the processors, and is no measurement."""
+    quiet, busy = "t 0.1 20 10 1 0 0.0 a x+ 3 300", "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"
+    lines = [*[quiet] * 5, "w 0.5 64 1 2 3", *[busy] * 5, "w 0.5 64 4 5 6"]
+    assert list(fidelity._with_traffic(lines)) == ["w 0.5 64 4 5 6"]
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "network", "intervals", "verdict"),
+    [
+        (0.64, "router", 20, Verdict.OK),
+        (6.4, "router", 20, Verdict.VOID),
+        (6.4, "router", 5, Verdict.CANNOT_TELL),
+        (6.4, "kernel", 20, Verdict.OK),
+    ],
+)
+def test_a_launch_beyond_its_bound_is_void_on_the_router(
+    wait_s: float, network: str, intervals: int, verdict: Verdict
+) -> None:
+    judged = fidelity.judge([TRAFFIC] * intervals, counted(), machine(wait_s=wait_s, network=network))
+    assert judged.verdict == verdict
+    assert judged.error_bound_percent == pytest.approx(70 * wait_s / 32)
+    assert bool(judged.warning) == (wait_s > 1)
+
+
+def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
+    lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
+    assert error_bound.not_handed_over(lines) == (
+        "3 chunks lost on links that went down; 7 chunks refused by a node"
+    )
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), machine(wait_s=0.0, carrier="the router ended"))
+    assert (judged.verdict, judged.reasons) == (Verdict.VOID, ("the router ended",))

@@ -1,0 +1,150 @@
+"""The user-space router on real namespaces: its life and death with the torus, and the bytes that it carries."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.benchmark_runs import BIN
+from support.commands import Run
+
+from placements.topology import catalog
+from railyard.torus.engines import netns, router
+from railyard.torus.native.programs import ROUTER
+from railyard.torus.plan import plan, router_description
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import lifecycle
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root"),
+    pytest.mark.skipif(bool(router.missing()), reason=router.missing() or "-"),
+]
+
+
+def up(railyard: Run, name: str, *options: str, network: str = "router") -> None:
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", name, "--network", network, *options)
+    assert done.returncode == 0, done.stderr
+
+
+def status(railyard: Run, name: str) -> dict[str, object]:
+    document: dict[str, object] = json.loads(railyard("torus", "status", name, "--json").stdout)
+    return document
+
+
+def process(name: str) -> int:
+    state = router.state(name, lifecycle.RUN / name)
+    assert state is not None
+    return state.process
+
+
+def inside(name: str, host: str, *command: str) -> str:
+    where = ["ip", "netns", "exec", f"railyard.{name}.{host}"]
+    return subprocess.run([*where, *command], capture_output=True, text=True, check=True).stdout
+
+
+def address(name: str, host: str) -> str:
+    hosts = (lifecycle.RUN / name / "hosts").read_text().splitlines()
+    return next(line.split()[0] for line in hosts if line.split()[1] == host)
+
+
+def test_it_is_one_process_and_no_router_is_a_namespace(railyard: Run, torus_name: str) -> None:
+    up(railyard, torus_name)
+    report = status(railyard, torus_name)
+    assert report["sound"] and report["network"] == "router" and report["latency_scaled"]
+    assert report["namespaces"] == 8 + 1
+    assert report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
+    assert report["processes"] == 0
+    running = process(torus_name)
+    assert _runs(running)
+    assert railyard("torus", "down", torus_name).returncode == 0
+    while _runs(running):  # it was killed, and takes its leave
+        time.sleep(0.01)
+    assert not (lifecycle.RUN / torus_name).exists() and netns.namespaces(torus_name) == []
+
+
+def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
+    railyard: Run, torus_name: str
+) -> None:
+    up(railyard, torus_name)
+    os.kill(process(torus_name), signal.SIGKILL)
+    while router.state(torus_name, lifecycle.RUN / torus_name) is not None:
+        time.sleep(0.01)
+    done = railyard("torus", "status", torus_name)
+    assert done.returncode == 1 and "the router has ended" in done.stderr
+    launch = railyard("torus", "mpirun", torus_name, "-np", "2", "true")
+    assert launch.returncode == 1 and "has ended" in launch.stderr and launch.stderr.count("\n") == 1
+    fault = railyard("torus", "fault", torus_name, "--injection", "50")
+    assert fault.returncode == 1 and "does not run" in fault.stderr
+    up(railyard, torus_name)
+    assert status(railyard, torus_name)["sound"]
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert netns.namespaces(torus_name) == []
+
+
+def test_a_hop_takes_its_latency_over_the_scale(railyard: Run, torus_name: str) -> None:
+    """Three routers on the way there and three back; the machine can only add to it."""
+    up(railyard, torus_name, "--rate-scale", "0.0001")
+    found = inside(torus_name, "n0-0-0", "ping", "-c", "3", "-i", "0.1", address(torus_name, "n1-1-0"))
+    fastest_ms = float(found.rpartition("= ")[2].split("/")[0])
+    assert fastest_ms >= 2 * 3 * 0.1e-3 / 0.0001
+
+
+def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, torus_name: str) -> None:
+    up(railyard, torus_name)
+    before = process(torus_name)
+    for arguments in (["X+ 0,0,0>1,0,0", "--lanes-lost", "1"], ["n0-0-0", "--injection", "50"]):
+        assert railyard("torus", "fault", torus_name, *arguments).returncode == 0
+    found = {link["name"]: link["rate_mbit_s"] for link in _links(railyard, torus_name)}
+    assert found["X+ 0,0,0>1,0,0"] == pytest.approx(9.36 * 2 / 3, rel=1e-3)
+    assert found["H+ n0-0-0>r0-0-0"] == pytest.approx(10.64 / 2, rel=1e-3)
+    assert found["H- r0-0-0>n0-0-0"] == pytest.approx(10.64, rel=1e-3)
+    assert status(railyard, torus_name)["sound"]
+    assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
+    assert status(railyard, torus_name)["sound"] and process(torus_name) == before
+
+
+def test_data_of_mpi_is_right_and_bytes_are_those_of_the_kernel(railyard: Run, torus_name: str) -> None:
+    """The program verifies every ghost cell; each cable carries the same bytes on both networks within 3 %."""
+    halo = str(BIN / "halo")
+    sent = {}
+    for network in ("router", "kernel"):
+        up(railyard, torus_name, "--rate-scale", "0.001", network=network)
+        launch = ["-np", "8", halo, "--grid", "2x2x2", "--cells", "64", "--repeats", "10"]
+        done = railyard("torus", "mpirun", torus_name, *launch)
+        assert done.returncode == 0, done.stderr
+        links = _links(railyard, torus_name)
+        assert all(link["drops"] == 0 for link in links)
+        sent[network] = {link["name"]: link["bytes"] for link in links if link["dimension"] != "H"}
+        railyard("torus", "down", torus_name)
+    for name, count in sent["kernel"].items():
+        assert sent["router"][name] == pytest.approx(count, rel=0.03), name
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process exists and is no zombie that waits for its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _links(railyard: Run, name: str) -> list[dict[str, Any]]:
+    links: list[dict[str, Any]] = json.loads(railyard("torus", "counters", name, "--json").stdout)["links"]
+    return links
+
+
+@pytest.mark.parametrize("topology", ["gemini-4x4x4-two-nodes", "gemini-3x3x3", "catalyst-dual-rail"])
+def test_every_pair_has_a_way_without_a_circle_of_buffers(tmp_path: Path, topology: str) -> None:
+    """The router walks every pair before it starts; one description of every kind of network passes."""
+    topo = catalog.load(topology)
+    text = router_description.description(topo, Shape(network="router"), plan.HEALTHY, namespace_prefix="/x")
+    path = tmp_path / "router"
+    path.write_text(text)
+    done = subprocess.run([ROUTER, "--simulate", path], input="", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
