@@ -14,18 +14,18 @@ from dataclasses import dataclass
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation, Tally
-from analysis.stats import medians, ranktest
-from analysis.stats.medians import Outcome, Summary, Verdict
+from analysis.stats import medians, ranktest, verdicts
+from analysis.stats.medians import Summary
 from analysis.stats.ranktest import Pair
+from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import Format, percent
 from railyard.records import units
 from railyard.records.benchmark import Labels
-from railyard.records.record import Origin
+from railyard.records.record import COMPUTED
 from railyard.records.units import Better, Unit
 
 #: Labels that are axes of curves when they take more than one value.
 AXES = ("hops", "size_bytes")
-DETERMINISTIC = frozenset({Origin.SIMULATED, Origin.MODELLED})
 #: So many combinations are named one by one in a sentence.
 MANY = 4
 #: FOMs shown first, in this order.
@@ -35,7 +35,7 @@ FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """One combination. `summary` is None when none of its launches has a value; `pair` is its test against the
-    baseline, and `better_share` how often a launch of it is better than one of the baseline.
+    baseline, `finding` what that shows, and `better_share` how often a launch of it is better than one of the baseline.
     """
 
     combination: Combination
@@ -46,6 +46,7 @@ class Group:
     change_percent: float | None
     pair: Pair[str] | None = None
     better_share: float | None = None
+    finding: Finding = Finding.NO_VALUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,7 @@ def _compare(
     pairs: Pairs,
     tests: int,
 ) -> Comparison:
-    better, deterministic = units.unit_of(fom).better, case.origin in DETERMINISTIC
+    better, deterministic = units.unit_of(fom).better, case.origin in COMPUTED
     summaries = {
         combination: medians.summarise([each.value for each in found[combination]])
         for combination in case.combinations
@@ -159,7 +160,7 @@ def _compare(
         labels=labels,
         groups=tuple(groups),
         baseline=case.name(case.baseline),
-        verdict=medians.judge(named, better, pairs, tests=tests, deterministic=deterministic),
+        verdict=verdicts.judge(named, better, pairs, tests=tests, deterministic=deterministic),
         tests=tests,
     )
 
@@ -184,9 +185,18 @@ def _group_of(
         if combination != case.baseline
         else None,
         pair=pair,
-        better_share=medians.better_share(name, pair, better)
+        better_share=verdicts.better_share(name, pair, better)
         if pair and better is not Better.NEITHER
         else None,
+        finding=verdicts.between(
+            name,
+            pair,
+            {case.name(key): summary for key, summary in summaries.items()},
+            better,
+            deterministic=case.origin in COMPUTED,
+        )
+        if pair
+        else Finding.NO_VALUE,
     )
 
 
@@ -228,8 +238,12 @@ def _evidence(verdict: Verdict[str]) -> str:
 
 
 def p_text(p_value: float) -> str:
-    """`= 0.013`, `< 0.001`"""
-    return "< 0.001" if p_value < 0.001 else f"= {p_value:.2g}"
+    """Return `= 0.013` or `< 0.001`; a value above the level of significance is never rounded to it."""
+    if p_value < 0.001:
+        return "< 0.001"
+    rounded = f"{p_value:.2g}"
+    misleads = (float(rounded) <= ranktest.ALPHA) != (p_value <= ranktest.ALPHA)
+    return f"= {p_value:.3g}" if misleads else f"= {rounded}"
 
 
 def _alone(comparison: Comparison) -> str:

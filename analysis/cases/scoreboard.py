@@ -66,8 +66,14 @@ def _add(found: _Found, case: Case, combination: Combination, comparisons: Seque
 
 
 def _ratio(case: Case, combination: Combination, comparison: Comparison) -> Ratio | None:
-    values = {each.combination: [one.value for one in each.observations] for each in comparison.groups}
-    ours, base = values.get(combination), values.get(case.baseline)
-    if not ours or not base:
+    groups = {group.combination: group for group in comparison.groups}
+    ours, base = groups.get(combination), groups.get(case.baseline)
+    if not ours or not base or not ours.observations or not base.observations:
         return None
-    return Ratio(case=(case.key,), fom=comparison.fom, values=ours, baseline=base)
+    return Ratio(
+        case=(case.key,),
+        fom=comparison.fom,
+        values=[observation.value for observation in ours.observations],
+        baseline=[observation.value for observation in base.observations],
+        finding=ours.finding,
+    )

@@ -31,6 +31,7 @@ class Row:
     repeats: str = ""
     change: str = ""
     p_holm: str = ""
+    verdict: str = ""
     better: str = ""
     note: str = ""
 
@@ -89,6 +90,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
         p_holm=""
         if group.pair is None or baseline
         else comparisons.p_text(group.pair.p_holm).removeprefix("= "),
+        verdict="" if group.pair is None or baseline else str(group.finding),
         better="" if group.better_share is None or baseline else f"{100 * group.better_share:.0f} %",
         change="baseline" if baseline else _change_text(group.change_percent),
         note=_note(group),

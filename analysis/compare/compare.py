@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from analysis.cases.comparison import FIRST
 from analysis.compare import gather as gathering
 from analysis.compare.gather import PROVENANCE, Count, Gathered, Key, Source, Taken
-from analysis.stats import medians, ranktest
-from analysis.stats.medians import Summary, Verdict
+from analysis.stats import medians, ranktest, verdicts
+from analysis.stats.medians import Summary
 from analysis.stats.ranktest import Pair
+from analysis.stats.verdicts import Finding, Verdict
 from railyard.records import units
 from railyard.records.json_io import Json
-
-DETERMINISTIC = frozenset({"simulated", "modelled"})
+from railyard.records.record import COMPUTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,19 @@ class Versus:
     counts: Mapping[str, Count]
     rows: Sequence[Row]
     refused: Sequence[str]
+
+
+def finding(row: Row, name: str, baseline: str) -> Finding:
+    """Return what may be said of a side against the baseline on a row."""
+    if name not in row.cells or baseline not in row.cells:
+        return Finding.NO_VALUE
+    return verdicts.between(
+        name,
+        verdicts.pair_of(row.pairs, name, baseline),
+        {side: cell.summary for side, cell in row.cells.items()},
+        units.unit_of(row.key.fom).better,
+        deterministic=row.key.origin in COMPUTED,
+    )
 
 
 def compare(sources: Sequence[Source], names: Sequence[str], baseline: str) -> Versus:
@@ -118,12 +131,12 @@ def _row(
         )
         for name, each in values.items()
     }
-    verdict = medians.judge(
+    verdict = verdicts.judge(
         {name: cell.summary for name, cell in cells.items()},
         units.unit_of(key.fom).better,
         pairs,
         tests=tests,
-        deterministic=key.origin in DETERMINISTIC,
+        deterministic=key.origin in COMPUTED,
     )
     return Row(key=key, cells=cells, pairs=pairs, verdict=verdict, tests=tests, differs=_differs(cells))
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from analysis.cases import tables
 from analysis.cases.comparison import label_text, p_text
+from analysis.compare import compare as comparing
 from analysis.compare.compare import Row, Versus
 from analysis.compare.gather import Key
-from analysis.stats import medians, ranktest
+from analysis.stats import medians, ranktest, verdicts
 from analysis.stats import score as scores
-from analysis.stats.medians import Outcome
 from analysis.stats.score import Ratio, Score
+from analysis.stats.verdicts import Finding, Outcome
 from analysis.text.numbers import NOTHING, Format, percent
 from railyard.records import json_io, units
 from railyard.records.json_io import Json
@@ -133,7 +134,7 @@ def _against(versus: Versus, row: Row, name: str) -> tuple[str, str, str]:
         return NOTHING, NOTHING, NOTHING
     change = medians.change_percent(row.cells[name].summary.median, row.cells[versus.baseline].summary.median)
     better = units.unit_of(row.key.fom).better
-    share = "" if better is Better.NEITHER else f"{100 * medians.better_share(name, pair, better):.0f} %"
+    share = "" if better is Better.NEITHER else f"{100 * verdicts.better_share(name, pair, better):.0f} %"
     return NOTHING if change is None else percent(change), p_text(pair.p_holm).removeprefix("= "), share
 
 
@@ -141,29 +142,12 @@ def verdict_text(versus: Versus, row: Row, name: str) -> str:
     """What may be said of a side against the baseline on this row: better, worse, or why nothing."""
     if name == versus.baseline:
         return "best" if row.verdict.outcome is Outcome.BEST and row.verdict.best == name else ""
-    pair = row.pairs.get((name, versus.baseline)) or row.pairs.get((versus.baseline, name))
-    better = units.unit_of(row.key.fom).better
-    if pair is None:
+    finding = comparing.finding(row, name, versus.baseline)
+    if finding is Finding.NO_VALUE:
         return "no baseline"
-    if better is Better.NEITHER:
-        return "not ranked"
-    ours, theirs = row.cells[name].summary.median, row.cells[versus.baseline].summary.median
-    is_less = ours < theirs
-    won = is_less == (better is Better.LOWER)
-    if row.verdict.outcome is Outcome.EXACT or _is_flat(row):
-        return "equal" if ours == theirs else ("better" if won else "worse")
-    if not pair.attainable:
-        return f"n too small (needs {row.verdict.needed or ranktest.enough(row.tests)})"
-    share = medians.better_share(name, pair, better)
-    if pair.is_significant and (share > 0.5) == won and ours != theirs:
-        return "better" if won else "worse"
-    return "no difference shown"
-
-
-def _is_flat(row: Row) -> bool:
-    """A deterministic origin without spread."""
-    flat = all(each.summary.minimum == each.summary.maximum for each in row.cells.values())
-    return flat and row.key.origin in {"simulated", "modelled"}
+    if finding is Finding.TOO_FEW:
+        return f"{finding} (needs {row.verdict.needed or ranktest.enough(row.tests)})"
+    return str(finding)
 
 
 def score_of(versus: Versus, name: str, origin: str) -> Score | None:
@@ -174,6 +158,7 @@ def score_of(versus: Versus, name: str, origin: str) -> Score | None:
             fom=row.key.fom,
             values=row.cells[name].values,
             baseline=row.cells[versus.baseline].values,
+            finding=comparing.finding(row, name, versus.baseline),
         )
         for row in versus.rows
         if row.key.origin == origin and name in row.cells and versus.baseline in row.cells
@@ -218,14 +203,14 @@ def _sentence(versus: Versus, name: str, origin: str) -> str:
 
 
 def overall(found: Score | None) -> str:
-    """A winner in words only where the score's interval leaves 1 out."""
+    """Word a score's finding; a winner is named only if the findings of its rows allow it."""
     if found is None:
         return "no case in common, no score."
-    if found.low is None:
+    if found.finding is Finding.TOO_FEW:
         return f"score {score_text(found)}; too few launches for an interval, no winner is named."
-    if not found.is_apart:
-        return f"no difference shown overall: score {score_text(found)}."
-    word = "better" if found.value > 1 else "worse"
+    if found.finding not in (Finding.BETTER, Finding.WORSE):
+        return f"{found.finding} overall: score {score_text(found)}."
+    word = str(found.finding)
     size = percent(abs(100 * (found.value - 1)), signed=False)
     return f"{size} {word} overall: score {score_text(found)}."
 
@@ -266,8 +251,14 @@ def _count(versus: Versus, name: str) -> dict[str, Json]:
 
 def _score(found: Score | None) -> dict[str, Json]:
     if found is None:
-        return {"score": None, "low": None, "high": None, "cases": 0}
-    return {"score": found.value, "low": found.low, "high": found.high, "cases": found.cases}
+        return {"score": None, "low": None, "high": None, "cases": 0, "finding": str(Finding.NO_VALUE)}
+    return {
+        "score": found.value,
+        "low": found.low,
+        "high": found.high,
+        "cases": found.cases,
+        "finding": str(found.finding),
+    }
 
 
 def _row(versus: Versus, row: Row) -> dict[str, Json]:
@@ -310,6 +301,6 @@ def _side(versus: Versus, row: Row, name: str) -> dict[str, Json]:
         "p_value": pair and pair.p_value,
         "p_holm": pair and pair.p_holm,
         "better_share": pair
-        and (None if better is Better.NEITHER else medians.better_share(name, pair, better)),
+        and (None if better is Better.NEITHER else verdicts.better_share(name, pair, better)),
         "verdict": verdict_text(versus, row, name),
     }

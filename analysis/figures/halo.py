@@ -12,7 +12,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
 from analysis.figures import svg
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians as statistics
+from analysis.stats import medians
 from analysis.text.datatable import DataTable
 from railyard.records import units
 
@@ -53,7 +53,7 @@ def _medians(case: Case) -> dict[Key, dict[str, float]]:
         if set(dict(labels)) <= {"variant"}:
             for combination, values in by_arm.items():
                 key = str(dict(labels).get("variant", "")), combination
-                summary = statistics.summarise([each.value for each in values])
+                summary = medians.summarise([each.value for each in values])
                 found.setdefault(key, {})[fom] = summary.median
     return found
 

@@ -88,7 +88,7 @@ def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _comparison_table(case: Case, found: Sequence[Comparison]) -> str:
-    head = ("figure", case.head, "median", "change", "p (Holm)", "95 % interval", "n", "notes")
+    head = ("figure", case.head, "median", "change", "p (Holm)", "verdict", "95 % interval", "n", "notes")
     rows = [
         (
             f"{each.title}, {each.unit.text}",
@@ -96,6 +96,7 @@ def _comparison_table(case: Case, found: Sequence[Comparison]) -> str:
             row.median,
             row.change,
             row.p_holm,
+            row.verdict,
             row.interval,
             row.n,
             row.note,
@@ -175,6 +176,7 @@ HEAD = (
     "p_value",
     "p_holm",
     "better_share",
+    "verdict",
     "outcome",
     "best",
 )
@@ -217,6 +219,7 @@ def _comparison_row(case: Case, found: Comparison, group: Group) -> dict[str, ob
         "not_measured": group.tally.not_measured,
         "change_percent": group.change_percent,
         "better_share": group.better_share,
+        "verdict": str(group.finding) if group.pair else None,
         "outcome": str(found.verdict.outcome),
         "best": found.verdict.best,
     }

@@ -27,6 +27,7 @@ from analysis.figures.drawing import Drawing, inline_svg
 from analysis.report import case_view
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
+from analysis.stats.verdicts import Finding
 from railyard.records.record import Origin, Record, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -90,8 +91,7 @@ def _score_row(standing: Standing) -> ScoreRow:
     found = standing.score
     interval = "" if found is None or found.low is None else f"{found.low:.3f} to {found.high:.3f}"
     missing = f", {standing.missing} without a value" if standing.missing else ""
-    apart = found is not None and found.is_apart
-    outcome = "open" if not apart or found is None else ("better" if found.value > 1 else "worse")
+    finding = Finding.NO_VALUE if found is None else found.finding
     return ScoreRow(
         system=standing.system,
         origin=standing.origin,
@@ -100,8 +100,8 @@ def _score_row(standing: Standing) -> ScoreRow:
         value="no value" if found is None else f"{found.value:.3f}",
         interval=interval or "too few launches",
         cases=f"{found.cases if found else 0}{missing}",
-        verdict={"open": "no difference shown", "better": "better", "worse": "worse"}[outcome],
-        outcome=outcome,
+        verdict=str(finding),
+        outcome=str(finding) if finding in (Finding.BETTER, Finding.WORSE) else "open",
     )
 
 

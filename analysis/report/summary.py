@@ -72,6 +72,7 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
                 "p_value": group.pair and group.pair.p_value,
                 "p_holm": group.pair and group.pair.p_holm,
                 "better_share": group.better_share,
+                "verdict": group.pair and str(group.finding),
                 **_statistics(group.summary),
             }
             for group in found.groups

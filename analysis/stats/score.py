@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.stats import verdicts
 from analysis.stats.medians import ENOUGH
+from analysis.stats.verdicts import Finding
 from railyard.records import units
 from railyard.records.units import Better
 
@@ -32,21 +34,21 @@ class Ratio:
     fom: str
     values: Sequence[float]
     baseline: Sequence[float]
+    finding: Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches."""
+    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches.
+
+    `finding` is what may be said, and never contradicts the findings of the cases behind it.
+    """
 
     value: float
     low: float | None
     high: float | None
     cases: int
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether the interval leaves 1 out."""
-        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+    finding: Finding
 
 
 def score(ratios: Iterable[Ratio]) -> Score | None:
@@ -64,13 +66,22 @@ def score(ratios: Iterable[Ratio]) -> Score | None:
     ]
     value = _mean_by_case(chosen, logs)[0]
     if any(min(len(each.values), len(each.baseline)) < ENOUGH for each in _all(chosen)):
-        return Score(value=math.exp(value), low=None, high=None, cases=len(chosen))
+        return _score(value, None, chosen)
     drawn = [
         _log(each, median_draws(each.values, chance), median_draws(each.baseline, chance))
         for each in _all(chosen)
     ]
     low, high = np.percentile(_mean_by_case(chosen, drawn), [2.5, 97.5])
-    return Score(value=math.exp(value), low=math.exp(low), high=math.exp(high), cases=len(chosen))
+    return _score(value, (math.exp(low), math.exp(high)), chosen)
+
+
+def _score(
+    log: float, interval: tuple[float, float] | None, chosen: Mapping[tuple[object, ...], Sequence[Ratio]]
+) -> Score:
+    value = math.exp(log)
+    low, high = interval or (None, None)
+    finding = verdicts.overall(value, interval, [ratio.finding for ratio in _all(chosen)])
+    return Score(value=value, low=low, high=high, cases=len(chosen), finding=finding)
 
 
 def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
@@ -91,10 +102,6 @@ def _is_positive(ratio: Ratio) -> bool:
 
 def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
     return [each for members in chosen.values() for each in members]
-
-
-def _median(values: Sequence[float]) -> Array:
-    return np.array([np.median(values)])
 
 
 def _log(ratio: Ratio, medians: Array, baselines: Array) -> Array:

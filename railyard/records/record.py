@@ -37,6 +37,10 @@ class Origin(StrEnum):
     MEASURED = "measured"
 
 
+#: Origins whose numbers are computed: the same each time, so that one launch suffices and no test applies.
+COMPUTED = frozenset({Origin.SIMULATED, Origin.MODELLED})
+
+
 class Status(StrEnum):
     """Four different values: ran well, ran badly, not meant to run here, meant to run and did not."""
 

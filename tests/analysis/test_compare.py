@@ -29,6 +29,7 @@ from analysis.report.cli import report as report_command
 from analysis.report.exports import Format
 from analysis.stats import ranktest, score
 from analysis.stats.score import Ratio
+from analysis.stats.verdicts import Finding
 from railyard.errors import InputError
 from railyard.records import archive, references
 from railyard.records import entries as records
@@ -200,8 +201,8 @@ def test_void_and_failed_launches_are_counted() -> None:
 
 def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> None:
     ratios = [
-        Ratio(case=("x",), fom="a_us", values=[50.0] * 6, baseline=[100.0] * 6),
-        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0] * 6, baseline=[1.0] * 6),
+        Ratio(case=("x",), fom="a_us", values=[50.0] * 6, baseline=[100.0] * 6, finding=Finding.BETTER),
+        Ratio(case=("y",), fom="b_gbyte_s", values=[8.0] * 6, baseline=[1.0] * 6, finding=Finding.BETTER),
     ]
     found = score.score(ratios)
     assert found and found.value == pytest.approx(4.0) and found.cases == 2
@@ -209,21 +210,26 @@ def test_a_score_is_a_geometric_mean_turned_so_that_above_one_is_better() -> Non
 
 
 def test_few_launches_have_a_score_without_an_interval() -> None:
-    few = Ratio(case=("x",), fom="a_us", values=[50.0] * 5, baseline=[100.0] * 9)
+    few = Ratio(case=("x",), fom="a_us", values=[50.0] * 5, baseline=[100.0] * 9, finding=Finding.TOO_FEW)
     found = score.score([few])
-    assert found and found.low is None and not found.is_apart
+    assert found and found.low is None and found.finding is Finding.TOO_FEW
     assert "no winner is named" in text.overall(found)
 
 
 def test_a_case_counts_once_by_its_first_figure() -> None:
     ratios = [
-        Ratio(case=("x",), fom=fom, values=[v] * 3, baseline=[1.0] * 3)
+        Ratio(case=("x",), fom=fom, values=[v] * 3, baseline=[1.0] * 3, finding=Finding.TOO_FEW)
         for fom, v in (("a_us", 2), ("b_us", 9))
     ]
     found = score.score(ratios)
     assert found and found.value == pytest.approx(0.5) and found.cases == 1
     assert score.score([]) is None
-    assert score.score([Ratio(case=("x",), fom="a_percent", values=[1.0], baseline=[1.0])]) is None
+    assert (
+        score.score(
+            [Ratio(case=("x",), fom="a_percent", values=[1.0], baseline=[1.0], finding=Finding.UNRANKED)]
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("n", [5, 6, 11])
@@ -245,12 +251,14 @@ def test_the_interval_covers_one_for_equal_sides_as_often_as_it_says() -> None:
                 fom="a_us",
                 values=list(chance.lognormal(0, 0.05, 12)),
                 baseline=list(chance.lognormal(0, 0.05, 12)),
+                finding=Finding.NO_DIFFERENCE,
             )
             for k in range(4)
         ]
         found = score.score(ratios)
         assert found is not None
-        covered += not found.is_apart
+        assert found.low is not None and found.high is not None
+        covered += found.low <= 1 <= found.high
     assert covered >= 0.92 * 300
 
 

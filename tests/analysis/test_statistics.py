@@ -12,8 +12,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.stats import medians, ranktest
-from analysis.stats.medians import Outcome
+from analysis.stats import medians, ranktest, verdicts
+from analysis.stats.verdicts import Outcome
 from railyard.records.units import Better
 
 GROUPS = st.lists(st.floats(0, 1e6), min_size=1, max_size=30)
@@ -21,12 +21,12 @@ GROUPS = st.lists(st.floats(0, 1e6), min_size=1, max_size=30)
 
 def verdict(
     *groups: Sequence[float], better: Better = Better.LOWER, deterministic: bool = False
-) -> medians.Verdict[str]:
+) -> verdicts.Verdict[str]:
     """What a comparison of groups a, b, c, ... shows, as one family of its own."""
     series = dict(zip("abcd", groups, strict=False))
     (pairs,) = ranktest.family([series])
     summaries = {name: medians.summarise(values) for name, values in series.items()}
-    return medians.judge(summaries, better, pairs, tests=len(pairs), deterministic=deterministic)
+    return verdicts.judge(summaries, better, pairs, tests=len(pairs), deterministic=deterministic)
 
 
 def judge(*groups: Sequence[float], **how: Any) -> tuple[Outcome, str | None]:
