@@ -14,6 +14,7 @@
     slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
     simulated   the papers' figures on the simulated torus: what each takes of this machine
+    forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -27,7 +28,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from perf import archive, guard, placements, scale, simulated, slurm, suite, topobw, vtorus
+from perf import archive, forgeries, guard, placements, scale, simulated, slurm, suite, topobw, vtorus
 from perf.vtorus import console
 from railyard.checkout import CHECKOUT
 
@@ -58,6 +59,7 @@ def main() -> None:
         "topobw": topobw.measure,
         "simulated": partial(simulated.measure, console),
         "archive": archive.report,
+        "forgeries": forgeries.measure,
     }
     if unknown := set(arguments.section) - set(sections):
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")

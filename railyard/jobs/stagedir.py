@@ -248,7 +248,14 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
         },
         system=job.system,
         origin=job.origin,
-        provenance={**collected, "machine": on or collected["machine"]},
+        provenance={
+            **collected,
+            "railyard": {
+                **collected["railyard"],
+                **{name: ended[name] for name in ("git_commit", "git_dirty")},
+            },
+            "machine": on or collected["machine"],
+        },
         launches=[_run_of(folder, job, placed, launch, ended_by) for launch in job.launches],
         created=datetime.fromisoformat(ended["time"]),
         run=_run(folder, job, ended, place or Place(number=0, previous=None)) if job.id else None,

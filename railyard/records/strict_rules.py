@@ -10,10 +10,15 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from placements.orders import spec
+from placements.orders.allocation import Choice
 from railyard.records import record, studies, units
+from railyard.records import rules as _rules  # noqa: F401  # fills the registry
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
+from railyard.records.rules import registry
+from railyard.records.rules.rebuilt import NEED_COORDINATES
+from railyard.records.rules.registry import Fault
 
 #: Without a study: the fewest launches of each combination that give a 95 % interval of the median.
 LAUNCHES = 6
@@ -23,20 +28,13 @@ WITH_NICS = frozenset({Origin.EMULATED, Origin.MEASURED})
 DEFAULT_POLICIES = frozenset({"library-default", "default"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing missing or wrong: the field and one line that says what."""
-
-    field: str
-    text: str
-
-
 Rule = Callable[[Record], Iterator[Fault]]
 
 
 def faults(read: Record, content: bytes | None = None) -> list[Fault]:
     """Everything that the strict check holds against a record; `content` are its file's bytes, where there is one."""
-    found = [fault for rule in RULES for fault in rule(read)]
+    found = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
+    found += registry.faults(read)
     if content is not None and content != record.text(read).encode():
         found.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
     return found
@@ -91,6 +89,8 @@ def _enough_samples(read: Record) -> Iterator[Fault]:
 
 
 def _verified(read: Record) -> Iterator[Fault]:
+    if read.origin is Origin.MODELLED:
+        return  # no data moved
     for field, launch in _results(read):
         if launch.verified is not True:
             yield Fault(field=f"{field}.verified", text="the benchmark did not verify its data")
@@ -121,12 +121,15 @@ def _same_series(read: Record) -> Iterator[Fault]:
 
 
 def _placed(read: Record) -> Iterator[Fault]:
+    if read.origin is Origin.MODELLED:
+        return  # nothing ran
     for field, launch in _results(read):
         if not launch.ranks:
             yield Fault(field=f"{field}.ranks", text="no evidence of where the ranks stood")
         if launch.placement_verdict is not Verdict.OBEYED:
             yield Fault(field=f"{field}.placement_verdict", text="the placement is not proved")
-        if any(rank.cpu is None and rank.allowed_cpus is None for rank in launch.ranks):
+        is_run = read.origin is not Origin.SIMULATED
+        if is_run and any(rank.cpu is None and rank.allowed_cpus is None for rank in launch.ranks):
             yield Fault(field=f"{field}.ranks", text="no evidence of the ranks' CPUs")
 
 
@@ -134,11 +137,15 @@ def _nics(read: Record) -> Iterator[Fault]:
     if read.origin not in WITH_NICS:
         return
     for field, launch in _results(read):
-        yield from _launch_nics(field, launch)
+        is_uncounted = read.origin is Origin.MEASURED and launch.nic_policy in DEFAULT_POLICIES
+        yield from _launch_nics(field, launch, is_uncounted=is_uncounted)
 
 
-def _launch_nics(field: str, launch: Launch) -> Iterator[Fault]:
+def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[Fault]:
+    """A real fabric may have no counters that a job can read; then nothing but the library's own choice is proved."""
     hosts = {rank.host for rank in launch.ranks}
+    if launch.nics is None and is_uncounted:
+        return
     if not launch.nics:
         yield Fault(field=f"{field}.nics", text="no evidence of the NICs")
         return
@@ -165,8 +172,21 @@ def _provenance(read: Record) -> Iterator[Fault]:
     for name, value in found["machine"].items():
         if value in (None, ""):
             yield Fault(field=f"provenance.machine.{name}", text="not known")
-    if read.case.topology is None:
-        yield Fault(field="case.topology", text="the topology is not named")
+    if read.case.topology is None and not _needs_no_topology(read):
+        yield Fault(
+            field="case.topology", text="the topology is not named, and not every node has a coordinate"
+        )
+
+
+def _needs_no_topology(read: Record) -> bool:
+    """Whether nothing that was measured depends on how the nodes are joined, or every node's coordinate is known."""
+    if read.origin is not Origin.MEASURED:
+        return False
+    kinds = {spec.parse(each) for each in read.case.placements}
+    located = all(node["coordinate"] is not None for node in read.case.allocation["nodes"])
+    return located or not any(
+        each.order in NEED_COORDINATES or each.choice == Choice.BY_ROUTER for each in kinds
+    )
 
 
 def _checked_source(read: Record) -> Iterator[Fault]:

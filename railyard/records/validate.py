@@ -14,7 +14,7 @@ from pathlib import Path
 from railyard.errors import InputError
 from railyard.records import archive, bundle, strict_rules
 from railyard.records.record import Record
-from railyard.records.strict_rules import Fault
+from railyard.records.rules.registry import Fault
 
 Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 

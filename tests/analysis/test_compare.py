@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support import evidence, synthetic
+from support import synthetic
 
 from analysis.cases import cases, comparison, published, published_by_origin, scoreboard
 from analysis.compare import compare as versus
@@ -187,7 +187,6 @@ def test_what_only_one_side_has_is_told() -> None:
 
 def test_void_and_failed_launches_are_counted() -> None:
     def spoil(run: Any, document: Any) -> Any:
-        run = evidence.with_evidence(run, document)
         return dataclasses.replace(run, guard={"verdict": "void", "reasons": ["busy"]})
 
     void = synthetic.halo(SPEED, launches=10, system=OTHER, change=spoil)

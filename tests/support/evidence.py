@@ -1,32 +1,257 @@
-"""Records that pass the strict check: enough launches, a guard's word, NIC bytes, a clean commit."""
+"""Records that pass the strict check, of every origin: what an honest bidder hands over.
+
+Placements, orders, NICs and times are those that a job would have made; only the figures are drawn.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import random
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from railyard.records.assemble import LaunchRun
-from railyard.records.record import Record, Verdict
+from placements.launchers import files
+from placements.nics import policies
+from placements.orders.allocation import allocate
+from placements.orders.placement import Placement, place
+from placements.topology import catalog
+from placements.topology.base import Topology
+from railyard.checkout import CHECKOUT
+from railyard.jobs import launching
+from railyard.records import challenge as challenges
+from railyard.records import launch_order
+from railyard.records.assemble import LaunchRun, assemble
+from railyard.records.record import Record, Software, Verdict
 from support import synthetic
 
+PLACEMENTS = ["plain", "random"]
 POLICIES = ["library-default", "local-nic"]
+TOPOLOGY = "dual-rail-small"
+GRID = [4, 4]
+CELLS = [2048, 2048]
+FACES_BYTES = 131072
+REPEATS = 20
+HALO_SHA256 = "c0" * 32
+LAUNCH_S = 4.2
+#: Uptime of the machine when its first job began.
+UP_S = 5000.0
+
+Change = Callable[[LaunchRun, dict[str, Any]], LaunchRun]
+TORI: Mapping[str, Mapping[str, Any] | None] = {
+    "emulated": synthetic.TORUS,
+    "simulated": {**synthetic.TORUS, "engine": "SimGrid 3.32", "name": "simulated", "latency_scaled": True},
+    "modelled": None,
+    "measured": None,
+}
 
 
-def with_evidence(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
-    """What the torus says of a launch: the guard's word and each NIC's bytes."""
-    nics = [
-        {"node": rank["host"], "nic": "rail0", "tx_bytes": 4096, "rx_bytes": 4096}
-        for rank in document["ranks"]
-    ]
-    guard = {"verdict": "ok", "reasons": [], "cpu_busy_percent": 40.0}
-    return dataclasses.replace(run, guard=guard, nics=nics, nic_verdict=Verdict.OBEYED)
+def head() -> str:
+    """The commit of this checkout, which every check of these tests knows."""
+    command = ["git", "-C", str(CHECKOUT), "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else "1f" * 20
 
 
-def good(*, seed: int = 1, launches: int = 6, **changes: Any) -> Record:
-    """A small halo job, two placements and two NIC policies."""
-    speed = {"plain": 1.0, "custom": 0.9}
-    case = synthetic.case(
-        extents=[2, 1, 1], placements=list(speed), nic_policies=POLICIES, launches_per_combination=launches
+def unchanged(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    return run
+
+
+def good(
+    *,
+    seed: int = 1,
+    launches: int = 6,
+    origin: str = "emulated",
+    placements: Sequence[str] = PLACEMENTS,
+    nic_policies: Sequence[str] | None = None,
+    topology: str = TOPOLOGY,
+    grid: Sequence[int] = GRID,
+    order: str = "contiguous",
+    speed: float = 1.0,
+    challenge: str = "",
+    check: str = "halo_3d",
+    system: str = "",
+    created: datetime = synthetic.CREATED,
+    number: int = 0,
+    previous: str | None = None,
+    session: str = "b7f4",
+    change: Change = unchanged,
+    case_changes: Mapping[str, Any] | None = None,
+) -> Record:
+    """A job of halo; `seed` is that of the figures, and of the order where there is no challenge."""
+    network = catalog.load(topology)
+    computed = origin in {"simulated", "modelled"}
+    asked = nic_policies or (["library-default"] if computed or origin == "measured" else POLICIES)
+    seeded = challenges.seed_of(challenge, check, seed)
+    granted = allocate(network, order, seed=seeded)
+    case = {
+        "check": check,
+        "benchmark": "halo",
+        "studies": ["pena2013"] if check == "halo_3d" else [],
+        "parameters": {"grid": list(grid), "cells": CELLS, "repeats": REPEATS},
+        "topology": files.described(network),
+        "allocation": {
+            "order": order,
+            "seed": seeded,
+            "nodes": [{"name": node.name, "coordinate": list(node.coordinate)} for node in granted.nodes],
+        },
+        "placements": list(placements),
+        "nic_policies": list(asked),
+        "software": ["native"],
+        "seed": seeded,
+        "launches_per_combination": 1 if computed else launches,
+        "ranks_per_node": 1,
+        "grid": list(grid),
+        "block": [],
+        "cube": [],
+        "devices": None,
+        "challenge": challenge,
+        **(case_changes or {}),
+    }
+    rounds = case["launches_per_combination"]
+    drawn = list(launch_order.in_rounds(placements, asked, [Software.NATIVE], rounds=rounds, seed=seeded))
+    begun = created - timedelta(seconds=(LAUNCH_S + 1) * len(drawn) + 1)
+    chance = random.Random(f"{seed} {speed} {system} {check}")
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for index, (repeat, placement, policy, _) in enumerate(drawn):
+            placed = place(placement, granted, tuple(grid), seed=seeded)
+            document = _document(case, placed, _series(chance, speed, computed=computed))
+            since = UP_S + index * (LAUNCH_S + 1)
+            run = LaunchRun(
+                index=index,
+                placement=placement,
+                nic_policy=policy,
+                repeat=repeat,
+                command=_command(case, placement, index),
+                exit_status=0,
+                started=(begun + timedelta(seconds=since - UP_S)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                elapsed_s=LAUNCH_S,
+                begun_monotonic_s=since,
+                ended_monotonic_s=since + LAUNCH_S,
+                output=Path(folder) / f"launch-{index}.json",
+                expected_hosts=[node.name for node in placed.nodes],
+                guard=_guard(chance) if origin == "emulated" else None,
+                **_nics(chance, network, placed, policy, is_counted=origin in {"emulated", "simulated"}),
+            )
+            run = change(run, document)
+            if run.output is not None:
+                run.output.write_text(json.dumps(document), encoding="utf-8")
+            runs.append(run)
+        code = {"git_commit": head(), "git_dirty": False}
+        digests = {"halo": HALO_SHA256, "libmpi.so.40": "a1" * 32}
+        name = system or {"emulated": "vtorus", "measured": "cluster"}.get(origin, "simtorus")
+        made = synthetic.provenance(torus=TORI[origin])
+        return assemble(
+            case=case,
+            system={"name": name, "partition": "netns", "environment": "openmpi"},
+            origin=origin,
+            provenance={
+                **made,
+                "railyard": {**made["railyard"], **code},
+                "reframe": {"version": "4.10.4", "session": session, "check": check},
+            },
+            launches=runs,
+            created=created,
+            run={
+                "job": f"{chance.getrandbits(128):032x}",
+                "boot": "b0" * 16,
+                "written": {"time": _time(begun), **code, "files": digests},
+                "ended": {"time": _time(created), **code, "files": digests},
+                "session": session,
+                "number": number,
+                "previous": previous,
+            },
+        )
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _command(case: Mapping[str, Any], placement: str, index: int) -> str:
+    launcher = (
+        f"mpirun -np 16 --map-by seq --hostfile {launching.file_name(placement)}.hostfile --bind-to none"
     )
-    made = {"change": with_evidence, **changes}
-    return synthetic.job(case, synthetic.halo_series(speed), seed=seed, **made)
+    launcher = launcher.replace("16", str(_ranks(case)))
+    options = (
+        f"--grid {'x'.join(map(str, case['grid']))} --cells {'x'.join(map(str, CELLS))} --repeats {REPEATS}"
+    )
+    return f"{launcher} halo {options} --json launch-{index:03d}.json"
+
+
+def _ranks(case: Mapping[str, Any]) -> int:
+    return len(case["allocation"]["nodes"])
+
+
+def _document(case: Mapping[str, Any], placed: Placement, series: list[dict[str, Any]]) -> dict[str, Any]:
+    document = synthetic.benchmark_document(case, series)
+    for rank, node in zip(document["ranks"], placed.nodes, strict=True):
+        rank["host"] = node.name
+    return document
+
+
+def _series(chance: random.Random, speed: float, *, computed: bool) -> list[dict[str, Any]]:
+    if computed:
+        times = [9200.0 / speed] * REPEATS
+    else:
+        launch = 1 + chance.gauss(0, 0.006)
+        times = [9200.0 / speed * launch * (1 + abs(chance.gauss(0, 0.015))) for _ in range(REPEATS)]
+    return [
+        {"fom": "iteration_us", "labels": {}, "samples": times},
+        {"fom": "exchange_us", "labels": {}, "samples": [0.82 * each for each in times]},
+        {"fom": "bandwidth_gbyte_s", "labels": {}, "samples": [FACES_BYTES / each / 1e3 for each in times]},
+    ]
+
+
+def _guard(chance: random.Random) -> dict[str, Any]:
+    return {
+        "verdict": "ok",
+        "reasons": [],
+        "watched_s": 3.9,
+        "traffic_s": 2.5 + chance.random(),
+        "host_limited_s": 0.1,
+        "idle_share": chance.random() / 2,
+        "softirq_share": 0.2,
+        "steal_share": 0.0,
+        "busiest_link": "H- leaf0.1>n0-0@1",
+        "busiest_link_share": 0.8,
+        "packets_per_s": 5463.1,
+        "drops": 0,
+        "conserved": True,
+    }
+
+
+def _nics(
+    chance: random.Random, network: Topology, placed: Placement, policy: str, *, is_counted: bool
+) -> dict[str, Any]:
+    """What each NIC sent and received: all of a rank's bytes by the NICs that the policy gives it."""
+    if not is_counted:
+        return {"nics": None, "nic_verdict": Verdict.CANNOT_TELL}
+    assigned = policies.assign(policies.parse(policy, network.rails), policies.host(network, 1))
+    nics = []
+    received = []
+    for node in placed.nodes:
+        size = 500_000 + chance.randrange(90_000)
+        used = assigned[0] or tuple(range(network.rails))
+        for rail in range(network.rails):
+            sent = size // len(used) if rail in used else 0
+            nics.append({"node": node.name, "nic": f"nic{rail}", "tx_bytes": sent, "rx_bytes": 0})
+            received.append(sent)
+    for nic, size in zip(nics, [*received[network.rails :], *received[: network.rails]], strict=True):
+        nic["rx_bytes"] = size
+    is_assigned = bool(assigned[0])
+    return {"nics": nics, "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL}
+
+
+def failing(index: int) -> Change:
+    """A change that has one launch end with status 1."""
+
+    def change(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        return dataclasses.replace(run, exit_status=1) if run.index == index else run
+
+    return change

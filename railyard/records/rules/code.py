@@ -1,0 +1,125 @@
+"""Rules of the code: origin and torus fit, the commit is known here, and what ran did not change while it ran."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from datetime import datetime
+
+from railyard.records import provenance, versions
+from railyard.records.record import Origin, Record, Software
+from railyard.records.rules.commands import OWN
+from railyard.records.rules.registry import Fault, rule
+
+SECOND_S = 1.0
+
+
+@rule("origin")
+def origin(read: Record) -> Iterator[Fault]:
+    """Measured and modelled records have no torus, emulated ones a virtual torus, simulated ones SimGrid."""
+    torus = read.provenance["torus"]
+    engine = str(torus["engine"]) if torus else ""
+    if read.origin in {Origin.MEASURED, Origin.MODELLED} and torus is not None:
+        yield Fault(field="provenance.torus", text=f"a torus of {engine}, yet the origin is {read.origin}")
+    if (read.origin is Origin.SIMULATED) != engine.startswith("SimGrid"):
+        yield Fault(field="origin", text=f"{read.origin}, with the engine {engine or 'none'}")
+    if read.origin is Origin.MEASURED and any(launch.guard for launch in read.launches):
+        yield Fault(field="origin", text="measured, yet a virtual torus's guard watched")
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_known(commit: str) -> bool | None:
+    return provenance.is_known(commit)
+
+
+@rule("commit")
+def commit(read: Record) -> Iterator[Fault]:
+    """The commit is in the history of the checker's own clone, where the checker has a whole one."""
+    named = read.provenance["railyard"]["git_commit"]
+    if named is not None and _is_known(named) is False:
+        yield Fault(
+            field="provenance.railyard.git_commit",
+            text=f"{named[:12]} is not known here; fetch, or ask for it",
+        )
+
+
+@rule("check-name")
+def check_name(read: Record) -> Iterator[Fault]:
+    """ReFrame ran the check that the case names."""
+    ran = (read.provenance["reframe"] or {}).get("check")
+    if ran is not None and not str(ran).startswith(read.case.check):
+        yield Fault(field="provenance.reframe.check", text=f"{ran}; the case names {read.case.check}")
+
+
+@rule("run")
+def run(read: Record) -> Iterator[Fault]:
+    """From version 1.3 on a record has its whole digest, its job, and the case's grid, block and ranks per node."""
+    if read.document["schema"] in versions.WITHOUT_DIGEST:
+        return
+    if read.run is None:
+        yield Fault(field="run", text="missing")
+    for name in ("sha256",):
+        if name not in read.document:
+            yield Fault(field=name, text="missing")
+    for name in ("ranks_per_node", "grid", "block", "cube"):
+        if getattr(read.case, name) is None:
+            yield Fault(field=f"case.{name}", text="missing")
+
+
+@rule("code-before-and-after")
+def same_code(read: Record) -> Iterator[Fault]:
+    """Commit, dirty state and every digest are the same when the job is written and when it ends."""
+    if read.run is None:
+        return
+    written, ended = read.run["written"], read.run["ended"]
+    if written is None or ended is None:
+        yield Fault(field="run", text="the code is not known at the job's beginning and end")
+        return
+    for name, said in read.provenance["railyard"].items():
+        for when, state in (("written", written), ("ended", ended)):
+            if name in state and state[name] != said:
+                yield Fault(field=f"run.{when}.{name}", text=f"{state[name]}; provenance says {said}")
+    for name in sorted(written["files"].keys() | ended["files"].keys()):
+        before, after = written["files"].get(name), ended["files"].get(name)
+        if before != after or before is None:
+            yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
+
+
+@rule("program-digest")
+def program_digest(read: Record) -> Iterator[Fault]:
+    """The benchmark's program is among the digests, where it ran natively."""
+    if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
+        return
+    if read.case.benchmark in OWN and read.case.benchmark not in (
+        (read.run["ended"] or {}).get("files") or {}
+    ):
+        yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
+
+
+@rule("job-times")
+def job_times(read: Record) -> Iterator[Fault]:
+    """The job was written before its first launch and ended after its last, when the record was made."""
+    if read.run is None or read.run["written"] is None or read.run["ended"] is None:
+        return
+    written, ended = (
+        datetime.fromisoformat(read.run[when]["time"]).timestamp() for when in ("written", "ended")
+    )
+    begun = [datetime.fromisoformat(each.started).timestamp() for each in read.launches if each.started]
+    last = [
+        datetime.fromisoformat(each.started).timestamp() + (each.elapsed_s or 0)
+        for each in read.launches
+        if each.started
+    ]
+    if begun and written > min(begun) + SECOND_S:
+        yield Fault(field="run.written.time", text="after the first launch")
+    if last and ended + SECOND_S < max(last):
+        yield Fault(field="run.ended.time", text="before the last launch ended")
+    if abs(datetime.fromisoformat(read.created).timestamp() - ended) > SECOND_S:
+        yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
+
+
+@rule("chain")
+def chain(read: Record) -> Iterator[Fault]:
+    """The first record of a session has no previous one, every other has."""
+    if read.run is not None and (read.run["number"] == 0) != (read.run["previous"] is None):
+        yield Fault(field="run.previous", text=f"{read.run['previous']} for record {read.run['number']}")

@@ -1,0 +1,117 @@
+"""Rules of commands: the line that was run names the program, its parameters, its placement and its own files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from railyard.records.json_io import Json
+from railyard.records.record import Launch, Origin, Record, Software
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+#: Benchmarks of railyard, whose options bear the names of their parameters.
+OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "sonar", "topobw"})
+#: Parameters that reach a run by other ways than an option.
+NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
+#: Parameters whose option has another name, besides those that lose their unit.
+OPTIONS = {"pairs_per_node": "pairs"}
+
+
+def _words(launch: Launch) -> list[str]:
+    try:
+        return shlex.split(launch.command)
+    except ValueError:
+        return []
+
+
+@rule("program")
+def program(read: Record) -> Iterator[Fault]:
+    """A launch's command runs the benchmark that the case names."""
+    name = re.sub(r"[^a-z0-9]", "", read.case.benchmark.lower())
+    for field, launch in ended_well(read):
+        programs = (re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower()) for word in _words(launch))
+        if not any(word.startswith(name) for word in programs):
+            yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
+
+
+@rule("parameters")
+def parameters(read: Record) -> Iterator[Fault]:
+    """A launch's options have the values of the case's parameters, and every parameter of ours is an option."""
+    if read.case.benchmark not in OWN:
+        return
+    for field, launch in ended_well(read):
+        words = _words(launch)
+        for name, value in read.case.parameters.items():
+            if name in NO_OPTIONS:
+                continue
+            given = _option(words, name)
+            if given is None:
+                yield Fault(field=f"{field}.command", text=f"no option gives the parameter {name[:60]}")
+            elif given not in _forms(value):
+                yield Fault(
+                    field=f"{field}.command", text=f"{given!r}; the parameter {name[:60]} is {value!r}"[:300]
+                )
+
+
+def _option(words: list[str], name: str) -> str | None:
+    """Return the value of a parameter's option: `--sizes` or `--size` for `sizes_bytes`."""
+    for option in (name, OPTIONS.get(name, name), name.rpartition("_")[0] or name):
+        word = f"--{option.replace('_', '-')}"
+        if word in words[:-1]:
+            return words[words.index(word) + 1]
+    return None
+
+
+def _forms(value: Json) -> set[str]:
+    """Return the ways to write a parameter's value on a command line."""
+    if isinstance(value, list):
+        return {mark.join(map(str, value)) for mark in "x,"}
+    return {f"{value:g}", str(value)} if isinstance(value, int | float) else {str(value)}
+
+
+@rule("own-files")
+def own_files(read: Record) -> Iterator[Fault]:
+    """A launch's command writes the launch's own output, and reads the host file of its own placement."""
+    for field, launch in ended_well(read):
+        for word in _words(launch):
+            numbered = re.match(r"launch-(\d+)\.", word)
+            if numbered and int(numbered[1]) != launch.index:
+                yield Fault(field=f"{field}.command", text=f"{word}: the files of another launch")
+            file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
+            if file and not file[1].endswith(_file_name(launch.placement)):
+                yield Fault(
+                    field=f"{field}.command",
+                    text=f"{word}: the hosts of another placement than {launch.placement}",
+                )
+
+
+def _file_name(placement: str) -> str:
+    """As `railyard.jobs.launching.file_name`, which a test compares."""
+    return re.sub(r"[^A-Za-z0-9.x-]+", "-", placement).strip("-.") or "placement"
+
+
+@rule("rank-count")
+def rank_count(read: Record) -> Iterator[Fault]:
+    """A launcher that is given a number of ranks is given the number that ran."""
+    for field, launch in ended_well(read):
+        words = _words(launch)
+        for option in ("-np", "-n", "--ntasks"):
+            value = words[words.index(option) + 1] if option in words[:-1] else ""
+            is_launcher = option in words[:3] or (value and words.index(option) < 4)
+            if value.isdecimal() and is_launcher and int(value) != len(launch.ranks):
+                yield Fault(field=f"{field}.command", text=f"{option} {value}; {len(launch.ranks)} ranks ran")
+
+
+@rule("nic-option")
+def nic_option(read: Record) -> Iterator[Fault]:
+    """A command that includes one NIC alone includes the one that the policy nic-K names."""
+    for field, launch in ended_well(read):
+        words = _words(launch)
+        policy = re.fullmatch(r"nic-(\d+)", launch.nic_policy)
+        if "btl_tcp_if_include" not in words[:-1] or launch.software is Software.IMAGE or read.case.devices:
+            continue
+        value = words[words.index("btl_tcp_if_include") + 1]
+        if read.origin is Origin.EMULATED and policy and value != f"nic{policy[1]}":
+            yield Fault(field=f"{field}.command", text=f"includes {value}; the policy is {launch.nic_policy}")

@@ -1,0 +1,99 @@
+"""Rules of the design: the order of launches, the seed, the studies that a check belongs to."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+
+from railyard.checkout import CHECKOUT
+from railyard.records import challenge, launch_order, studies
+from railyard.records.record import Origin, Record, combination_name
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+
+@rule("launch-order")
+def order(read: Record) -> Iterator[Fault]:
+    """Launches come in the order that `case.seed` draws, every combination once in each round."""
+    case = read.case
+    drawn = launch_order.in_rounds(
+        case.placements,
+        case.nic_policies,
+        case.software,
+        rounds=min(case.launches_per_combination, len(read.launches) + 1),
+        seed=case.seed,
+    )
+    wanted = list(drawn)
+    if len(wanted) != len(read.launches):
+        yield Fault(field="launches", text=f"{len(read.launches)} launches; the case needs {len(wanted)}")
+        return
+    for place, (launch, (repeat, *combination)) in enumerate(zip(read.launches, wanted, strict=True)):
+        if (launch.repeat, launch.placement, launch.nic_policy, launch.software) != (repeat, *combination):
+            name = f"repeat {repeat} of {combination_name(*combination)}"
+            yield Fault(field=f"launches[{place}]", text=f"seed {case.seed} draws {name} here")
+            return
+
+
+@rule("challenge")
+def seed_of_challenge(read: Record) -> Iterator[Fault]:
+    """`case.seed` is the one that the buyer's challenge and the check's name give."""
+    wanted = challenge.seed_of(read.case.challenge, read.case.check, read.case.seed)
+    if read.case.seed != wanted:
+        yield Fault(field="case.seed", text=f"{read.case.seed}; the challenge gives {wanted}")
+
+
+@rule("studies")
+def studies_of_check(read: Record) -> Iterator[Fault]:
+    """A check's studies, whose minimums count, are all named; a name that is no study's is refused."""
+    for name in sorted(studies_by_check().get(read.case.check, frozenset()) - set(read.case.studies)):
+        yield Fault(field="case.studies", text=f"{read.case.check} belongs to the study {name}")
+    for name in read.case.studies:
+        if name not in studies.all_studies():
+            yield Fault(
+                field="case.studies", text=f"{name!r} is no study; known: {', '.join(studies.all_studies())}"
+            )
+
+
+@functools.cache
+def studies_by_check() -> Mapping[str, frozenset[str]]:
+    """Return each check's studies, read from the sources of the checks without running them."""
+    classes: dict[str, tuple[list[str], frozenset[str] | None]] = {}
+    for path in sorted((CHECKOUT / "checks").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+                classes[node.name] = bases, _own_studies(node)
+
+    def inherited(name: str) -> frozenset[str]:
+        bases, own = classes.get(name, ([], frozenset()))
+        return (
+            own
+            if own is not None
+            else next((found for base in bases if (found := inherited(base))), frozenset())
+        )
+
+    return {name: inherited(name) for name in classes}
+
+
+def _own_studies(node: ast.ClassDef) -> frozenset[str] | None:
+    for line in node.body:
+        if isinstance(line, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "studies" for target in line.targets
+        ):
+            value = line.value
+            return frozenset(ast.literal_eval(value)) if isinstance(value, ast.List) else None
+    return None
+
+
+@rule("computed-once")
+def computed(read: Record) -> Iterator[Fault]:
+    """What is computed and launched again gives the same figures, bit for bit."""
+    if read.origin is Origin.SIMULATED or read.origin is Origin.MODELLED:
+        first: dict[object, object] = {}
+        for field, launch in ended_well(read):
+            key = launch.placement, launch.nic_policy, launch.software
+            shown = [(each.fom, dict(each.labels), each.samples) for each in launch.series]
+            if first.setdefault(key, shown) != shown:
+                yield Fault(
+                    field=f"{field}.series", text="differs from another launch of the same computation"
+                )

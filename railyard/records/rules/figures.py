@@ -1,0 +1,130 @@
+"""Rules of figures: above 0, consistent with one another and with the launch's duration, no two launches alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from railyard.records import units
+from railyard.records.record import Launch, Origin, Record
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+#: Parts of an iteration that may take no time at all.
+MAY_BE_ZERO = frozenset({"pack", "unpack", "wait"})
+RATES = frozenset({"data rate", "message rate", "operation rate", "zone rate", "rate"})
+SECONDS = {"us": 1e-6, "s": 1.0}
+RAN = frozenset({Origin.EMULATED, Origin.MEASURED})
+#: Digits that a launch's samples have together before two equal ones are no coincidence.
+DIGITS = 12
+
+
+@rule("above-zero")
+def above_zero(read: Record) -> Iterator[Fault]:
+    """Rates are above 0, and so are times of what was run, but for parts of an iteration such as packing."""
+    for field, launch in ended_well(read):
+        for place, series in enumerate(launch.series):
+            measures = units.unit_of(series.fom).measures
+            must = measures in RATES or (
+                measures == "time" and read.origin in RAN and units.stem(series.fom) not in MAY_BE_ZERO
+            )
+            if must and min(series.samples) <= 0:
+                yield Fault(field=f"{field}.series[{place}]", text=f"{series.fom} is {min(series.samples):g}")
+
+
+@rule("within-the-launch")
+def within(read: Record) -> Iterator[Fault]:
+    """No sample of a time is longer than its launch, and the iterations together are not."""
+    if read.origin not in RAN:
+        return
+    for field, launch in ended_well(read):
+        for place, series in enumerate(launch.series):
+            unit = units.unit_of(series.fom).suffix
+            if unit not in SECONDS or launch.elapsed_s is None:
+                continue
+            is_whole = series.fom == "iteration_us"
+            taken = SECONDS[unit] * (sum(series.samples) if is_whole else max(series.samples))
+            if taken > launch.elapsed_s:
+                text = f"{series.fom}: {taken:.3f} s in a launch of {launch.elapsed_s:.3f} s"
+                yield Fault(field=f"{field}.series[{place}]", text=text)
+
+
+@rule("bytes")
+def payload(read: Record) -> Iterator[Fault]:
+    """In `halo`, bandwidth times the iteration's time is the same number of bytes in every sample of every launch."""
+    if read.case.benchmark != "halo":
+        return
+    wanted: dict[str, float] = {}
+    for field, launch in ended_well(read):
+        times = {
+            json.dumps(dict(s.labels), sort_keys=True): s for s in launch.series if s.fom == "iteration_us"
+        }
+        for place, series in enumerate(launch.series):
+            key = json.dumps(dict(series.labels), sort_keys=True)
+            if series.fom != "bandwidth_gbyte_s" or key not in times:
+                continue
+            taken = times[key].samples
+            if len(taken) != len(series.samples):
+                yield Fault(field=f"{field}.series[{place}]", text="not as many samples as there are times")
+                continue
+            for rate, time in zip(series.samples, taken, strict=True):
+                size = 1e3 * rate * time
+                if abs(size - wanted.setdefault(key, size)) > 1e-3 * wanted[key]:
+                    text = f"{size:.0f} bytes in an iteration, elsewhere {wanted[key]:.0f}"
+                    yield Fault(field=f"{field}.series[{place}]", text=text)
+                    break
+
+
+@rule("parts")
+def parts(read: Record) -> Iterator[Fault]:
+    """In `halo`, no part of an iteration takes longer than the iteration, up to the clocks of two ranks."""
+    if read.case.benchmark != "halo" or read.origin not in RAN:
+        return
+    for field, launch in ended_well(read):
+        by = {(s.fom, json.dumps(dict(s.labels), sort_keys=True)): s.samples for s in launch.series}
+        for (fom, labels), samples in by.items():
+            whole = by.get(("iteration_us", labels))
+            if fom not in {"exchange_us", "pack_us", "unpack_us", "wait_us"} or whole is None:
+                continue
+            if any(part > 1.01 * all_of_it for part, all_of_it in zip(samples, whole, strict=False)):
+                yield Fault(field=f"{field}.series", text=f"{fom} is longer than the iteration")
+
+
+@rule("no-two-alike")
+def alike(read: Record) -> Iterator[Fault]:
+    """No two launches have the same samples, and on a virtual torus none the same bytes of all NICs."""
+    if read.origin not in RAN:
+        return
+    samples: dict[str, int] = {}
+    sent: dict[object, int] = {}
+    for field, launch in ended_well(read):
+        key = fingerprint(launch)
+        if key and (other := samples.setdefault(key, launch.index)) != launch.index:
+            yield Fault(field=f"{field}.series", text=f"the samples of launch {other}")
+        if read.origin is Origin.EMULATED and launch.nics and any(each.tx_bytes for each in launch.nics):
+            bytes_ = tuple(
+                sorted((each.node, each.nic, each.tx_bytes, each.rx_bytes) for each in launch.nics)
+            )
+            if (other := sent.setdefault(bytes_, launch.index)) != launch.index:
+                yield Fault(field=f"{field}.nics", text=f"the bytes of launch {other}")
+
+
+def fingerprint(launch: Launch) -> str:
+    """Return a text that two launches have in common only if one is a copy; empty where that cannot be told."""
+    shown = json.dumps(
+        [[each.fom, dict(each.labels), each.samples] for each in launch.series], sort_keys=True
+    )
+    digits = sum(sum(map(str.isdigit, f"{sample:.12g}")) for each in launch.series for sample in each.samples)
+    return shown if digits >= DIGITS else ""
+
+
+@rule("repeats")
+def repeats(read: Record) -> Iterator[Fault]:
+    """In `halo`, every series has as many samples as the parameter `repeats` says."""
+    wanted = read.case.parameters.get("repeats")
+    if read.case.benchmark != "halo" or type(wanted) is not int or read.origin is Origin.MODELLED:
+        return
+    for field, launch in ended_well(read):
+        for place, series in enumerate(launch.series):
+            if len(series.samples) != wanted:
+                text = f"{len(series.samples)} samples; repeats is {wanted}"
+                yield Fault(field=f"{field}.series[{place}]", text=text)

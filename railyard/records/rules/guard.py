@@ -1,0 +1,70 @@
+"""Rules of the guard: its figures are there and fit together, and its verdict follows from them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+from railyard.records.json_io import Json
+from railyard.records.record import Guarded, Launch, Origin, Record
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+#: As in railyard.torus.virtual.fidelity, which a test compares.
+HOST_SHARE = 0.5
+ENOUGH_TRAFFIC_S = 1.0
+NUMBERS = ("watched_s", "traffic_s", "host_limited_s", "idle_share", "softirq_share", "steal_share", "drops")
+#: Clocks of two programs differ by the time that the second needs to start.
+SLACK_S = 2.0
+
+
+def _guarded(read: Record) -> Iterator[tuple[str, Launch, Mapping[str, Json]]]:
+    for field, launch in ended_well(read):
+        if read.origin is Origin.EMULATED and launch.guard is not None:
+            yield f"{field}.guard", launch, launch.guard.figures
+
+
+def _has_figures(figures: Mapping[str, Json]) -> bool:
+    numbers = all(type(figures.get(name)) in (int, float) for name in NUMBERS)
+    return numbers and type(figures.get("conserved")) is bool
+
+
+@rule("guard-figures")
+def figures(read: Record) -> Iterator[Fault]:
+    """The guard's figures are there, shares lie between 0 and 1, times within one another and within the launch."""
+    for field, launch, found in _guarded(read):
+        if not _has_figures(found):
+            lacking = [name for name in (*NUMBERS, "conserved") if name not in found]
+            yield Fault(
+                field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers"
+            )
+            continue
+        for name in ("idle_share", "softirq_share", "steal_share"):
+            if not 0 <= found[name] <= 1:
+                yield Fault(field=f"{field}.{name}", text=f"{found[name]} is no share")
+        longest = float("inf") if launch.elapsed_s is None else launch.elapsed_s + SLACK_S
+        limits = [0.0, found["host_limited_s"], found["traffic_s"], found["watched_s"], longest]
+        if any(one > other + 1e-6 for one, other in itertools.pairwise(limits)):
+            text = "host_limited_s, traffic_s, watched_s and elapsed_s do not rise"
+            yield Fault(field=field, text=text)
+
+
+@rule("guard-verdict")
+def verdict(read: Record) -> Iterator[Fault]:
+    """The guard's verdict is the one that its figures give; anything but `ok` has a reason."""
+    for field, launch, found in _guarded(read):
+        if launch.guard is None or not _has_figures(found):
+            continue
+        said, wanted = launch.guard.verdict, judged(found)
+        if said is Guarded.OK and wanted is not Guarded.OK:
+            yield Fault(field=f"{field}.verdict", text=f"ok; the figures say {wanted}")
+        if (said is Guarded.OK) == bool(launch.guard.reasons):
+            yield Fault(field=f"{field}.reasons", text=f"{len(launch.guard.reasons)} reasons for {said}")
+
+
+def judged(figures: Mapping[str, Json]) -> Guarded:
+    """Return the verdict that a guard's figures give."""
+    traffic_s = figures["traffic_s"]
+    is_limited = figures["host_limited_s"] > HOST_SHARE * traffic_s
+    if figures["drops"] or not figures["conserved"] or (is_limited and traffic_s >= ENOUGH_TRAFFIC_S):
+        return Guarded.VOID
+    return Guarded.CANNOT_TELL if is_limited or not figures["watched_s"] else Guarded.OK

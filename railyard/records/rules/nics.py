@@ -1,0 +1,97 @@
+"""Rules of the NICs: their names, their bytes, and the verdict that the bytes give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from placements.hosts import naming
+from placements.nics import evidence, policies
+from placements.nics.evidence import Sender
+from railyard.records.record import Launch, Origin, Record
+from railyard.records.rules import rebuilt
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+
+def _devices(read: Record) -> list[str]:
+    if read.case.devices:
+        return list(read.case.devices)
+    return [f"nic{rail}" for rail in range(read.case.topology.rails if read.case.topology else 1)]
+
+
+@rule("nic-names")
+def names(read: Record) -> Iterator[Fault]:
+    """NICs are those of the allocation's nodes, each once; on a virtual torus every NIC of every rank's node."""
+    granted, devices = set(rebuilt.names(read)), _devices(read)
+    for field, launch in ended_well(read):
+        if launch.nics is None:
+            continue
+        counts = Counter((each.node, each.nic) for each in launch.nics)
+        for (node, nic), count in counts.items():
+            if count > 1:
+                yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
+            if node not in granted:
+                yield Fault(field=f"{field}.nics", text=f"{node} is no node of the allocation")
+            if read.origin is not Origin.MEASURED and nic not in devices:
+                yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
+        if read.origin is Origin.EMULATED:
+            hosts = {rank.host for rank in launch.ranks} & granted
+            lacking = sorted((host, nic) for host in hosts for nic in devices if (host, nic) not in counts)
+            if lacking:
+                yield Fault(field=f"{field}.nics", text=f"no {lacking[0][1]} of {lacking[0][0]}")
+
+
+@rule("nic-bytes")
+def conserved(read: Record) -> Iterator[Fault]:
+    """On a virtual torus that lost nothing as many bytes arrived as were sent, and every rank's node sent some."""
+    if read.origin is not Origin.EMULATED:
+        return
+    for field, launch in ended_well(read):
+        if not launch.nics:
+            continue
+        sent, received = (
+            sum(getattr(each, name) for each in launch.nics) for name in ("tx_bytes", "rx_bytes")
+        )
+        if sent != received and launch.guard is not None and launch.guard.figures.get("conserved") is True:
+            yield Fault(
+                field=f"{field}.nics", text=f"{sent} bytes sent and {received} received, yet none lost"
+            )
+        active = {each.node for each in launch.nics if each.tx_bytes}
+        idle = sorted({rank.host for rank in launch.ranks} - active)
+        if idle and len({rank.host for rank in launch.ranks}) > 1:
+            yield Fault(field=f"{field}.nics", text=f"{idle[0]} sent nothing")
+
+
+@rule("nic-verdict")
+def verdict(read: Record) -> Iterator[Fault]:
+    """`nic_verdict` is the one that the NICs' bytes give under the policy."""
+    expected = rebuilt.expected_hosts(read)
+    for field, launch in ended_well(read):
+        found = _judged(read, launch, rebuilt.asked_of(launch, expected))
+        if found is not None and str(launch.nic_verdict) != found.verdict:
+            why = f": {found.reason}" if found.reason else ""
+            yield Fault(
+                field=f"{field}.nic_verdict", text=f"{launch.nic_verdict}; the bytes say {found.verdict}{why}"
+            )
+
+
+def _judged(read: Record, launch: Launch, hosts: list[str]) -> evidence.Found | None:
+    """Judge a launch's bytes; None where the record does not say which NIC is near to a rank."""
+    devices = _devices(read)
+    topology = rebuilt.topology_of(read)
+    policy = policies.parse(launch.nic_policy, len(devices))
+    if topology is None and policy.kind == policies.Kind.LOCAL_NIC and len(devices) > 1:
+        return None
+    of = topology if topology is not None else naming.flat(["node"], rails=len(devices))
+    if of.rails != len(devices):
+        return None
+    assigned = policies.assign(policy, policies.host(of, rebuilt.ranks_per_node(read), devices))
+    local = rebuilt.local_ranks(hosts)
+    if any(number >= len(assigned) for number in local):
+        return None
+    senders = [
+        Sender(rank=rank, node=host, nics=tuple(devices[nic] for nic in assigned[number]))
+        for rank, (host, number) in enumerate(zip(hosts, local, strict=True))
+    ]
+    sent = None if launch.nics is None else {(each.node, each.nic): each.tx_bytes for each in launch.nics}
+    return evidence.judge(senders, sent)

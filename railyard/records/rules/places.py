@@ -1,0 +1,161 @@
+"""Rules of places: topology, allocation, the hosts of the ranks, the processors that they may use."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from placements.orders.allocation import Order, allocate, within
+from railyard.errors import InputError
+from railyard.records import assemble
+from railyard.records.record import Record, Verdict
+from railyard.records.rules import rebuilt
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+
+@rule("topology")
+def topology(read: Record) -> Iterator[Fault]:
+    """A topology under a shipped name has the shipped sha256, extents, nodes per router and rails."""
+    said = read.case.topology
+    known = rebuilt.shipped(said.name) if said else None
+    if said is None:
+        return
+    if known is None:
+        if said.sha256 in rebuilt.shipped_names():
+            text = f"{said.name}; this sha256 is that of {rebuilt.shipped_names()[said.sha256]}"
+            yield Fault(field="case.topology.name", text=text)
+        return
+    for name in ("sha256", "extents", "nodes_per_router", "rails"):
+        if (found := getattr(said, name)) != (wanted := getattr(known, name)):
+            yield Fault(field=f"case.topology.{name}", text=f"{found}; {said.name} has {wanted}")
+
+
+@rule("nodes")
+def nodes(read: Record) -> Iterator[Fault]:
+    """The allocation names nodes, each once, inside the topology, no more of a router than it has."""
+    field, given = "case.allocation.nodes", read.case.allocation["nodes"]
+    if not given:
+        yield Fault(field=field, text="no node")
+    for name, count in Counter(rebuilt.names(read)).items():
+        if count > 1:
+            yield Fault(field=field, text=f"{name} {count} times")
+    said = read.case.topology
+    if said is None or not said.extents:
+        return
+    routers = Counter(tuple(node["coordinate"]) for node in given if node["coordinate"] is not None)
+    for at, count in routers.items():
+        shown = ",".join(map(str, at))
+        if len(at) != len(said.extents) or not all(c < e for c, e in zip(at, said.extents, strict=True)):
+            yield Fault(field=field, text=f"a node at {shown}, outside {'x'.join(map(str, said.extents))}")
+        elif count > said.nodes_per_router:
+            yield Fault(field=field, text=f"{count} nodes at {shown}, where {said.nodes_per_router} can be")
+
+
+@rule("coordinates")
+def coordinates(read: Record) -> Iterator[Fault]:
+    """Nodes with the topology's own names have the coordinates that the topology gives them."""
+    known = rebuilt.topology_of(read)
+    if known is None or not rebuilt.has_own_names(read):
+        return
+    at = {node.name: node.coordinate for node in known.nodes}
+    for place, node in enumerate(read.case.allocation["nodes"]):
+        if node["coordinate"] is not None and tuple(node["coordinate"]) != at[node["name"]]:
+            field = f"case.allocation.nodes[{place}].coordinate"
+            yield Fault(
+                field=field, text=f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}"
+            )
+            return
+
+
+@rule("allocation")
+def allocation(read: Record) -> Iterator[Fault]:
+    """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
+    said = read.case.allocation
+    if said["order"] not in set(Order):
+        yield Fault(field="case.allocation.order", text=f"{said['order']!r}; known: {', '.join(Order)}")
+        return
+    wanted_seed = None if said["order"] == Order.SCHEDULER else read.case.seed
+    if said["seed"] != wanted_seed:
+        yield Fault(field="case.allocation.seed", text=f"{said['seed']}; the case's seed is {read.case.seed}")
+    known = rebuilt.topology_of(read)
+    if (
+        known is None
+        or said["order"] == Order.SCHEDULER
+        or any(n["coordinate"] is None for n in said["nodes"])
+    ):
+        return
+    if read.case.block is None and len(said["nodes"]) != len(known.nodes):
+        return  # before 1.3 a record did not name its block
+    try:
+        wanted = allocate(known, said["order"], block=read.case.block or None, seed=read.case.seed)
+        wanted = within(wanted, read.case.cube) if read.case.cube else wanted
+    except InputError as error:
+        yield Fault(field="case.block", text=str(error))
+        return
+    if [tuple(node["coordinate"]) for node in said["nodes"]] != [node.coordinate for node in wanted.nodes]:
+        yield Fault(field="case.allocation.nodes", text=f"not the nodes that the order {said['order']} gives")
+    elif rebuilt.has_own_names(read) and rebuilt.names(read) != [node.name for node in wanted.nodes]:
+        yield Fault(field="case.allocation.nodes", text=f"not in the order {said['order']}")
+
+
+@rule("ranks")
+def ranks(read: Record) -> Iterator[Fault]:
+    """Every launch has as many ranks as its grid has places, and no host more than `ranks_per_node`."""
+    shape, most = rebuilt.grid(read), rebuilt.ranks_per_node(read)
+    named = read.case.parameters.get("grid")
+    if read.case.grid is not None and named is not None and list(read.case.grid) != named:
+        yield Fault(field="case.grid", text=f"{list(read.case.grid)}; the parameter says {named!r}"[:200])
+    if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
+        yield Fault(field="case.grid", text="more ranks than the nodes have room for")
+    first = None
+    for field, launch in ended_well(read):
+        wanted = first if shape is None else math.prod(shape)
+        first = len(launch.ranks) if first is None else first
+        if wanted is not None and len(launch.ranks) != wanted:
+            yield Fault(field=f"{field}.ranks", text=f"{len(launch.ranks)} ranks; the case has {wanted}")
+        for host, count in Counter(rank.host for rank in launch.ranks).items():
+            if count > most:
+                yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
+
+
+@rule("hosts")
+def hosts(read: Record) -> Iterator[Fault]:
+    """Every rank ran on a node of the allocation."""
+    granted = rebuilt.names(read)
+    known = set(granted)
+    for field, launch in ended_well(read):
+        for rank in launch.ranks:
+            if rank.host not in known and not any(assemble.same_host(rank.host, name) for name in granted):
+                text = f"{rank.host} is no node of the allocation"
+                yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
+                break
+
+
+@rule("placement")
+def placement(read: Record) -> Iterator[Fault]:
+    """Every rank ran on the host that its placement, worked out again, gives it; so the verdict is `obeyed`."""
+    expected = rebuilt.expected_hosts(read)
+    for field, launch in ended_well(read):
+        wanted = expected.get(launch.placement)
+        if wanted == [] and launch.placement_verdict is Verdict.OBEYED:
+            yield Fault(field=f"{field}.placement", text=f"{launch.placement} cannot be on these nodes")
+        if not wanted:
+            continue
+        for rank, host in zip(launch.ranks, wanted, strict=False):
+            if not assemble.same_host(rank.host, host):
+                text = f"{rank.host}; {launch.placement} gives {host}"
+                yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
+                break
+
+
+@rule("processors")
+def processors(read: Record) -> Iterator[Fault]:
+    """A rank's CPU is one of those that it may use."""
+    for field, launch in ended_well(read):
+        for rank in launch.ranks:
+            allowed, cpu = rank.allowed_cpus, rank.cpu
+            if allowed is not None and (not allowed or (cpu not in (None, -1) and cpu not in allowed)):
+                text = f"CPU {cpu} with {len(allowed)} allowed, not among them"
+                yield Fault(field=f"{field}.ranks[{rank.rank}].cpu", text=text)
+                break

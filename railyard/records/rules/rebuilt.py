@@ -1,0 +1,178 @@
+"""Rebuild topology, allocation and placements from a record, by the same functions that the job called.
+
+Models: a topology that the checker ships, under the record's node names; where it ships none, nodes in a row, which
+serves the orders that need no coordinates. None stands for what the record does not determine.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from placements.hosts import naming
+from placements.orders import spec
+from placements.orders.allocation import Allocation, Choice, Order
+from placements.orders.placement import place
+from placements.orders.spec import Kind
+from placements.topology import catalog
+from placements.topology.base import Topology
+from railyard.errors import InputError
+from railyard.records.record import Launch, Record, Status
+
+#: Orders that nothing in a record determines: a file of the bidder's, a search that takes minutes, the scheduler's own.
+UNDETERMINED = frozenset({Kind.FILE, Kind.OPTIMISED, Kind.SCHEDULER})
+NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT})
+#: The largest topology that is rebuilt, in nodes.
+MOST_NODES = 1 << 17
+
+
+@functools.lru_cache(maxsize=64)
+def shipped(name: str) -> Topology | None:
+    """Return the topology of this name that ships with the checker, or None."""
+    return catalog.load(name) if name in catalog.known() else None
+
+
+@functools.cache
+def shipped_names() -> dict[str, str]:
+    """Return the name of each shipped topology by its sha256."""
+    return {topology.sha256: name for name in catalog.known() if (topology := shipped(name)) is not None}
+
+
+@functools.lru_cache(maxsize=64)
+def _indices(name: str) -> dict[str, int]:
+    topology = shipped(name)
+    return {} if topology is None else {node.name: index for index, node in enumerate(topology.nodes)}
+
+
+def topology_of(read: Record) -> Topology | None:
+    """Return the shipped topology that a record names with the right sha256, or None."""
+    said = read.case.topology
+    found = shipped(said.name) if said else None
+    return found if found is not None and said is not None and found.sha256 == said.sha256 else None
+
+
+def names(read: Record) -> list[str]:
+    """Return the names of the allocation's nodes, in its order."""
+    return [node["name"] for node in read.case.allocation["nodes"]]
+
+
+def has_own_names(read: Record) -> bool:
+    """Return whether the nodes bear the names that the topology itself gives."""
+    topology = topology_of(read)
+    return topology is not None and all(name in _indices(topology.name) for name in names(read))
+
+
+def ranks_per_node(read: Record) -> int:
+    """Return the ranks of a node: as the record says, before 1.3 the most that any host had."""
+    if read.case.ranks_per_node is not None:
+        return read.case.ranks_per_node
+    counts = [Counter(rank.host for rank in launch.ranks) for launch in read.launches if launch.ranks]
+    return max((max(each.values()) for each in counts), default=1)
+
+
+def grid(read: Record) -> tuple[int, ...] | None:
+    """Return the process grid: as the record says, before 1.3 the parameter of that name."""
+    said = read.case.grid or read.case.parameters.get("grid")
+    if (
+        not isinstance(said, list | tuple)
+        or not said
+        or not all(type(each) is int and each > 0 for each in said)
+    ):
+        return None
+    return tuple(said)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rebuilt:
+    """The allocation; `is_located` where its topology is the real one, `is_exact` where slots of routers are known."""
+
+    allocation: Allocation
+    is_located: bool
+    is_exact: bool
+
+
+def allocation(read: Record) -> Rebuilt | None:
+    """Return the allocation of a record; None for one without nodes, or too large."""
+    found = names(read)
+    if not found or len(found) > MOST_NODES or len(set(found)) != len(found):
+        return None
+    coordinates = [node["coordinate"] for node in read.case.allocation["nodes"]]
+    topology = topology_of(read)
+    order = Order(read.case.allocation["order"])
+    block = read.case.block
+    if topology is None or any(each is None for each in coordinates):
+        flat = naming.flat(found, rails=read.case.topology.rails if read.case.topology else 1)
+        row = np.arange(len(found), dtype=np.int64)
+        made = Allocation(topology=flat, order=order, seed=None, block=flat.extents, indices=row)
+        return Rebuilt(allocation=made, is_located=False, is_exact=read.case.topology is None)
+    is_own = has_own_names(read)
+    if is_own:
+        index = _indices(topology.name)
+    else:
+        stands = {name: (at[0], at[1], at[2]) for name, at in zip(found, coordinates, strict=True)}
+        topology = naming.named(topology, stands, "case.allocation.nodes")
+        index = {node.name: place for place, node in enumerate(topology.nodes)}
+    indices = np.array([index[name] for name in found], dtype=np.int64)
+    box = (block[0], block[1], block[2]) if block and len(block) == 3 else topology.extents
+    seed = read.case.allocation["seed"]
+    made = Allocation(topology=topology, order=order, seed=seed, block=box, indices=indices)
+    return Rebuilt(allocation=made, is_located=True, is_exact=is_own or topology.nodes_per_router == 1)
+
+
+def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[str] | None:
+    """Return the host of each rank under a placement; None where the record does not determine it.
+
+    Raises InputError where the placement cannot be on these nodes.
+    """
+    said = spec.parse(placement)
+    located = said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
+    if said.order in UNDETERMINED or (located and not rebuilt.is_located):
+        return None
+    if not rebuilt.is_exact and (located or said.order == Kind.BLOCKS):
+        return None
+    shape = grid(read)
+    if shape is None and said.order in {Kind.PLAIN, Kind.CUSTOM, Kind.BLOCKS, Kind.HILBERT}:
+        return None
+    made = place(
+        placement,
+        rebuilt.allocation,
+        shape or (ranks,),
+        ranks_per_node=ranks_per_node(read),
+        seed=read.case.seed,
+    )
+    return [node.name for node in made.nodes]
+
+
+def local_ranks(of_rank: Sequence[str]) -> list[int]:
+    """Return each rank's number among the ranks of its host."""
+    seen: Counter[str] = Counter()
+    numbers = []
+    for host in of_rank:
+        numbers.append(seen[host])
+        seen[host] += 1
+    return numbers
+
+
+def expected_hosts(read: Record) -> dict[str, list[str] | None]:
+    """Return for each placement with a launch that is ok the host of every rank."""
+    found = allocation(read)
+    shape = grid(read)
+    ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
+    made: dict[str, list[str] | None] = {}
+    for placement, count in ranks.items():
+        try:
+            whole = count if shape is None else math.prod(shape)
+            made[placement] = hosts(read, found, placement, whole) if found else None
+        except InputError:
+            made[placement] = []
+    return made
+
+
+def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:
+    """Return the host of each rank: as worked out, else as the ranks themselves saw it."""
+    return expected.get(launch.placement) or [rank.host for rank in launch.ranks]

@@ -1,0 +1,70 @@
+"""The registry of rules: `@rule` adds a function to it, and its docstring's first line is its line of docs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from railyard.records.record import Launch, Record, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One thing missing or wrong: the field and one line that describes it."""
+
+    field: str
+    text: str
+
+
+Check = Callable[[Record], Iterator[Fault]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: `name` for tests and docs, `text` what it demands, `check` what finds faults."""
+
+    name: str
+    text: str
+    check: Check
+
+
+RULES: list[Rule] = []
+
+
+def rule(name: str) -> Callable[[Check], Check]:
+    """Register a function from a record to faults under a name."""
+
+    def register(check: Check) -> Check:
+        text = (check.__doc__ or "").strip().splitlines()[0]
+        RULES.append(Rule(name=name, text=text, check=check))
+        return check
+
+    return register
+
+
+def faults(read: Record) -> Iterator[Fault]:
+    """Yield what every rule finds; a rule that cannot be applied is a fault of the record, and the others go on."""
+    for each in RULES:
+        yield from guarded(each.name, each.check, read)
+
+
+def guarded(name: str, check: Check, read: Record) -> Iterator[Fault]:
+    """Yield the faults of one rule; an error of the rule itself becomes a fault."""
+    try:
+        yield from check(read)
+    except Exception as error:  # a hostile record must not end the check of the others
+        text = " ".join(repr(str(error))[:200].split())
+        yield Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
+
+
+def table() -> str:
+    """Return the rules as a Markdown table."""
+    rows = "".join(f"| `{each.name}` | {each.text} |\n" for each in RULES)
+    return f"| rule | what it demands |\n|---|---|\n{rows}"
+
+
+def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
+    """Yield the launches that are ok, void ones among them, with their fields."""
+    for place, launch in enumerate(read.launches):
+        if launch.status is Status.OK:
+            yield f"launches[{place}]", launch

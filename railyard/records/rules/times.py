@@ -1,0 +1,101 @@
+"""Rules of time: launches follow one another, nothing is older than what it is made of, nothing is in the future."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from railyard.records.record import Launch, Origin, Record
+from railyard.records.rules.registry import Fault, ended_well, rule
+
+#: `created`, and `started` before 1.3, have whole seconds.
+SECOND_S = 1.0
+#: How far the clocks of bidder and buyer may differ.
+CLOCKS_S = 300.0
+#: Between the wall clock and the monotonic one, by resolution and by slewing.
+DRIFT_S = 0.5
+
+
+def now() -> datetime:
+    """Return the checker's own time."""
+    return datetime.now(UTC)
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+@rule("started")
+def started(read: Record) -> Iterator[Fault]:
+    """A launch that ended has a start and a duration above 0, unless it was computed."""
+    if read.origin is Origin.MODELLED or read.origin is Origin.SIMULATED:
+        return
+    for field, launch in ended_well(read):
+        if launch.started is None:
+            yield Fault(field=f"{field}.started", text="no start")
+        if launch.elapsed_s is None or launch.elapsed_s <= 0:
+            yield Fault(field=f"{field}.elapsed_s", text=f"{launch.elapsed_s} is no duration")
+
+
+@rule("one-after-another")
+def sequence(read: Record) -> Iterator[Fault]:
+    """Launches start one after another, and none before those before it ended."""
+    earliest = float("-inf")
+    for place, launch in enumerate(read.launches):
+        if launch.started is None:
+            continue
+        begun = _seconds(launch.started)
+        if begun + SECOND_S < earliest:
+            text = f"{launch.started}: {earliest - begun:.1f} s before the launches before it ended"
+            yield Fault(field=f"launches[{place}].started", text=text)
+        earliest = max(earliest, begun) + (launch.elapsed_s or 0.0)
+
+
+@rule("created")
+def created(read: Record) -> Iterator[Fault]:
+    """The record was made after its last launch ended, and not in the checker's future."""
+    made = _seconds(read.created)
+    if made > now().timestamp() + CLOCKS_S:
+        yield Fault(field="created", text=f"{read.created} is in the future")
+    ends = [_seconds(each.started) + (each.elapsed_s or 0.0) for each in read.launches if each.started]
+    if ends and made + SECOND_S < max(ends):
+        yield Fault(field="created", text=f"{max(ends) - made:.1f} s before the last launch ended")
+
+
+@rule("session")
+def session(read: Record) -> Iterator[Fault]:
+    """The ReFrame session began before the first launch, and is the one that `run` names."""
+    said = read.provenance["reframe"] or {}
+    begun = re.match(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)-", str(said.get("session", "")))
+    first = next((each.started for each in read.launches if each.started), None)
+    if begun and first and _seconds(begun[1]) > _seconds(first) + SECOND_S:
+        yield Fault(field="provenance.reframe.session", text=f"{begun[1]} is after the first launch, {first}")
+    if read.run is not None and read.run["session"] != said.get("session"):
+        yield Fault(field="run.session", text="another session than provenance.reframe's")
+
+
+@rule("monotonic")
+def monotonic(read: Record) -> Iterator[Fault]:
+    """Monotonic times, from 1.3 on, rise from launch to launch and give the launches' durations and distances."""
+    timed: list[tuple[str, Launch, float, float]] = []
+    for field, launch in ended_well(read):
+        begun, ended = launch.begun_monotonic_s, launch.ended_monotonic_s
+        if begun is None or ended is None:
+            if read.run is not None and read.origin in {Origin.EMULATED, Origin.MEASURED}:
+                yield Fault(field=f"{field}.begun_monotonic_s", text="no monotonic times")
+            continue
+        timed.append((field, launch, begun, ended))
+        if launch.elapsed_s is None or abs(ended - begun - launch.elapsed_s) > 1e-6 * max(1.0, ended):
+            text = f"{launch.elapsed_s}; the monotonic times differ by {ended - begun:.3f}"
+            yield Fault(field=f"{field}.elapsed_s", text=text)
+    for (_, one, since, until), (field, other, begun, _) in itertools.pairwise(timed):
+        if begun < until - 0.02:
+            yield Fault(
+                field=f"{field}.begun_monotonic_s", text=f"{begun} is before the launch before it ended"
+            )
+        elif one.started and other.started:
+            drift = _seconds(other.started) - _seconds(one.started) - (begun - since)
+            if abs(drift) > DRIFT_S + 1e-3 * (begun - since):
+                yield Fault(field=f"{field}.started", text=f"{drift:+.1f} s against the monotonic times")

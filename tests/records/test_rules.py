@@ -1,0 +1,181 @@
+"""Forgeries: whatever contradicts itself or what the checker knows is refused, and every honest record is accepted."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from support import evidence, forgeries, synthetic
+from support.commands import CHECKOUT
+
+from placements.topology import catalog
+from railyard.jobs import launching
+from railyard.records import archive, record, rules, strict_rules
+from railyard.records.record import Record
+from railyard.records.rules import commands, design, guard, rebuilt, times
+from railyard.torus.virtual import fidelity
+
+TORUS = evidence.good(
+    topology="gemini-2x2x2",
+    grid=[2, 2, 2],
+    placements=["plain", "cart-create", "custom", "random:7", "hilbert"],
+    order="snake",
+    nic_policies=["library-default"],
+)
+GOOD = evidence.good()
+MUTATIONS = 300
+
+
+def faults(read: Record) -> list[str]:
+    return [f"{each.field}: {each.text}" for each in strict_rules.faults(read)]
+
+
+@pytest.mark.parametrize("origin", ["emulated", "simulated", "modelled", "measured"])
+def test_honest_records_of_every_origin_pass(origin: str) -> None:
+    assert faults(evidence.good(origin=origin)) == []
+
+
+def test_honest_records_of_a_torus_with_every_order_and_a_challenge_pass() -> None:
+    assert faults(TORUS) == []
+    assert faults(evidence.good(challenge="N0nce-1")) == []
+
+
+def test_the_example_archive_passes_every_rule() -> None:
+    for read in archive.load_all(CHECKOUT / "results" / "example"):
+        assert [each.text for each in rules.faults(read)] == [], read.source
+
+
+@pytest.mark.parametrize("name", forgeries.ALL)
+def test_a_forgery_is_refused(name: str) -> None:
+    """Each changes one thing, computes the digests again and is a valid record: only the rules can tell."""
+    found = faults(forgeries.forged(GOOD, name))
+    words = forgeries.ALL[name].words
+    assert any(words in each for each in found), found
+
+
+def test_there_are_at_least_60_kinds_of_forgery() -> None:
+    assert len(forgeries.ALL) >= 60
+
+
+@pytest.mark.parametrize("name", forgeries.ON_A_TORUS)
+def test_a_forgery_on_a_torus_is_refused(name: str) -> None:
+    found = faults(forgeries.forged(TORUS, name))
+    assert any(forgeries.ON_A_TORUS[name].words in each for each in found), found
+
+
+def test_a_record_without_its_best_launches_order_is_refused() -> None:
+    """The six fastest of ten, renumbered, are not in the order that the seed draws."""
+    ten = evidence.good(launches=10)
+    document = json.loads(record.text(ten))
+    kept: dict[tuple[str, str], list[Any]] = {}
+    for launch in sorted(document["launches"], key=lambda each: each["series"][0]["samples"][0]):
+        kept.setdefault((launch["placement"], launch["nic_policy"]), []).append(launch)
+    best = sorted((each for six in kept.values() for each in six[:6]), key=lambda each: int(each["index"]))
+    seen: dict[tuple[str, str], int] = {}
+    for index, launch in enumerate(best):
+        key = launch["placement"], launch["nic_policy"]
+        launch["index"], launch["repeat"] = index, seen.get(key, 0)
+        launch["command"] = launch["command"].rpartition("launch-")[0] + f"launch-{index:03d}.json"
+        seen[key] = launch["repeat"] + 1
+    document["launches"], document["case"]["launches_per_combination"] = best, 6
+    forged = record.validate(record.sealed(document), "forged")
+    assert any("draws" in each for each in faults(forged))
+
+
+def test_no_single_change_of_what_the_rest_determines_is_accepted() -> None:
+    """`python -m perf forgeries` makes 100,000 of them."""
+    chance = random.Random(25)
+    short = evidence.good(launches=1)
+    before = forgeries.faults_of(short)
+    assert {"at least 6" in text for _, text in before} == {True}
+    done = [forgeries.mutated(short, chance, before) for _ in range(MUTATIONS)]
+    accepted = [each.path for each in done if not each.is_refused and not each.is_free]
+    assert accepted == []
+    assert sum(each.is_refused for each in done) > MUTATIONS // 3
+
+
+def test_an_error_in_a_rule_is_a_fault_and_not_the_end() -> None:
+    def broken(read: Record) -> Any:
+        raise ZeroDivisionError("at\nonce")
+        yield
+
+    (fault,) = rules.registry.guarded("broken", broken, TORUS)
+    assert "broken cannot be applied: ZeroDivisionError" in fault.text and "\n" not in fault.text
+
+
+def test_every_rule_has_a_line_of_docs_and_a_forgery() -> None:
+    page = (CHECKOUT / "docs" / "formats.md").read_text()
+    assert rules.table() in page, "run: python -m railyard.records.rules"
+    tried = {each.rule for each in (*forgeries.ALL.values(), *forgeries.ON_A_TORUS.values())}
+    assert {each.name for each in rules.RULES} - tried == set()
+    assert all(each.text.endswith(".") and len(each.text.split()) <= 25 for each in rules.RULES)
+
+
+def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
+    assert (guard.HOST_SHARE, guard.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
+    for name in ("plain", "random:7@scattered/core", "blocks:2x2x4", "custom"):
+        assert commands._file_name(name) == launching.file_name(name)
+
+
+def test_studies_are_read_from_the_checks() -> None:
+    found = design.studies_by_check()
+    assert found["halo_3d"] == {"pena2013"} and found["halo_injection"] == {"ezell2013"}
+    assert found["halo_paper_3d"] == {"pena2013"}, "from its base class"
+    assert found["halo_smoke"] == frozenset()
+
+
+def test_a_record_from_the_future_is_refused_by_the_checkers_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    day = synthetic.CREATED - timedelta(days=1)
+    monkeypatch.setattr(times, "now", lambda: day)
+    assert any("in the future" in each for each in faults(TORUS))
+    monkeypatch.setattr(times, "now", lambda: datetime.now(UTC) + timedelta(days=9))
+    assert faults(TORUS) == []
+
+
+def test_names_of_a_real_machine_are_placed_by_their_coordinates() -> None:
+    """Nodes with names of their own on a shipped topology: coordinates say where each is."""
+
+    def rename(document: dict[str, Any]) -> None:
+        text = json.dumps(document)
+        for node in catalog.load("gemini-2x2x2").nodes:
+            text = text.replace(
+                f'"{node.name}"', f'"nid{node.coordinate[0]}{node.coordinate[1]}{node.coordinate[2]}"'
+            )
+        document.clear()
+        document.update(json.loads(text))
+
+    renamed = forgeries.changed(TORUS, rename)
+    assert faults(renamed) == [] and not rebuilt.has_own_names(renamed)
+
+    def swap(document: dict[str, Any]) -> None:
+        rename(document)
+        ranks = next(each for each in document["launches"] if each["placement"] == "custom")["ranks"]
+        ranks[0]["host"], ranks[1]["host"] = ranks[1]["host"], ranks[0]["host"]
+
+    assert any("custom gives" in each for each in faults(forgeries.changed(TORUS, swap)))
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_accepted"),
+    [
+        (lambda d: d["case"].update(topology=None), True),
+        (lambda d: [n.update(coordinate=None) for n in d["case"]["allocation"]["nodes"]], True),
+    ],
+)
+def test_a_measured_record_needs_no_topology_for_orders_that_need_none(
+    change: Change, is_accepted: bool
+) -> None:
+    measured = evidence.good(origin="measured", order="contiguous")
+
+    def forget(document: dict[str, Any]) -> None:
+        change(document)
+        document["case"]["allocation"].update(order="scheduler", seed=None)
+
+    assert (faults(forgeries.changed(measured, forget)) == []) is is_accepted

@@ -1,0 +1,542 @@
+"""Forgeries of an honest record, each a valid record of its own digests, and random changes of single fields."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from railyard.errors import InputError
+from railyard.records import record, strict_rules
+from railyard.records.record import Record
+
+Document = dict[str, Any]
+Change = Callable[[Document], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgery:
+    """What is changed, the rule that must find it, and words of its fault."""
+
+    rule: str
+    words: str
+    change: Change
+
+
+def changed(of: Record, change: Change) -> Record:
+    """A record with something changed, and the digests that fit."""
+    document = json.loads(record.text(of))
+    change(document)
+    return record.validate(record.sealed(document), "forged")
+
+
+def forged(of: Record, name: str) -> Record:
+    return changed(of, {**ALL, **ON_A_TORUS}[name].change)
+
+
+def first(document: Document) -> Document:
+    launch: Document = document["launches"][0]
+    return launch
+
+
+def policy(document: Document, name: str) -> Document:
+    """The first launch under a NIC policy."""
+    return next(each for each in document["launches"] if each["nic_policy"] == name)
+
+
+def of_placement(document: Document, name: str) -> Document:
+    return next(each for each in document["launches"] if each["placement"] == name)
+
+
+def set_all(name: str, value: Any) -> Change:
+    return lambda document: [each.update({name: value}) for each in document["launches"]]
+
+
+def in_first(**values: Any) -> Change:
+    return lambda document: first(document).update(values)
+
+
+def in_guard(**values: Any) -> Change:
+    return lambda document: first(document)["guard"].update(values)
+
+
+def copy_first(document: Document) -> None:
+    """One launch, copied over all others of its combination."""
+    for launch in document["launches"][1:]:
+        launch["series"], launch["nics"] = copy.deepcopy(first(document)["series"]), first(document)["nics"]
+
+
+def scale_samples(fom: str, factor: float, launches: int = 1) -> Change:
+    def change(document: Document) -> None:
+        for launch in document["launches"][:launches]:
+            for series in launch["series"]:
+                if series["fom"] == fom:
+                    series["samples"] = [each * factor for each in series["samples"]]
+
+    return change
+
+
+def swap_ranks(document: Document) -> None:
+    ranks = of_placement(document, "plain")["ranks"]
+    ranks[0]["host"], ranks[1]["host"] = ranks[1]["host"], ranks[0]["host"]
+
+
+def swap_placements(document: Document) -> None:
+    one, other = of_placement(document, "plain"), of_placement(document, "random")
+    one["ranks"], other["ranks"] = other["ranks"], one["ranks"]
+
+
+def other_nic(document: Document) -> None:
+    """Local-nic is said to be obeyed, and every byte left by the other NIC."""
+    for nic in policy(document, "local-nic")["nics"]:
+        nic["nic"] = {"nic0": "nic1", "nic1": "nic0"}[nic["nic"]]
+
+
+def swap_launches(document: Document) -> None:
+    """The figures in another order, the positions renumbered."""
+    launches = document["launches"]
+    other = next(
+        place for place, each in enumerate(launches) if each["placement"] != launches[0]["placement"]
+    )
+    launches[0], launches[other] = launches[other], launches[0]
+    for index, launch in enumerate(launches):
+        launch["index"] = index
+
+
+def same_start(document: Document) -> None:
+    for launch in document["launches"]:
+        launch["started"] = first(document)["started"]
+
+
+def no_monotonic(document: Document) -> None:
+    set_all("begun_monotonic_s", None)(document)
+    set_all("ended_monotonic_s", None)(document)
+
+
+def overlap(document: Document) -> None:
+    no_monotonic(document)
+    first(document)["elapsed_s"] = 60.0
+
+
+def of_version_1_2(document: Document) -> None:
+    """Before 1.3, when fewer things were said."""
+    document["schema"] = "railyard-record/1.2"
+    for name in ("run", "sha256"):
+        document.pop(name)
+    for name in ("ranks_per_node", "grid", "block", "cube", "devices", "challenge"):
+        document["case"].pop(name)
+    for launch in document["launches"]:
+        launch.pop("begun_monotonic_s")
+        launch.pop("ended_monotonic_s")
+
+
+def then(*changes: Change) -> Change:
+    return lambda document: [each(document) for each in changes]
+
+
+def move_rank(document: Document) -> None:
+    first(document)["ranks"][0]["host"] = "login1"
+
+
+def all_on_one(document: Document) -> None:
+    for rank in first(document)["ranks"]:
+        rank["host"] = "n0-0"
+
+
+def replace_in_commands(old: str, new: str) -> Change:
+    def change(document: Document) -> None:
+        for launch in document["launches"]:
+            launch["command"] = launch["command"].replace(old, new)
+
+    return change
+
+
+def nodes(document: Document) -> list[Document]:
+    found: list[Document] = document["case"]["allocation"]["nodes"]
+    return found
+
+
+def same_bytes(document: Document) -> None:
+    document["launches"][1]["nics"] = copy.deepcopy(first(document)["nics"])
+
+
+def late(document: Document) -> None:
+    """As if made in the year 9999."""
+    document["created"] = "9999-01-01T00:00:00Z"
+
+
+def _one(rule: str, words: str, change: Change) -> Forgery:
+    return Forgery(rule=rule, words=words, change=change)
+
+
+#: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
+ALL: Mapping[str, Forgery] = {
+    "one launch copied": _one("no-two-alike", "the samples of launch 0", copy_first),
+    "NIC bytes copied": _one("no-two-alike", "the bytes of launch 0", same_bytes),
+    "launches reordered": _one("launch-order", "draws", swap_launches),
+    "another seed": _one("launch-order", "draws", lambda d: d["case"].update(seed=77)),
+    "a seed that the challenge does not give": _one(
+        "challenge", "the challenge gives", lambda d: d["case"].update(challenge="other")
+    ),
+    "a study left out": _one("studies", "belongs to the study", lambda d: d["case"].update(studies=[])),
+    "a study that is none": _one("studies", "is no study", lambda d: d["case"]["studies"].append("mine")),
+    "a topology of a shipped name": _one(
+        "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(sha256="ab" * 32)
+    ),
+    "a topology with another rail": _one(
+        "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(rails=3)
+    ),
+    "a topology with other extents": _one(
+        "topology", "dual-rail-small has", lambda d: d["case"]["topology"].update(extents=[8, 1, 1])
+    ),
+    "a shipped topology of another name": _one(
+        "topology", "is that of", lambda d: d["case"]["topology"].update(name="mine")
+    ),
+    "no nodes": _one("nodes", "no node", lambda d: d["case"]["allocation"].update(nodes=[])),
+    "one node sixteen times": _one(
+        "nodes", "16 times", lambda d: d["case"]["allocation"].update(nodes=[nodes(d)[0]] * 16)
+    ),
+    "a node outside the topology": _one(
+        "nodes", "outside 4x1x1", lambda d: nodes(d)[0].update(coordinate=[9, 0, 0])
+    ),
+    "too many nodes of a router": _one(
+        "nodes", "where 4 can be", lambda d: nodes(d)[15].update(coordinate=[0, 0, 0])
+    ),
+    "a node elsewhere": _one("coordinates", "n0-0 is at", lambda d: nodes(d)[0].update(coordinate=[3, 0, 0])),
+    "nodes in another order": _one("allocation", "not the nodes", lambda d: nodes(d).reverse()),
+    "two nodes of a router swapped": _one(
+        "allocation", "not in the order", lambda d: nodes(d).__setitem__(slice(0, 2), nodes(d)[1::-1])
+    ),
+    "another allocation's order": _one(
+        "allocation", "not the nodes", lambda d: d["case"]["allocation"].update(order="random")
+    ),
+    "an order that is none": _one(
+        "allocation", "known", lambda d: d["case"]["allocation"].update(order="best")
+    ),
+    "an allocation of another seed": _one(
+        "allocation", "the case's seed", lambda d: d["case"]["allocation"].update(seed=5)
+    ),
+    "another block": _one("allocation", "", lambda d: d["case"].update(block=[2, 1, 1])),
+    "fewer ranks": _one("ranks", "15 ranks", lambda d: first(d)["ranks"].pop()),
+    "one rank": _one("ranks", "1 ranks", lambda d: first(d).update(ranks=first(d)["ranks"][:1])),
+    "another grid": _one("ranks", "the parameter says", lambda d: d["case"].update(grid=[2, 8])),
+    "all ranks on one node": _one("ranks", "16 ranks on n0-0", all_on_one),
+    "a rank outside the allocation": _one("hosts", "login1 is no node", move_rank),
+    "two ranks swapped": _one("placement", "plain gives", swap_ranks),
+    "placements swapped": _one("placement", "gives", swap_placements),
+    "a placement renamed": _one(
+        "placement",
+        "cart-create gives",
+        lambda d: (
+            d["case"].update(placements=["cart-create", "random"]),
+            [e.update(placement="cart-create") for e in d["launches"] if e["placement"] == "plain"],
+        ),
+    ),
+    "a placement that cannot be": _one(
+        "placement",
+        "cannot be on these nodes",
+        lambda d: (
+            d["case"].update(placements=["blocks:3x3", "random"]),
+            [e.update(placement="blocks:3x3") for e in d["launches"] if e["placement"] == "plain"],
+        ),
+    ),
+    "a placement that nobody saw": _one("placement", "not proved", in_first(placement_verdict="cannot-tell")),
+    "a CPU that is not allowed": _one(
+        "processors", "not among them", lambda d: first(d)["ranks"][0].update(cpu=77)
+    ),
+    "no allowed CPU": _one(
+        "processors", "0 allowed", lambda d: first(d)["ranks"][0].update(cpu=-1, allowed_cpus=[])
+    ),
+    "a NIC twice": _one("nic-names", "2 times", lambda d: first(d)["nics"].append(first(d)["nics"][0])),
+    "a NIC of no node": _one("nic-names", "is no node", lambda d: first(d)["nics"][0].update(node="login1")),
+    "a NIC that is none": _one("nic-names", "is none of", lambda d: first(d)["nics"][0].update(nic="eth0")),
+    "a NIC left out": _one("nic-names", "no nic0 of n0-0", lambda d: first(d)["nics"].pop(0)),
+    "NIC bytes that nobody sent": _one(
+        "nic-bytes", "received", lambda d: first(d)["nics"][1].update(rx_bytes=10**9)
+    ),
+    "a node that sent nothing": _one(
+        "nic-bytes", "sent nothing", lambda d: [e.update(tx_bytes=0) for e in first(d)["nics"][:2]]
+    ),
+    "bytes by the other NIC": _one("nic-verdict", "the bytes say not-obeyed", other_nic),
+    "an obeyed policy where none is": _one(
+        "nic-verdict",
+        "the bytes say cannot-tell",
+        lambda d: policy(d, "library-default").update(nic_verdict="obeyed"),
+    ),
+    "an unproved policy": _one(
+        "nic-verdict", "is not proved", lambda d: policy(d, "local-nic").update(nic_verdict="cannot-tell")
+    ),
+    "drops beside ok": _one("guard-verdict", "the figures say void", in_guard(drops=9999)),
+    "lost bytes beside ok": _one("guard-verdict", "the figures say void", in_guard(conserved=False)),
+    "held back beside ok": _one(
+        "guard-verdict", "the figures say void", in_guard(host_limited_s=2.4, traffic_s=2.5)
+    ),
+    "reasons beside ok": _one("guard-verdict", "1 reasons for ok", in_guard(reasons=["busy"])),
+    "not watched beside ok": _one(
+        "guard-verdict",
+        "the figures say cannot-tell",
+        in_guard(watched_s=0.0, traffic_s=0.0, host_limited_s=0.0),
+    ),
+    "a guard without figures": _one(
+        "guard-figures", "lacks", lambda d: first(d).update(guard={"verdict": "ok", "reasons": []})
+    ),
+    "figures that are words": _one("guard-figures", "no numbers", in_guard(drops="none")),
+    "a share above 1": _one("guard-figures", "is no share", in_guard(idle_share=1.5)),
+    "watched longer than it ran": _one("guard-figures", "do not rise", in_guard(watched_s=500.0)),
+    "more traffic than was watched": _one("guard-figures", "do not rise", in_guard(traffic_s=3.95)),
+    "no start": _one("started", "no start", set_all("started", None)),
+    "no duration": _one("started", "is no duration", in_first(elapsed_s=0.0)),
+    "all at the same second": _one("one-after-another", "before the launches before it ended", same_start),
+    "launches that overlap": _one("one-after-another", "before the launches before it ended", overlap),
+    "created in the future": _one("created", "in the future", late),
+    "created before it ended": _one(
+        "created", "before the last launch ended", lambda d: d.update(created="2026-11-20T00:00:00Z")
+    ),
+    "a session after its launches": _one(
+        "session",
+        "after the first launch",
+        lambda d: d["provenance"]["reframe"].update(session="2026-11-21T02:59:59Z-1"),
+    ),
+    "another session": _one("session", "another session", lambda d: d["run"].update(session="mine")),
+    "other monotonic times": _one(
+        "monotonic", "the monotonic times differ", in_first(begun_monotonic_s=4999.0)
+    ),
+    "a moved launch": _one(
+        "monotonic",
+        "against the monotonic times",
+        lambda d: d["launches"][3].update(started="2026-11-21T02:58:00Z"),
+    ),
+    "no monotonic times": _one("monotonic", "no monotonic times", no_monotonic),
+    "monotonic times that overlap": _one(
+        "monotonic",
+        "before the launch before it ended",
+        lambda d: d["launches"][1].update(begun_monotonic_s=5000.0, ended_monotonic_s=5004.2),
+    ),
+    "times of 0": _one("above-zero", "iteration_us is 0", scale_samples("iteration_us", 0.0)),
+    "rates of 0": _one("above-zero", "bandwidth_gbyte_s is 0", scale_samples("bandwidth_gbyte_s", 0.0)),
+    "a sample longer than its launch": _one(
+        "within-the-launch",
+        "in a launch of",
+        then(scale_samples("iteration_us", 1e4), scale_samples("bandwidth_gbyte_s", 1e-4)),
+    ),
+    "faster times alone": _one("bytes", "bytes in an iteration", scale_samples("iteration_us", 0.9)),
+    "higher rates alone": _one("bytes", "bytes in an iteration", scale_samples("bandwidth_gbyte_s", 1.1)),
+    "a sample less": _one("bytes", "not as many samples", lambda d: first(d)["series"][2]["samples"].pop()),
+    "a part longer than the whole": _one(
+        "parts", "longer than the iteration", scale_samples("exchange_us", 2.0)
+    ),
+    "repeats that were not made": _one(
+        "repeats",
+        "repeats is 20",
+        lambda d: [s.update(samples=s["samples"][:10]) for s in first(d)["series"]],
+    ),
+    "a command that runs nothing": _one("program", "does not run halo", in_first(command="true")),
+    "another benchmark": _one("program", "does not run hops", lambda d: d["case"].update(benchmark="hops")),
+    "other cells": _one(
+        "parameters", "the parameter cells", lambda d: d["case"]["parameters"].update(cells=[1, 1])
+    ),
+    "a parameter that no command has": _one(
+        "parameters", "no option gives", lambda d: d["case"]["parameters"].update(turbo=1)
+    ),
+    "a smaller run": _one("parameters", "'1x1'", replace_in_commands("2048x2048", "1x1")),
+    "the output of another launch": _one(
+        "own-files",
+        "the files of another launch",
+        in_first(
+            command="mpirun -np 16 halo --grid 4x4 --cells 2048x2048 --repeats 20 --json launch-009.json"
+        ),
+    ),
+    "the hosts of another placement": _one(
+        "own-files",
+        "the hosts of another placement",
+        replace_in_commands("plain.hostfile", "random.hostfile"),
+    ),
+    "another number of ranks": _one(
+        "rank-count", "-np 2; 16 ranks ran", replace_in_commands("-np 16", "-np 2")
+    ),
+    "another NIC in the command": _one(
+        "nic-option",
+        "the policy is nic-0",
+        lambda d: (
+            d["case"].update(nic_policies=["library-default", "nic-0"]),
+            [
+                e.update(
+                    nic_policy="nic-0",
+                    command=e["command"].replace("halo", "--mca btl_tcp_if_include nic1 halo", 1),
+                )
+                for e in d["launches"]
+                if e["nic_policy"] == "local-nic"
+            ],
+        ),
+    ),
+    "measured on a virtual torus": _one("origin", "a torus of netns", lambda d: d.update(origin="measured")),
+    "measured, the torus removed": _one(
+        "origin", "guard watched", lambda d: (d.update(origin="measured"), d["provenance"].update(torus=None))
+    ),
+    "simulated by namespaces": _one(
+        "origin", "simulated, with the engine netns", lambda d: d.update(origin="simulated")
+    ),
+    "two answers of one simulation": _one(
+        "computed-once",
+        "differs from another",
+        lambda d: (d.update(origin="simulated"), d["provenance"]["torus"].update(engine="SimGrid 3")),
+    ),
+    "a commit that nobody has": _one(
+        "commit", "is not known here", lambda d: d["provenance"]["railyard"].update(git_commit="deadbeef" * 5)
+    ),
+    "another check": _one("check-name", "the case names other", lambda d: d["case"].update(check="other")),
+    "no job": _one("run", "run: missing", lambda d: d.update(run=None)),
+    "no grid": _one("run", "case.grid: missing", lambda d: d["case"].pop("grid")),
+    "another commit at the end": _one(
+        "code-before-and-after", "provenance says", lambda d: d["run"]["ended"].update(git_commit="1f" * 20)
+    ),
+    "changed while it ran": _one(
+        "code-before-and-after", "provenance says", lambda d: d["run"]["ended"].update(git_dirty=True)
+    ),
+    "another program at the end": _one(
+        "code-before-and-after", "not the file", lambda d: d["run"]["ended"]["files"].update(halo="00" * 32)
+    ),
+    "a library that was added": _one(
+        "code-before-and-after",
+        "not the file",
+        lambda d: d["run"]["ended"]["files"].update({"fast.so": "00" * 32}),
+    ),
+    "no code at the beginning": _one(
+        "code-before-and-after", "is not known", lambda d: d["run"].update(written=None)
+    ),
+    "no digest of the program": _one(
+        "program-digest",
+        "no digest of halo",
+        lambda d: [d["run"][when]["files"].pop("halo") for when in ("written", "ended")],
+    ),
+    "written after the first launch": _one(
+        "job-times",
+        "after the first launch",
+        lambda d: d["run"]["written"].update(time="2026-11-21T02:59:00Z"),
+    ),
+    "ended before the last launch": _one(
+        "job-times", "before the last launch", lambda d: d["run"]["ended"].update(time="2026-11-21T02:58:00Z")
+    ),
+    "created after the job": _one(
+        "job-times", "the job ended at", lambda d: d.update(created="2026-11-21T05:00:00Z")
+    ),
+    "a chain without its beginning": _one("chain", "for record 4", lambda d: d["run"].update(number=4)),
+    "an old version with hosts swapped": _one("placement", "plain gives", then(of_version_1_2, swap_ranks)),
+    "an old version with another order": _one("launch-order", "draws", then(of_version_1_2, swap_launches)),
+    "an old version with drops": _one(
+        "guard-verdict", "figures say void", then(of_version_1_2, in_guard(drops=9))
+    ),
+}
+
+#: Of a record of a 2x2x2 torus under the orders plain, cart-create, custom, random:7 and hilbert.
+ON_A_TORUS: Mapping[str, Forgery] = {
+    "custom is cart-create": _one(
+        "placement",
+        "custom gives",
+        lambda d: of_placement(d, "custom").update(ranks=of_placement(d, "plain")["ranks"]),
+    ),
+    "random of another seed": _one(
+        "placement",
+        "random:8 gives",
+        lambda d: (
+            d["case"].update(placements=[p.replace("7", "8") for p in d["case"]["placements"]]),
+            [e.update(placement="random:8") for e in d["launches"] if e["placement"] == "random:7"],
+        ),
+    ),
+    "hilbert on other nodes": _one(
+        "placement",
+        "hilbert gives",
+        lambda d: of_placement(d, "hilbert")["ranks"][0].update(
+            host=of_placement(d, "hilbert")["ranks"][7]["host"]
+        ),
+    ),
+    "nodes in rows, said to be a snake": _one(
+        "allocation", "not the nodes", lambda d: nodes(d).sort(key=lambda e: e["coordinate"])
+    ),
+}
+
+#: Fields that nothing else in the record determines, or only as far as a rule goes (a domain behind a host's name, less
+#: than the clocks' resolution); docs/tender.md lists them.
+FREE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"system\..*",
+        r"launches\.\d+\.series\.1\.samples\.\d+",
+        r"launches\.\d+\.ranks\.\d+\.(cpu|numa_node|allowed_cpus\.\d+)",
+        r"launches\.\d+\.guard\.(watched_s|traffic_s|host_limited_s|.*_share|packets_per_s|busiest_link)",
+        r"launches\.\d+\.command",
+        r"launches\.\d+\.(started|elapsed_s|begun_monotonic_s|ended_monotonic_s)",
+        r"launches\.\d+\.ranks\.\d+\.host",
+        r"launches\.\d+\.nics\.\d+\.rx_bytes",
+        r"provenance\.(machine|mpi|torus)\..*",
+        r"provenance\.railyard\.version",
+        r"provenance\.reframe\.(version|check)",
+        r"provenance\.image",
+        r"run\.(job|boot)",
+        r"run\.(written|ended)\.time",
+        r"case\.devices",
+        r"created",
+    )
+)
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutated:
+    """One changed field; `is_free` where nothing determines it, `is_refused` where the checker found it."""
+
+    path: str
+    is_free: bool
+    is_refused: bool
+
+
+def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, str]] = frozenset()) -> Mutated:
+    """Change one scalar of a record and ask the strict check; faults in `before` do not count."""
+    document = json.loads(record.text(good))
+    path, value = chance.choice(list(_leaves({k: v for k, v in document.items() if k not in record.DERIVED})))
+    part: Any = document
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = _other(value, chance)
+    name = ".".join(map(str, path))
+    is_free = any(each.fullmatch(name) for each in FREE)
+    try:
+        read = record.validate(record.sealed(document), "mutant")
+    except InputError:
+        return Mutated(path=name, is_free=is_free, is_refused=True)
+    return Mutated(path=name, is_free=is_free, is_refused=bool(faults_of(read) - before))
+
+
+def faults_of(read: Record) -> frozenset[tuple[str, str]]:
+    """What the strict check finds in a record."""
+    return frozenset((each.field, each.text) for each in strict_rules.faults(read))
+
+
+def _leaves(part: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield from _leaves(value, (*path, key))
+    elif isinstance(part, list):
+        for place, value in enumerate(part):
+            yield from _leaves(value, (*path, place))
+    else:
+        yield path, part
+
+
+def _other(value: Any, chance: random.Random) -> Any:
+    """Another value of the same kind, near or far."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return chance.choice([value + 1, max(0, value - 1) if value else 2, value * 10 + 1])
+    if isinstance(value, float):
+        return value * chance.choice([0.5, 0.9, 0.99, 1.01, 1.1, 2.0]) + (0.25 if value == 0 else 0)
+    if value is None:
+        return chance.choice([0, "x", True])
+    place = chance.randrange(len(value) + 1)
+    other = value[:place] + chance.choice("0123456789abcxyz") + value[place + chance.randrange(2) :]
+    return other if other != value else f"{value}x"
