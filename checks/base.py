@@ -56,6 +56,11 @@ from railyard.torus.simulated import smpi
 REAL = "+torus %origin=measured"
 
 
+#: The file of references, below the folder of checks, and what names another folder.
+REFERENCES = "references/archive.yaml"
+PREFIX = "RFM_REFERENCE_PREFIX"
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Bad input as ReFrame's own error: its report then shows the one line, not our source code."""
@@ -231,8 +236,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``results`` in the checkout
     archive = variable(str, value=str(CHECKOUT / "results"))
 
-    #: References from the archive; `railyard references update` writes the file.
-    reference = {"$ref": "references/archive.yaml"}
+    #: References from the archive; `railyard references update` writes the file. By its whole path, so that a check in
+    #: a folder of a site's own finds it, too; below ReFrame's reference prefix, where there is one.
+    reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
 
     #: Which case of the references is meant; known when the record is.
     #:
@@ -549,8 +555,8 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """Say of each regression at which commit it last passed; ReFrame's own message cannot."""
         if self.is_dry_run():
             return
-        folder = runtime().get_option("general/0/reference_prefix") or self.prefix
-        known = references.load(Path(folder, "references", "archive.yaml"))
+        folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
+        known = references.load(Path(folder, REFERENCES))
         worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), known)
         if worse:
             raise PerformanceError("; ".join(worse))

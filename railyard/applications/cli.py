@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def _of_check(file: Path) -> Parser:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # ReFrame looks up the file of each check
     spec.loader.exec_module(module)
     found = [vars(each).get("output") for each in vars(module).values() if isinstance(each, type)]
     held = [each for each in found if isinstance(each, Patterns)]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
-from railyard.applications import amg, convert, lulesh, minife, minighost, mpip, osu
+from railyard.applications import amg, convert, launch, lulesh, minife, minighost, mpip, osu, patterns
+from railyard.applications.patterns import Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
+from railyard.cli import cli
 from railyard.errors import InputError
 from railyard.records import benchmark
 from railyard.records.benchmark import Series
@@ -261,3 +266,80 @@ def test_a_profile_that_is_cut_off_is_refused() -> None:
 )
 def test_every_call_has_its_class(function: str, kind: str) -> None:
     assert mpip.call_class(function) == kind
+
+
+# ---- programs that are read by patterns of their check ----
+
+HPCCG = Path(__file__).resolve().parents[1] / "data/site/hpccg.py"
+
+
+def application(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["application", *map(str, arguments)])
+
+
+def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> None:
+    """HPCCG, recorded on 8 ranks; its check holds program, sizes, figures and verification."""
+    done = application("try", HPCCG, "--output", DATA / "hpccg-8.out")
+    assert done.exit_code == 0, done.output
+    assert "HPCCG unknown: verified" in done.output and "ranks: 8" in done.output
+    assert "total_mflop_s: 21.3719 Mflop/s (the score's)" in done.output and "iterations: 149" in done.output
+
+
+def test_a_run_outside_of_its_limit_is_not_verified(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.out"
+    wrong.write_text(text_of("hpccg-8").replace("Final residual: 6.2431e-54", "Final residual: 1.5"))
+    done = application("try", HPCCG, "--output", wrong)
+    assert done.exit_code and "final residual is 1.5, to be at most 4.8704e-07" in str(done.exception)
+    assert "Mflop/s" not in done.output, "a run that is not verified has no figure"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"figures": {}}, "at least one figure of merit"),
+        ({"verified": ""}, "a line or a limit that says a run was right"),
+        ({"figures": {"total_mflops": "x"}}, "a name ending in a unit that fits it"),
+    ],
+)
+def test_patterns_that_could_never_give_a_result_are_refused(changes: dict[str, Any], words: str) -> None:
+    whole = {"program": "X", "figures": {"total_mflop_s": "x"}, "verified": "right"}
+    with pytest.raises(InputError, match=words):
+        Patterns(**{**whole, **changes})
+
+
+def test_patterns_survive_the_way_through_a_job() -> None:
+    made = Patterns(program="X", figures={"a_s": "A"}, limits={"r": Limit(pattern="R", at_most=1.0)})
+    assert patterns.load(json.loads(json.dumps(made.document()))) == made
+
+
+def test_a_pattern_that_fits_nothing_or_too_much_is_named() -> None:
+    parse = patterns.parser(Patterns(program="X", figures={"a_s": "A .*"}, verified="ok"))
+    with pytest.raises(InputError, match=r"a_s: no line matches 'A \.\*'; the output ends with 'ok'"):
+        parse("ok\n", "", "x.out")
+    with pytest.raises(InputError, match=r"a_s: 2 lines match 'A \.\*', expected one"):
+        parse("A 1\nA 2\nok\n", "", "x.out")
+
+
+def test_a_mistake_in_a_parser_is_one_line_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launch's fault, not the end of the session without a record."""
+
+    def oops(text: str, left: str, source: str) -> Reading:
+        wanted: dict[str, Reading] = {}
+        return wanted["oops"]
+
+    seen = {"format": "railyard-witness/1", "mpi": {"ranks": 8}, "ranks": []}
+    (tmp_path / "launch-000.witness").write_text(json.dumps(seen))
+    monkeypatch.setattr(launch, "parser", lambda benchmark, parameters: oops)
+    found = launch.read(tmp_path, "launch-000", "lulesh", {}, 8)
+    assert re.fullmatch(r"the parser of lulesh failed: KeyError: 'oops' \(\S+\.py, line \d+\)", found)
+
+
+def test_a_program_without_a_parser_is_refused_before_anything_runs() -> None:
+    """Before, all its launches ran and were said to have left no output."""
+    launch.need_parser("lulesh")
+    with pytest.raises(InputError, match=r"'hpcgg' .*a program with a parser: amg, lulesh, .*osu_latency"):
+        launch.need_parser("hpcgg")
+    with pytest.raises(InputError):
+        launch.need_parser("mpip")

@@ -181,3 +181,25 @@ def test_a_program_that_leaves_a_file(tmp_path: Path, programs: Path, replay: Pa
     first, second = of_record(tmp_path).launches
     assert good(first) and {series.fom for series in first.series} == {"total_gflop_s", "time_s"}
     assert second.status == "failed" and "results.yaml: processes" in second.reason
+
+
+def test_a_check_in_a_folder_of_a_sites_own_and_placements_that_are_one(
+    tmp_path: Path, programs: Path
+) -> None:
+    """HPCCG's ranks are a chain, which two of the placements put on the same nodes; the check is one file."""
+    shutil.copy(programs / "amg", programs / "test_HPCCG")
+    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
+    done = reframe(tmp_path, "--dry-run", *chosen, "-S", "placements=plain,custom,random")
+    assert done.returncode == 0 and "skipping test" not in done.stdout, done.stdout
+    assert "placements plain, custom put every rank of the grid on the same node" in done.stdout
+    assert "plain, custom, random" not in done.stdout
+
+
+def test_a_site_check_is_recorded_by_its_patterns(tmp_path: Path, programs: Path, replay: Path) -> None:
+    shutil.copy(programs / "amg", programs / "test_HPCCG")
+    (replay / "0.out").write_text((DATA / "hpccg-8.out").read_text())
+    chosen = ["-c", str(CHECKOUT / "tests/data/site"), "-n", "hpccg_weak", "-S", f"programs={programs}"]
+    done = reframe(tmp_path, "-r", *chosen, "-S", "placements=plain", "-S", "launches=1", REPLAY=str(replay))
+    (launch,) = of_record(tmp_path).launches
+    assert launch.verified and launch.placement_verdict == "obeyed", done.stdout
+    assert [(each.fom, each.samples) for each in launch.series] == [("total_mflop_s", (21.3719,))]
