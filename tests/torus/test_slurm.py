@@ -11,12 +11,12 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
+from support.waiting import wait_until
 
 from placements.launchers import render
 from placements.orders.allocation import allocate
@@ -57,6 +57,24 @@ def cluster(railyard: Run, disk: Path) -> Iterator[str]:
     railyard("torus", "down", name)
 
 
+@pytest.fixture(autouse=True)
+def quiet(request: pytest.FixtureRequest) -> None:
+    """Before a test that uses the cluster, wait until no job is left of the test before and every node is idle.
+
+    After a node's death Slurm itself takes a minute for that (railyard/torus/slurm/config.py).
+    """
+    if "cluster" not in request.fixturenames:
+        return
+    head = request.getfixturevalue("head")
+    head("scancel", "--user=root")
+    wait_until(lambda: not head("squeue", "-h").strip(), "the queue is empty")
+    for name, state in re.findall(r"^(\S+) (down\S*|drain\S*)$", head("sinfo", "-hN", "-o", "%N %T"), re.M):
+        lost = state.endswith("*")
+        assert not lost, f"{name} is {state}: an earlier test killed it for good"
+        head("scontrol", "update", f"nodename={name}", "state=resume")
+    wait_until(lambda: set(head("sinfo", "-hN", "-o", "%T").split()) == {"idle"}, "every node is idle")
+
+
 @pytest.fixture
 def head(railyard: Run, cluster: str) -> Callable[..., str]:
     """What a command says on the head."""
@@ -86,7 +104,7 @@ def reframe(cluster: str, tmp_path: Path) -> ReFrame:
             on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             cwd=CHECKOUT,
             env=environment(),
             check=False,
@@ -249,17 +267,22 @@ def test_a_new_user_gets_from_doctor_to_records(
 def test_a_drained_node_ends_its_job_and_another_takes_its_place(
     reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
 ) -> None:
-    """Where Slurm chooses the nodes: both records say on which they were measured."""
+    """Where Slurm chooses the nodes: both records say on which they were measured.
+
+    The first job waits for a file before its launches, so that it runs when its node is drained.
+    """
     mine = from_doctor(head, tmp_path / "mine.yml", coordinates(cluster))
+    go = tmp_path / "go"
     chosen = [*HALO, *FOUR_NODES, "-S", "placements=random", "-S", "launches=3"]
-    words = command(tmp_path, *chosen, system="head:torus", configs=(mine,))
+    waiting = ["-S", f"{PLAIN_SRUN},until test -e {go}; do sleep 0.1; done"]
+    words = command(tmp_path, *chosen, *waiting, system="head:torus", configs=(mine,))
     running = subprocess.Popen(on_head(cluster, words), cwd=CHECKOUT, env=environment())
-    folder = tmp_path / "stage/head/torus/openmpi-here/halo_smoke"
-    wait_for_launches(folder, 1)
-    drained = head("squeue", "-ho", "%B").strip()
+    wait_until(lambda: head("squeue", "-ho", "%B", "--states=running").strip(), "the job runs")
+    drained = head("squeue", "-ho", "%B", "--states=running").strip()
     head("scontrol", "update", f"nodename={drained}", "state=drain", "reason=test")
+    go.touch()
     try:
-        assert running.wait(120) == 0
+        assert running.wait(300) == 0
         done = reframe(*chosen, system="head:torus", configs=(mine,))
         assert done.returncode == 0, done.stdout
     finally:
@@ -271,18 +294,18 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
 
 
 def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path, tmp_path: Path) -> None:
-    fixed = ["-S", "launches=5", "-S", f"archive={tmp_path}/archive"]
+    fixed = ["-S", "launches=10", "-S", f"archive={tmp_path}/archive"]
     words = on_head(cluster, command(disk, *HALO, *fixed, system="vtorus:slurm"))
     running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.PIPE, text=True)
     finished = wait_for_launches(disk / "stage/vtorus/slurm/openmpi/halo_smoke", 2)
     with (disk / "full").open("wb", buffering=0) as full, contextlib.suppress(OSError):
         while full.write(bytes(4096)):
             pass
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=300)
     assert running.returncode != 0
     (record,) = records(tmp_path)
     good = [launch for launch in record.launches if launch.status == "ok"]
-    assert finished <= len(good) < len(record.launches) == 10
+    assert finished <= len(good) < len(record.launches) == 20
     assert all(launch.series for launch in good)
     assert all(launch.reason for launch in record.launches if launch.status != "ok"), said
 
@@ -296,7 +319,7 @@ def test_a_reframe_that_ends_early_loses_no_launch(
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
     running.send_signal(how)
-    running.wait(60)
+    running.wait(300)
     head("scancel", "--user=root")
     if how == signal.SIGKILL:
         assert not (tmp_path / "archive").exists()
@@ -319,7 +342,7 @@ def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
     finished = wait_for_launches(stage, 2)
     netns.kill([netns.full_name(cluster, "n1-1-1")])
     head("scontrol", "update", "nodename=n1-1-1", "state=down", "reason=test")
-    said, _ = running.communicate(timeout=120)
+    said, _ = running.communicate(timeout=300)
     assert running.returncode != 0
     (record,) = records(tmp_path)
     good = [launch for launch in record.launches if launch.status == "ok"]
@@ -348,12 +371,10 @@ def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: s
     up = [str(BIN / "railyard"), "torus", "up", "gemini-2x2x2", "--name", torus_name, "--slurm"]
     running = subprocess.Popen(up, env=environment(), stdout=subprocess.DEVNULL)
     controller = lifecycle.RUN / torus_name / "slurm/slurmctld.pid"
-    deadline = time.monotonic() + 60
-    while not controller.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: controller.exists() or running.poll() is not None, "slurmctld runs, or up ended")
     running.kill()
     running.wait()
-    inodes = {(netns.NETNS / name).stat().st_ino for name in netns.namespaces(torus_name)}
+    inodes = netns.identities(netns.namespaces(torus_name))
     assert netns.processes(inodes), "nothing was running yet"
     assert railyard("torus", "down", torus_name).returncode == 0
     assert netns.processes(inodes) == set() and netns.namespaces(torus_name) == []
@@ -369,8 +390,25 @@ def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) ->
 
 def wait_for_launches(stage: Path, count: int) -> int:
     """Wait until so many launches ended; how many there are then."""
-    deadline = time.monotonic() + 90
-    while (ended := len(list(stage.glob("launch-*.ended")))) < count:
-        assert time.monotonic() < deadline, "the job does not launch"
-        time.sleep(0.1)
-    return ended
+    wait_until(lambda: len(list(stage.glob("launch-*.ended"))) >= count, f"{count} launches of the job ended")
+    return len(list(stage.glob("launch-*.ended")))
+
+
+@pytest.mark.parametrize(
+    ("state", "usable"),
+    [
+        ("idle", True),
+        ("planned", True),
+        ("allocated+", True),  # in use, and an earlier job completes on it
+        ("mixed-", True),
+        ("completing", True),
+        ("allocated*", True),
+        ("idle*", False),  # does not answer
+        ("down*", False),
+        ("drained", False),
+        ("draining", False),
+        ("unknown", False),
+    ],
+)
+def test_a_node_that_works_is_usable_whatever_flag_slurm_appends(state: str, usable: bool) -> None:
+    assert slurm.is_usable(state) is usable

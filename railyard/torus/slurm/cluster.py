@@ -41,7 +41,12 @@ KEY_BYTES = 128
 AT_ONCE = 8
 LONGEST_START_S = 60.0
 POLL_S = 0.1
-USABLE = frozenset({"idle", "allocated", "mixed", "completing"})
+#: States of a node that takes jobs or runs one, without the flags that `sinfo` appends.
+USABLE = frozenset({"idle", "planned", "allocated", "mixed", "completing"})
+#: `+` is a node that is in use while an earlier job completes on it; `-` one that is planned for a job.
+HARMLESS_FLAGS = "+-"
+#: A node of a running job that is silent for the moment. Slurm calls it down when that lasts (SlurmdTimeout).
+SILENT_IN_USE = frozenset({"allocated*", "mixed*", "completing*"})
 #: `slurm-wlm 22.05.8` is of the release 22.05; daemons of one release understand each other.
 RELEASE = re.compile(r"slurm\S* (\d+\.\d+)")
 #: Each node's own folder under the path that mpi.conf names for all of them.
@@ -127,8 +132,11 @@ def states(torus: str, run: Path) -> dict[str, str]:
 
 
 def is_usable(state: str) -> bool:
-    """Whether a node in this state takes jobs or runs one; `idle*` does not answer."""
-    return state in USABLE
+    """Return whether a node in this state (as `sinfo` prints it) takes jobs or runs one.
+
+    `idle*` is not usable: its slurmd does not answer and no job holds it.
+    """
+    return state.rstrip(HARMLESS_FLAGS) in USABLE or state in SILENT_IN_USE
 
 
 def _make_folders(where: Path, nodes: Sequence[str]) -> None:

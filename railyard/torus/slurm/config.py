@@ -49,6 +49,9 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=60
 KillWait=5
+# When a node dies in a step, the slurmstepd of the step's first node waits 60 seconds for its report
+# (REVERSE_TREE_CHILDREN_TIMEOUT, fixed in Slurm 22.05). At the default of 60 seconds Slurm would drain that sound node.
+UnkillableStepTimeout=120
 {nodes}PartitionName={partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 # Not `tree`: there the ranks of a step on other than the first nodes of its job lack each other's addresses, ask for

@@ -1,0 +1,18 @@
+"""Wait for a condition instead of an amount of time: no verdict of a test may depend on an idle machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+#: Far longer than any condition takes on a busy machine: only what never comes true fails.
+LIMIT_S = 180.0
+PAUSE_S = 0.02
+
+
+def wait_until(condition: Callable[[], object], what: str, *, limit_s: float = LIMIT_S) -> None:
+    """Return once the condition is true; AssertionError with `what` after the limit."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {limit_s:.0f} s: {what}"
+        time.sleep(PAUSE_S)
