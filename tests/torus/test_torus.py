@@ -342,7 +342,7 @@ def test_leftover_processes_cannot_hide(torus_name: str) -> None:
     """`kill` finds processes by their network, whatever they call themselves."""
     lifecycle.up(gemini("1x1x1"), name=torus_name, shape=Shape())
     hidden = subprocess.Popen(["ip", "netns", "exec", netns.full_name(torus_name, "n0-0-0"), "sleep", "985"])
-    while not netns.processes({(netns.NETNS / netns.full_name(torus_name, "n0-0-0")).stat().st_ino}):
+    while not netns.processes(netns.identities([netns.full_name(torus_name, "n0-0-0")])):
         time.sleep(0.01)
     lifecycle.down(torus_name)
     assert hidden.wait(timeout=5) == -signal.SIGKILL

@@ -125,6 +125,10 @@ def up(
             with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
         )
+    if not new and not (report := status.inspect(made)).sound:
+        raise RunError(
+            f"torus {made.name} is up, but {report.differences[0]}; run: railyard torus down {made.name}"
+        )
     click.echo(
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {rate_scale * 8e3:g} Mbit/s, network {made.shape.network}"

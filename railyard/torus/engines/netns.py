@@ -8,14 +8,18 @@ named `railyard.TORUS.HOST` under /run/netns, so that whatever a killed `up` lef
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import TypeVar
 
 from railyard.errors import RunError
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
@@ -23,6 +27,12 @@ from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
 CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+#: Device and inode of a namespace.
+Identity = tuple[int, int]
 
 Progress = Callable[[int], None]
 
@@ -59,11 +69,61 @@ def create(
     lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
     lines += [_cable(torus, cable) for cable in plan.cables]
     _batch("ip", lines)
+    _refuse_foreign(full_name(torus, host) for host in first_processes or {})
     before_configuring()
     work = [(torus, namespace) for namespace in plan.namespaces]
-    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
-        for done, _ in enumerate(pool.imap_unordered(_configure, work, chunksize=4), start=1):
-            progress(done)
+    for done, _ in enumerate(at_once(_configure, work), start=1):
+        progress(done)
+
+
+def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterator[Result]:
+    """Yield a function's results as worker processes finish, in any order.
+
+    Raises RunError when a worker is killed, for instance by the kernel for want of memory. Workers end with this
+    process, so that nobody else holds its lock then.
+    """
+    if not work:
+        return
+    processes = min(len(work), len(os.sched_getaffinity(0)))
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(processes, context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
+        try:
+            for future in as_completed([pool.submit(function, item) for item in work]):
+                yield future.result()
+        except BrokenProcessPool as error:
+            reason = "a worker process was killed; is the machine out of memory?"
+            raise RunError(f"cannot configure the torus: {reason}") from error
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel end this process with its parent."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _refuse_foreign(names: Iterable[str]) -> None:
+    """Raise RunError for a namespace that is this machine's own: a container's process number was used again."""
+    for name in names:
+        if _identity(NETNS / name) in _machines_own():
+            raise RunError(f"{name} ended while the torus was made; run the same command again")
+
+
+def _machines_own() -> set[Identity]:
+    """The network namespaces of this process and of the machine's first process, as far as it can be read."""
+    own = set()
+    for process in ("self", "1"):
+        with contextlib.suppress(OSError):
+            own.add(_identity(Path(f"/proc/{process}/ns/net")))
+    return own
+
+
+def _identity(path: Path) -> Identity:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def remove(torus: str) -> None:
@@ -75,28 +135,72 @@ def remove(torus: str) -> None:
 
 
 def kill(names: Iterable[str], *, timeout_s: float = 10) -> None:
-    """SIGKILL every process whose network is one of these namespaces, and wait until they are gone."""
-    inodes = {(NETNS / name).stat().st_ino for name in names}
+    """SIGKILL every process whose network is one of these namespaces, and wait until they are gone.
+
+    A name that leads to the machine's own network, or to no network, ends nobody. Raises RunError when called from
+    within one of them, and when a process does not end.
+    """
+    wanted = identities(names)
+    refuse_inside(wanted)
+    wanted -= _machines_own()
     deadline = time.monotonic() + timeout_s
-    while found := processes(inodes):
+    while found := processes(wanted):
         for pid in found:
-            _signal(pid, signal.SIGKILL)
+            _kill_if_in(pid, wanted)
         if time.monotonic() > deadline:
             raise RunError(f"processes {sorted(found)} in the torus do not end on SIGKILL")
         time.sleep(0.01)
 
 
-def processes(inodes: set[int]) -> set[int]:
-    """The processes whose network namespace has one of these inode numbers; zombies do not count."""
+def identities(names: Iterable[str]) -> set[Identity]:
+    """Device and inode of the network namespaces of these names; a file that is no namespace does not count."""
+    found = set()
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            found.add(_identity(NETNS / name))
+    namespaces_device = Path("/proc/self/ns/net").stat().st_dev
+    return {(device, inode) for device, inode in found if device == namespaces_device}
+
+
+def processes(wanted: Set[Identity]) -> set[int]:
+    """Return the processes whose network namespace is one of these; zombies do not count."""
     found = set()
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if (entry / "ns/net").stat().st_ino in inodes:
-                    found.add(int(entry.name))
-            except OSError:
-                continue
+        if wanted and entry.name.isdigit() and _is_in(int(entry.name), wanted):
+            found.add(int(entry.name))
     return found
+
+
+def _is_in(pid: int, wanted: Set[Identity]) -> bool:
+    try:
+        return _identity(Path(f"/proc/{pid}/ns/net")) in wanted
+    except OSError:
+        return False
+
+
+def refuse_inside(wanted: Set[Identity]) -> None:
+    """Raise RunError where this process is in one of these namespaces of a torus."""
+    own = _identity(Path("/proc/self/ns/net"))
+    try:
+        machine = _identity(Path("/proc/1/ns/net"))
+    except OSError:
+        machine = None
+    if own in wanted and own != machine:
+        raise RunError("this command runs inside the torus that it would end; run it on the machine itself")
+
+
+def _kill_if_in(pid: int, wanted: Set[Identity]) -> None:
+    """SIGKILL a process if it is in one of the namespaces; its number cannot be used again in between."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return
+    try:
+        if _is_in(pid, wanted):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    finally:
+        os.close(descriptor)
 
 
 def enter(name: str) -> None:
@@ -114,13 +218,6 @@ def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
     """Run lines for `ip -batch` or `tc -batch` in a namespace; moves the calling process there."""
     enter(name)
     _batch(program, lines)
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
 
 
 def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str:
@@ -149,7 +246,18 @@ def _batch(program: str, lines: Iterable[str]) -> None:
     text = "\n".join(lines)
     if not text:
         return
-    done = subprocess.run([program, "-batch", "-"], input=text, text=True, capture_output=True, check=False)
+    try:
+        # It inherits the lock of `up`, so that nobody works on the torus before it ends, should `up` be killed.
+        done = subprocess.run(
+            [program, "-batch", "-"],
+            input=text,
+            text=True,
+            capture_output=True,
+            check=False,
+            close_fds=False,
+        )
+    except OSError as error:
+        raise RunError(f"cannot run {program}: {error.strerror}; Debian's package iproute2 has it") from error
     if done.returncode != 0:
         raise RunError(f"{program} failed: {_first_failure(done.stderr, text)}")
 

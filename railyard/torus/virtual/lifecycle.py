@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,15 +42,22 @@ from railyard.torus.engines.docker_engine import Containers
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Plan, Shape
 from railyard.torus.slurm import cluster
+from railyard.torus.virtual import locks, owner
+from railyard.torus.virtual.owner import Owner
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+#: Files below RUN that are no torus's folder.
+RESERVED = frozenset({"lock", "launch"})
 UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torus:
-    """A torus that was asked for: by whom it is used is the kernel's to say, see `status`."""
+    """A torus as it was requested; `status` compares it with the kernel.
+
+    `owner` is the job script that a torus named `jobPID` was made for.
+    """
 
     name: str
     engine: Literal["netns", "docker"]
@@ -60,6 +67,7 @@ class Torus:
     faults: Faults = plan.HEALTHY
     containers: Containers | None = None
     slurm: bool = False
+    owner: Owner | None = field(default=None, compare=False)
 
     @property
     def folder(self) -> Path:
@@ -101,8 +109,9 @@ def up(
     Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
     when the kernel or the Docker engine refuses, after removing what had been made.
     """
-    if not NAME.fullmatch(name):
-        raise InputError("--name", "", name, "a letter, then up to 30 letters (lower case), digits or dashes")
+    if not NAME.fullmatch(name) or name in RESERVED:
+        valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
+        raise InputError("--name", "", name, valid)
     made = plan.make(topo, shape)
     wanted = Torus(
         name=name,
@@ -112,8 +121,10 @@ def up(
         complete=True,
         containers=containers,
         slurm=with_slurm,
+        owner=owner.of(name),
     )
     with lock():
+        _collect()
         existing = read(name)
         if existing is not None and existing.complete and (existing != wanted or carries(existing)):
             if existing == wanted:
@@ -149,19 +160,19 @@ def down(name: str) -> None:
 def down_all() -> list[str]:
     """Remove every torus, what killed runs left behind included; their names.
 
-    Where one cannot be removed the others are all the same; then raises that one's RunError.
+    Where one cannot be removed the others are all the same; then raises RunError with the first reason.
     """
-    failed: list[RunError] = []
+    failed: list[str] = []
     with lock():
         labelled = docker_engine.tori()
         found = sorted(names() | labelled)
         for name in found:
             try:
                 _remove(name, labelled=name in labelled)
-            except RunError as error:
-                failed.append(error)
+            except (RunError, OSError, ValueError) as error:
+                failed.append(f"torus {name} could not be removed: {error}")
     if failed:
-        raise failed[0]
+        raise RunError(failed[0])
     return found
 
 
@@ -193,8 +204,9 @@ def read(name: str) -> Torus | None:
             faults=fault_model.parse(document["faults"]),
             containers=_read_containers(document["containers"]),
             slurm=document["slurm"],
+            owner=owner.parse(document.get("owner")),
         )
-    except (OSError, json.JSONDecodeError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -220,6 +232,7 @@ def write(torus: Torus, made: Plan) -> None:
                 "containers": torus.containers and asdict(torus.containers),
                 "slurm": torus.slurm,
                 "complete": torus.complete,
+                "owner": torus.owner and asdict(torus.owner),
                 "faults": torus.faults.to_dict(),
             },
             indent=1,
@@ -270,39 +283,58 @@ def _start_router(torus: Torus) -> None:
 
 
 def _remove(name: str, *, labelled: bool = False) -> None:
-    """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it."""
+    """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it.
+
+    Needs no torus.json that this version understands. From its first step on the torus counts as incomplete.
+    """
+    netns.refuse_inside(netns.identities(netns.namespaces(name)))
     torus = read(name)
+    finished = torus is not None and torus.complete
+    _mark_incomplete(name)
     netns.remove(name)
-    if labelled or (torus is not None and torus.containers):
-        unfinished = torus is not None and not torus.complete
-        docker_engine.remove(name, settle_s=UNFINISHED_S if unfinished else 0)
+    if labelled or _may_have_containers(name, torus):
+        docker_engine.remove(name, settle_s=0 if finished else UNFINISHED_S)
     shutil.rmtree(RUN / name, ignore_errors=True)
+
+
+def _mark_incomplete(name: str) -> None:
+    """Write into torus.json that the torus is no longer whole, whatever else the file says."""
+    path = RUN / name / "torus.json"
+    temporary = path.with_name(".torus.json")
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        document = {**json.loads(path.read_text(encoding="utf-8")), "complete": False}
+        temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
+        temporary.rename(path)
+
+
+def _may_have_containers(name: str, torus: Torus | None) -> bool:
+    """Whether the Docker engine has to be asked; where torus.json does not say, its labels do."""
+    if torus is not None:
+        return torus.containers is not None
+    return name in docker_engine.tori()
+
+
+def _collect() -> None:
+    """Remove tori of jobs whose script has ended without taking them down: it was killed."""
+    for name in sorted(names()):
+        torus = read(name)
+        if torus is None or torus.owner is None or torus.owner.lives():
+            continue
+        why = f"its job (process {torus.owner.pid}) has ended"
+        try:
+            _remove(name)
+            print(f"railyard: removed torus {name}: {why}", file=sys.stderr)
+        except RunError as error:
+            print(f"railyard: torus {name} stays, although {why}: {error}", file=sys.stderr)
 
 
 @contextlib.contextmanager
 def lock() -> Iterator[None]:
     """One `up`, `down` or fault at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
-    descriptor = _acquire(RUN / "lock")
+    descriptor = locks.acquire(RUN / "lock", what="another torus command on this machine")
     try:
         yield
     finally:
         if not names():
             shutil.rmtree(RUN, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _acquire(path: Path) -> int:
-    """An exclusive lock on a file that is still there once it is ours (the holder before us may have removed it)."""
-    while True:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except FileNotFoundError:
-            continue
-        except PermissionError as error:
-            raise RunError(f"cannot write {path}: {error.strerror}; run as root") from error
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_ino == os.fstat(descriptor).st_ino:
-                return descriptor
         os.close(descriptor)

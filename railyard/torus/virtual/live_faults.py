@@ -7,8 +7,6 @@ link; what waits in its queue is lost, as it is on a real one.
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
-import os
 from collections.abc import Iterable, Mapping
 
 from placements.topology.base import Link, Topology
@@ -97,5 +95,9 @@ def _run(torus: str, program: str, batches: Batches) -> None:
     work = [(netns.full_name(torus, name), program, lines) for name, lines in batches.items() if lines]
     if not work:
         return
-    with multiprocessing.get_context("fork").Pool(min(len(work), os.cpu_count() or 1)) as pool:
-        pool.starmap(netns.batch_in, work)
+    for _ in netns.at_once(_batch_in, work):
+        pass
+
+
+def _batch_in(work: tuple[str, str, list[str]]) -> None:
+    netns.batch_in(*work)

@@ -117,7 +117,6 @@ def inspect(torus: Torus) -> Report:
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
     ended = docker_engine.ended(torus.name, torus.folder)
-    inodes = {(netns.NETNS / name).stat().st_ino for name in existing}
     scheduler, silent = _scheduler(torus)
     own = {carrier.process} if carrier else set()
     if routed and carrier is None:
@@ -128,7 +127,9 @@ def inspect(torus: Torus) -> Report:
         namespaces_planned=len(wanted),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(netns.processes(inodes) - docker_engine.keepers(torus.folder) - own),
+        processes=len(
+            netns.processes(netns.identities(existing)) - docker_engine.keepers(torus.folder) - own
+        ),
         scheduler=scheduler,
         router=carrier,
         differences=tuple(

@@ -1,0 +1,205 @@
+"""Life and death of a torus: whatever is killed at whatever moment, status is truthful and `down` removes all of it.
+
+Every kill is real. What could harm the machine if it went wrong runs in a machine of its own: network, process numbers
+and /run of a sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.commands import BIN, CHECKOUT, Run, environment
+from support.waiting import wait_until
+
+from railyard.torus.engines import netns
+from railyard.torus.virtual import lifecycle, locks
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+#: How often a test tries again when the command ended before the kill could meet it.
+TRIES = 6
+#: Namespaces of gemini-4x4x4: its routers, its nodes and the head.
+WHOLE = 64 + 64 + 1
+
+
+def sandbox(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script as the first process of a machine of its own, with an empty /run."""
+    prepared = f"mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard\n{script}"
+    alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
+    return subprocess.run(
+        alone, capture_output=True, text=True, timeout=300, cwd=CHECKOUT, env=environment(), check=False
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    return [str(BIN / "railyard"), "torus", *arguments]
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*arguments), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def state(railyard: Run, name: str) -> str:
+    """What `torus list` calls a torus; empty for one that is not there."""
+    listed = json.loads(railyard("torus", "list", "--json").stdout)
+    return next((torus["state"] for torus in listed if torus["name"] == name), "")
+
+
+def test_down_ends_nobody_outside_when_a_name_leads_to_the_machines_own_network() -> None:
+    """A container's process number that was used again makes such a name."""
+    done = sandbox(
+        "sleep 300 & touch /run/netns/railyard.x.n0-0-0\n"
+        "mount --bind /proc/1/ns/net /run/netns/railyard.x.n0-0-0\n"
+        "railyard torus down x && kill -0 $! && test ! -e /run/netns/railyard.x.n0-0-0 && echo survived"
+    )
+    assert done.stdout.splitlines()[-1:] == ["survived"], done.stdout + done.stderr
+
+
+def test_a_container_whose_number_was_used_again_configures_nothing_on_the_machine() -> None:
+    """A node's first process that is in the machine's own network: `up` refuses before it sets anything there."""
+    program = (
+        "import os\n"
+        "from placements.topology import catalog\n"
+        "from railyard.torus.engines import netns\n"
+        "from railyard.torus.plan import plan\n"
+        "netns.create('x', plan.make(catalog.load('gemini-2x2x2'), plan.Shape()), lambda _: None, "
+        "{'n0-0-0': os.getpid()})\n"
+    )
+    done = sandbox(
+        f'ip link add mgmt0 type dummy; {sys.executable} -c "{program}"; ip -o addr show up; '
+        "cat /proc/sys/net/ipv6/conf/all/disable_ipv6"
+    )
+    assert "ended while the torus was made" in done.stderr, done.stderr
+    assert done.stdout.split() == ["0"], done.stdout
+
+
+def test_down_from_within_a_torus_is_one_line(railyard: Run, small: str) -> None:
+    done = railyard("torus", "exec", small, "n0-0-0", "--", str(BIN / "railyard"), "torus", "down", small)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "inside the torus" in done.stderr
+    assert json.loads(railyard("torus", "status", small, "--json").stdout)["namespaces"] == 17
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace('"topology": {', '"topology": {"of_a_later_version": 1, '),
+        lambda text: text[: len(text) // 2],
+        lambda text: "[]",
+        lambda text: "\udcff",
+    ],
+    ids=["unknown-field", "half", "list", "not-utf-8"],
+)
+def test_a_torus_of_another_version_blocks_nothing(
+    railyard: Run, torus_name: str, damage: Callable[[str], str]
+) -> None:
+    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
+    path = lifecycle.RUN / torus_name / "torus.json"
+    path.write_text(damage(path.read_text()), errors="surrogateescape")
+    assert state(railyard, torus_name) == "incomplete"
+    other = railyard("torus", "up", "gemini-2x2x2", "--name", f"{torus_name}-b")
+    assert other.returncode == 0, other.stderr
+    assert railyard("torus", "down", f"{torus_name}-b").returncode == 0
+    gone = railyard("torus", "down", torus_name)
+    assert gone.returncode == 0 and gone.stderr == "", gone.stderr
+    assert netns.namespaces(torus_name) == [] and not path.exists()
+
+
+def test_an_up_whose_worker_is_killed_ends_in_one_line_and_leaves_nothing(
+    railyard: Run, torus_name: str
+) -> None:
+    """As the kernel does when memory runs out."""
+    for _ in range(TRIES):
+        up = started("up", "gemini-4x4x4", "--name", torus_name)
+        wait_until(lambda up=up: _workers(up.pid) or up.poll() is not None, "up has workers")  # type: ignore[misc]
+        for worker in _workers(up.pid)[:1]:
+            os.kill(worker, signal.SIGKILL)
+        _, errors = up.communicate(timeout=300)
+        if up.returncode:
+            break
+        railyard("torus", "down", torus_name)
+    assert up.returncode == 1 and "a worker process was killed" in errors and errors.count("\n") == 1, errors
+    assert state(railyard, torus_name) == "" and netns.namespaces(torus_name) == []
+
+
+def _workers(pid: int) -> list[int]:
+    """The children of a process that run its own program."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        numbers = [int(word) for word in children.read_text().split()]
+    except OSError:
+        return []
+    return [child for child in numbers if locks.command_of(child) == locks.command_of(pid)]
+
+
+def test_a_killed_down_leaves_a_torus_that_up_makes_whole(railyard: Run, torus_name: str) -> None:
+    for _ in range(TRIES):
+        assert railyard("torus", "up", "gemini-4x4x4", "--name", torus_name).returncode == 0
+        down = started("down", torus_name)
+        wait_until(lambda: len(netns.namespaces(torus_name)) < WHOLE, "a namespace is gone")
+        down.kill()
+        down.wait()
+        if state(railyard, torus_name):
+            break
+    assert state(railyard, torus_name) == "incomplete"
+    again = railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    assert again.returncode == 0 and "already up" not in again.stdout, again.stderr
+    assert json.loads(railyard("torus", "status", torus_name, "--json").stdout)["sound"]
+
+
+def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    subprocess.run(["ip", "netns", "del", netns.full_name(torus_name, "n0-0-1")], check=True)
+    again = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    assert again.returncode == 1 and again.stderr.count("\n") == 1, again.stderr
+    assert "n0-0-1 is missing" in again.stderr and f"railyard torus down {torus_name}" in again.stderr
+
+
+@pytest.mark.parametrize("name", ["lock", "launch"])
+def test_the_names_of_our_own_files_are_reserved(railyard: Run, name: str) -> None:
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", name)
+    assert done.returncode == 2 and "not lock or launch" in done.stderr
+    assert not (lifecycle.RUN / name).is_dir()
+
+
+def test_the_torus_of_a_job_that_was_killed_is_removed_by_the_next_up(railyard: Run, torus_name: str) -> None:
+    script = "railyard torus up gemini-2x2x2 --name job$$ && echo $$ && kill -9 $$"
+    job = subprocess.run(
+        ["sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True, check=False
+    )
+    orphan = f"job{job.stdout.split()[-1]}"
+    assert state(railyard, orphan) == "up"
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    assert f"removed torus {orphan}" in done.stderr and done.returncode == 0
+    assert state(railyard, orphan) == "" and netns.namespaces(orphan) == []
+
+
+def test_the_torus_of_a_job_that_lives_is_left_alone(railyard: Run, torus_name: str) -> None:
+    script = "railyard torus up gemini-2x2x2 --name job$$ && echo $$ && read wait; railyard torus down job$$"
+    job = subprocess.Popen(
+        ["sh", "-c", script], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert job.stdout is not None
+    mine = f"job{[job.stdout.readline(), job.stdout.readline()][1].strip()}"
+    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
+    assert state(railyard, mine) == "up"
+    job.communicate("\n", timeout=300)
+    assert state(railyard, mine) == ""
+
+
+def test_who_waits_for_the_lock_says_for_whom(railyard: Run, small: str, torus_name: str) -> None:
+    descriptor = locks.acquire(lifecycle.RUN / "lock", what="the tests")
+    up = started("up", "gemini-2x2x2", "--name", torus_name)
+    assert up.stderr is not None
+    line = up.stderr.readline()
+    os.close(descriptor)
+    assert up.wait(timeout=300) == 0
+    assert f"process {os.getpid()} (" in line and "waiting for another torus command" in line
