@@ -203,3 +203,61 @@ def test_who_waits_for_the_lock_says_for_whom(railyard: Run, small: str, torus_n
     os.close(descriptor)
     assert up.wait(timeout=300) == 0
     assert f"process {os.getpid()} (" in line and "waiting for another torus command" in line
+
+
+@pytest.mark.parametrize("after", ["write", "steps"])
+def test_a_killed_fault_is_reported_and_the_same_command_finishes_it(
+    railyard: Run, torus_name: str, after: str
+) -> None:
+    """SIGKILL after torus.json is written, and after each further step of the change."""
+    assert railyard("torus", "up", "gemini-4x4x4", "--name", torus_name).returncode == 0
+    wanted = (torus_name, "X+ 0,0,0>1,0,0", "--down")
+    for count in [0] if after == "write" else [1, 2, 3]:
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED_FAULT, str(count), *wanted], env=environment(), check=False
+        )
+        assert killed.returncode == -signal.SIGKILL
+        report = railyard("torus", "status", torus_name, "--json")
+        assert report.returncode == 1 and json.loads(report.stdout)["faults"] == []
+        assert "was interrupted (to: X+ 0,0,0>1,0,0: down" in report.stderr, report.stderr
+        again = railyard("torus", "fault", *wanted)
+        assert again.returncode == 0, again.stderr
+        report = railyard("torus", "status", torus_name, "--json")
+        assert json.loads(report.stdout)["sound"], report.stderr
+        assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
+        report = railyard("torus", "status", torus_name, "--json")
+        assert json.loads(report.stdout)["sound"], report.stderr
+
+
+#: `railyard torus fault` whose process is killed before its step number sys.argv[1].
+KILLED_FAULT = """
+import os, signal, sys
+from railyard.torus.virtual import live_faults
+left = int(sys.argv.pop(1))
+run = live_faults._run
+def counted(*arguments):
+    global left
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    run(*arguments)
+live_faults._run = counted
+sys.argv = ["railyard", "torus", "fault", *sys.argv[1:]]
+from railyard.cli import main
+main()
+"""
+
+
+def test_status_compares_ports_routes_and_settings(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    router = ["ip", "netns", "exec", netns.full_name(torus_name, "r0-0-0")]
+    for damage, repair, words in (
+        ("ip link set h0 down", "true", "h0 is down"),
+        ("sysctl -q net.ipv4.ip_forward=0", "sysctl -q net.ipv4.ip_forward=1", "net/ipv4/ip_forward is 0"),
+    ):
+        subprocess.run([*router, *damage.split()], check=True)
+        report = railyard("torus", "status", torus_name)
+        assert report.returncode == 1 and words in report.stderr, report.stderr
+        subprocess.run([*router, *repair.split()], check=True)
+        railyard("torus", "down", torus_name)
+        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)

@@ -56,7 +56,8 @@ UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by
 class Torus:
     """A torus as it was requested; `status` compares it with the kernel.
 
-    `owner` is the job script that a torus named `jobPID` was made for.
+    `owner` is the job script that a torus named `jobPID` was made for, `pending` the faults of a change that was not
+    finished.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Torus:
     shape: Shape
     complete: bool
     faults: Faults = plan.HEALTHY
+    pending: Faults | None = None
     containers: Containers | None = None
     slurm: bool = False
     owner: Owner | None = field(default=None, compare=False)
@@ -205,9 +207,14 @@ def read(name: str) -> Torus | None:
             containers=_read_containers(document["containers"]),
             slurm=document["slurm"],
             owner=owner.parse(document.get("owner")),
+            pending=_read_pending(document.get("pending")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _read_pending(document: dict[str, Any] | None) -> Faults | None:
+    return None if document is None else fault_model.parse(document)
 
 
 def _read_containers(document: dict[str, Any] | None) -> Containers | None:
@@ -234,6 +241,7 @@ def write(torus: Torus, made: Plan) -> None:
                 "complete": torus.complete,
                 "owner": torus.owner and asdict(torus.owner),
                 "faults": torus.faults.to_dict(),
+                "pending": None if torus.pending is None else torus.pending.to_dict(),
             },
             indent=1,
         ),

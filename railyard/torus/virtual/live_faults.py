@@ -6,12 +6,13 @@ link; what waits in its queue is lost, as it is on a real one.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping
 
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.errors import InputError, RunError
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Namespace, Shape
@@ -24,30 +25,56 @@ Batches = dict[str, list[str]]
 def apply(torus: Torus, faults: Faults) -> Torus:
     """Make the faults of a torus these, no more and no less; the torus as it is then.
 
-    Raises InputError for a rate that the kernel cannot shape and RunError when a pair of routers has no route left;
-    then nothing has changed.
+    torus.json names the change as pending until the kernel has all of it. One that was interrupted is taken back
+    first, so the same command can be repeated. Raises InputError for a rate that the kernel cannot shape and RunError
+    when a pair of routers has no route left; then nothing has changed.
     """
-    before = plan.make(torus.topology, torus.shape, torus.faults)
-    after = plan.make(torus.topology, torus.shape, faults)
+    plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
+    torus = settle(torus)
+    before = plan.make(torus.topology, torus.shape, torus.faults)
+    pending = dataclasses.replace(torus, pending=faults)
+    lifecycle.write(pending, before)
+    try:
+        _change(torus, torus.faults, faults)
+    except RunError:
+        with contextlib.suppress(RunError):
+            settle(pending)
+        raise
     changed = dataclasses.replace(torus, faults=faults)
+    lifecycle.write(changed, plan.make(torus.topology, torus.shape, faults))
+    return changed
+
+
+def settle(torus: Torus) -> Torus:
+    """Take back a change of faults that was interrupted, however much of it the kernel has."""
+    if torus.pending is None:
+        return torus
+    _change(torus, torus.pending, torus.faults)
+    settled = dataclasses.replace(torus, pending=None)
+    lifecycle.write(settled, plan.make(torus.topology, torus.shape, torus.faults))
+    return settled
+
+
+def _change(torus: Torus, from_faults: Faults, to_faults: Faults) -> None:
+    """Change the kernel from one plan to another; where a part of it has the other plan already, nothing happens."""
     if torus.shape.network == "router":
-        router.change(torus.name, torus.topology, torus.shape, faults, torus.folder)
-        lifecycle.write(changed, after)
-        return changed
-    lifecycle.write(changed, after)
-    healed = _ports(torus.topology, torus.faults.down - faults.down)
-    dead = _ports(torus.topology, faults.down - torus.faults.down)
+        router.change(torus.name, torus.topology, torus.shape, to_faults, torus.folder)
+        return
+    before = plan.make(torus.topology, torus.shape, from_faults)
+    after = plan.make(torus.topology, torus.shape, to_faults)
+    healed = _ports(torus.topology, from_faults.down - to_faults.down)
+    dead = _ports(torus.topology, to_faults.down - from_faults.down)
     old = {namespace.name: namespace for namespace in before.namespaces}
+    again = torus.pending is not None
     steps: tuple[tuple[str, Batches], ...] = (
         ("ip", {n.name: _come_back(n, healed.get(n.name, ())) for n in after.namespaces}),
-        ("ip", {n.name: _reroute(old[n.name], n) for n in after.namespaces}),
+        ("ip", {n.name: _reroute(old[n.name], n, again=again) for n in after.namespaces}),
         ("tc", {n.name: [line for line in n.tc if line not in old[n.name].tc] for n in after.namespaces}),
         ("ip", {name: [f"link set {port} down" for port in ports] for name, ports in dead.items()}),
     )
     for program, batches in steps:
         _run(torus.name, program, batches)
-    return changed
 
 
 def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
@@ -86,9 +113,13 @@ def _come_back(namespace: Namespace, ports: Iterable[str]) -> list[str]:
     return lines
 
 
-def _reroute(old: Namespace, new: Namespace) -> list[str]:
-    replaced = [f"route replace {p} {rest}" for p, rest in new.routes.items() if old.routes.get(p) != rest]
-    return replaced + [f"route del {prefix}" for prefix in old.routes if prefix not in new.routes]
+def _reroute(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
+    """The routes that differ; with `again` those to be deleted may be gone already."""
+    lines = [f"route replace {p} {rest}" for p, rest in new.routes.items() if old.routes.get(p) != rest]
+    for prefix in (p for p in old.routes if p not in new.routes):
+        lines += [f"route replace unreachable {prefix}"] if again else []
+        lines.append(f"route del {'unreachable ' if again else ''}{prefix}")
+    return lines
 
 
 def _run(torus: str, program: str, batches: Batches) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +11,7 @@ from railyard.errors import RunError
 from railyard.torus.engines import docker_engine, netns, router
 from railyard.torus.plan import plan, router_description
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import counters, lifecycle
+from railyard.torus.virtual import counters, kernel, lifecycle
 from railyard.torus.virtual.lifecycle import Torus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
@@ -109,11 +106,11 @@ def inspect(torus: Torus) -> Report:
         for n in plan.make(torus.topology, torus.shape, torus.faults).namespaces
     ]
     carrier = router.state(torus.name, torus.folder) if routed else None
+    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, existing))}
     if routed:
         found = _rates_of_router(torus) if carrier else {}
     else:
-        with ThreadPoolExecutor() as pool:
-            found = {key: rate for rates in pool.map(_rates, existing) for key, rate in rates.items()}
+        found = {(name, device): rate for name, host in seen.items() for device, rate in host.rates.items()}
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
     ended = docker_engine.ended(torus.name, torus.folder)
@@ -134,12 +131,14 @@ def inspect(torus: Torus) -> Report:
         router=carrier,
         differences=tuple(
             [f"{name} is missing" for name in missing]
+            + _interrupted(torus)
             + silent
             + [f"the container of {host} has ended" for host in ended]
             + [
                 f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
                 for host, device in (wrong if carrier or not routed else [])
             ]
+            + [line for name in sorted(seen) for line in seen[name].differences]
         ),
     )
 
@@ -180,10 +179,29 @@ def _rates_of_router(torus: Torus) -> dict[tuple[str, str], int]:
     return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
-def _rates(namespace: str) -> dict[tuple[str, str], int]:
-    command = ["nsenter", f"--net={netns.NETNS / namespace}", "tc", "-j", "qdisc"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(f"cannot read the shapers of {namespace}: {done.stderr.strip()}")
-    queues = json.loads(done.stdout)
-    return {(namespace, q["dev"]): q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"}
+def _work(torus: Torus, existing: Sequence[str]) -> list[kernel.Planned]:
+    """What the kernel should show in each namespace that exists."""
+    made = plan.make(torus.topology, torus.shape, torus.faults)
+    ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
+    down = {(torus.topology.router_name(link.source), link.port) for link in ends}
+    hosts = {netns.full_name(torus.name, host.name): host for host in made.namespaces}
+    return [
+        kernel.Planned(
+            name=name,
+            host=hosts[name],
+            down=frozenset(port for host, port in down if host == hosts[name].name),
+        )
+        for name in existing
+        if name in hosts
+    ]
+
+
+def _interrupted(torus: Torus) -> list[str]:
+    """What is wrong when a `railyard torus fault` was killed or failed before its end."""
+    if torus.pending is None:
+        return []
+    wanted = "; ".join(torus.pending.summary) or "no faults"
+    return [
+        f"a change of its faults was interrupted (to: {wanted}); repeat the command, or run: "
+        f"railyard torus fault {torus.name} --restore"
+    ]
