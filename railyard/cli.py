@@ -63,6 +63,10 @@ def main() -> None:
         _end(error, 2)
     except RunError as error:
         _end(error, 1)
+    except FileNotFoundError as error:
+        if "/" in str(error.filename):
+            raise
+        _end(RunError(f"no {error.filename} on the PATH; run: make setup"), 1)
 
 
 def _end(error: Exception, status: int) -> None:

@@ -16,10 +16,15 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
+from support.topologies import gemini
 from support.waiting import wait_until
 
+from placements.topology import catalog
+from railyard.errors import InputError
 from railyard.torus.engines import netns
-from railyard.torus.virtual import lifecycle, locks
+from railyard.torus.plan import plan
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import lifecycle, locks, packet_budget, rootless, status
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -261,3 +266,72 @@ def test_status_compares_ports_routes_and_settings(railyard: Run, torus_name: st
         subprocess.run([*router, *repair.split()], check=True)
         railyard("torus", "down", torus_name)
         railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+
+
+UP = "railyard torus up gemini-2x2x2 --name x"
+
+
+def test_a_kernel_that_lacks_a_setting_has_a_torus_and_status_names_it(
+    torus_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one without IPv6, or Linux before 4.20."""
+    monkeypatch.setattr(plan, "NODE_SYSCTLS", (*plan.NODE_SYSCTLS, ("net/ipv7/conf/all/disable", "1")))
+    made, _ = lifecycle.up(gemini("2x1x1"), name=torus_name, shape=Shape())
+    report = status.inspect(made)
+    assert report.sound and report.absent == ("net/ipv7/conf/all/disable",)
+
+
+@pytest.mark.parametrize(
+    ("preparation", "words"),
+    [
+        ("mount --bind /proc/sys /proc/sys; mount -o remount,ro,bind /proc/sys", "mount /proc/sys writable"),
+        (f"mkdir /run/path; ln -s {BIN}/railyard /run/path/; PATH=/run/path", "Debian's package iproute2"),
+    ],
+    ids=["settings-read-only", "no-ip"],
+)
+def test_what_this_machine_cannot_do_is_one_line(preparation: str, words: str) -> None:
+    done = sandbox(f"{preparation}; {UP}")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
+
+
+def test_counters_open_more_hosts_than_the_soft_limit_allows(small: str) -> None:
+    script = f"ulimit -Sn 12; exec {CHECKOUT}/build/bin/railyard-counters {small}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_guard_that_cannot_count_says_so_before_the_launch(railyard: Run, small: str) -> None:
+    """With a hard limit of open files below the number of hosts."""
+    script = f"ulimit -n 16; exec railyard torus mpirun {small} -np 1 echo launched"
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.returncode == 1 and "Too many open files" in done.stderr and "launched" not in done.stdout
+
+
+def test_a_machine_too_busy_to_be_measured_gets_no_advice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(packet_budget, "READY_S", 1e-9)
+    assert packet_budget.advice(catalog.load("gemini-4x4x4"), Shape(rate_scale=10.0)) == ""
+    assert not any(name.startswith("budget") for name in netns.tori())
+
+
+def test_a_process_whose_name_is_no_text_stops_nothing() -> None:
+    named = subprocess.Popen(["bash", "-c", "exec -a $'\\xff\\xfe' sleep 300"])
+    try:
+        wait_until(
+            lambda: b"\xff" in Path(f"/proc/{named.pid}/cmdline").read_bytes(), "the process has its name"
+        )
+        assert rootless._holder() is None
+    finally:
+        named.kill()
+        named.wait()
+
+
+def test_a_topology_that_is_too_large_is_refused_before_its_nodes_are_made() -> None:
+    large = gemini("64x64x32", nodes_per_router=7)
+    with pytest.raises(InputError, match="917504"):
+        plan.check_size(large)
+    assert "nodes" not in vars(large) and "coordinates" not in vars(large)

@@ -18,6 +18,7 @@ from railyard.torus.cli import links
 from railyard.torus.engines import docker_engine, router
 from railyard.torus.engines.docker_engine import Containers
 from railyard.torus.native import programs
+from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import launch, lifecycle, netem, packet_budget, rootless, status
@@ -102,6 +103,7 @@ def up(
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = catalog.load(topology)
+    plan.check_size(topo)
     carrier = _network(network)
     shape = Shape(
         rate_scale=rate_scale,
@@ -135,9 +137,7 @@ def up(
     )
     if with_slurm:
         click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
-    if carrier == "kernel" and (
-        too_much := packet_budget.warning(topo, shape, packet_budget.known_packets_s())
-    ):
+    if carrier == "kernel" and (too_much := packet_budget.advice(topo, shape)):
         click.echo(f"railyard: {too_much}", err=True)
 
 

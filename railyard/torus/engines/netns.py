@@ -237,9 +237,32 @@ def _configure(work: tuple[str, Namespace]) -> None:
     torus, namespace = work
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
-        Path("/proc/sys", key).write_text(value)
+        _set(key, value)
     _batch("ip", namespace.ip_lines)
     _batch("tc", namespace.tc)
+
+
+def _set(key: str, value: str) -> None:
+    """Write a kernel setting of this namespace; one that the kernel lacks stays as it is.
+
+    Without IPv6 there is nothing to turn off; Linux before 4.20 has one tcp_limit_output_bytes for the machine.
+    Raises RunError where the setting exists and cannot be written.
+    """
+    path = Path("/proc/sys", key)
+    try:
+        path.write_text(value)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if _has(path, value):
+            return
+        raise RunError(
+            f"cannot set {path} to {value!r}: {error.strerror}; mount /proc/sys writable"
+        ) from error
+
+
+def _has(path: Path, value: str) -> bool:
+    return path.read_text(encoding="ascii").split() == value.split()
 
 
 def _batch(program: str, lines: Iterable[str]) -> None:

@@ -44,6 +44,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -386,12 +387,22 @@ static void watch(struct torus *torus, int interval_ms) {
     }
 }
 
+/* A torus has a socket per host; the usual soft limit of 1024 open files would end at some 1000 hosts. */
+static void allow_many_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int main(int count, char **arguments) {
     int interval_ms = count == 3 ? atoi(arguments[2]) : 0;
     if (count < 2 || count > 3 || (count == 3 && interval_ms < 1) || strchr(arguments[1], '/')) {
         fputs("usage: railyard-counters TORUS [INTERVAL_MS]\n", stderr);
         return EXIT_USAGE;
     }
+    allow_many_files();
     struct torus torus = open_torus(arguments[1]);
     snapshot(&torus);
     if (interval_ms) {

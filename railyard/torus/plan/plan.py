@@ -17,6 +17,7 @@ cost over the rate scale; elsewhere a hop costs what the kernel takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -130,8 +131,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
 
     Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
     """
-    addresses.check(topology)
-    _check_nodes(topology)
+    check_size(topology)
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
     around = [detours(topology, dead, rail) for rail in range(topology.rails)]
@@ -154,13 +154,16 @@ def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
     return () if shape.network == "router" else topology.routers
 
 
-def _check_nodes(topology: Topology) -> None:
-    if len(topology.nodes) > BRIDGE_PORTS:
+def check_size(topology: Topology) -> None:
+    """Raise InputError for a topology too large for a virtual torus, before its nodes and links are made."""
+    addresses.check(topology)
+    nodes = math.prod(topology.extents) * topology.nodes_per_router
+    if nodes > BRIDGE_PORTS:
         valid = (
             f"at most {BRIDGE_PORTS} in a virtual torus, as many as one bridge of Linux joins; take a smaller "
             "topology, or `railyard sim` or `railyard model` for this one"
         )
-        raise InputError(topology.name, "nodes", len(topology.nodes), valid)
+        raise InputError(topology.name, "nodes", nodes, valid)
 
 
 def _check_rates(topology: Topology, shape: Shape) -> None:

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -36,6 +38,8 @@ from railyard.torus.virtual.lifecycle import Torus
 FORMAT = "railyard-evidence/1"
 CGROUPS = Path("/sys/fs/cgroup")
 INTERVAL_MS = 100
+SNAPSHOT_PAUSE_S = 0.002
+END_OF_SNAPSHOT = b"\n.\n"
 TRAFFIC_SHARE = 0.05  # of the busiest link's rate, or
 BULK_PACKETS_S = 1000  # so many packets a second
 BULK_BYTES = 500  # of so many bytes on average: else all is quiet
@@ -199,16 +203,25 @@ class Watch:
         self.seen: IO[str] = tempfile.TemporaryFile("w+", dir=self.torus.folder)
         command = [str(counters.PROGRAM), self.torus.name, str(INTERVAL_MS)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.DEVNULL
+            command, stdin=subprocess.PIPE, stdout=self.seen, stderr=subprocess.PIPE, text=True
         )
+        self._wait_for_snapshot()
         self.begun = datetime.now(UTC)
         self.throttled_s = _throttled_s()
         return self
 
+    def _wait_for_snapshot(self) -> None:
+        """Return once the first counters are read, so that no launch starts unwatched. RunError with the reason."""
+        while not _has_snapshot(self.seen):
+            if self.process.poll() is not None:
+                _, said = self.process.communicate()
+                raise RunError(said.strip() or f"the counters of {self.torus.name} cannot be read")
+            time.sleep(SNAPSHOT_PAUSE_S)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.process.communicate()
+        _, self.complaint = self.process.communicate()
         self.seen.seek(0)
         lines = self.seen.readlines()
         self.seen.close()
@@ -218,7 +231,8 @@ class Watch:
     def _conclude(self, lines: list[str]) -> None:
         snapshots = counters.parse(lines)
         if len(snapshots) != 3:
-            raise RunError(f"the counters of {self.torus.name} could not be read during the launch")
+            reason = self.complaint.strip() or "railyard-counters ended early"
+            raise RunError(f"the counters of {self.torus.name} could not be read during the launch: {reason}")
         name, topology = self.torus.name, self.torus.topology
         before = counters.reading(name, topology, snapshots[0], snapshots[0])
         after = counters.reading(name, topology, snapshots[1], snapshots[2])
@@ -250,6 +264,11 @@ class Watch:
             "nics": list(self.counted.nics(self.torus.topology)),
             "links": [asdict(link) for link in self.counted.links],
         }
+
+
+def _has_snapshot(file: IO[str]) -> bool:
+    """Whether railyard-counters has written its first snapshot; leaves the file's position alone."""
+    return END_OF_SNAPSHOT in os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
 
 
 def write(evidence: dict[str, Any], path: Path) -> None:

@@ -30,11 +30,12 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """Interface -> bit/s of the shapers in a namespace, and what else differs from the plan."""
+    """Interface -> bit/s of the shapers in a namespace, what else differs from the plan, settings the kernel lacks."""
 
     name: str
     rates: Mapping[str, int]
     differences: tuple[str, ...]
+    absent: tuple[str, ...]
 
 
 def look(planned: Planned) -> Seen:
@@ -51,6 +52,7 @@ def look(planned: Planned) -> Seen:
             *_delays(planned, queues),
             *_settings(planned),
         ),
+        absent=tuple(key for key, _ in planned.host.sysctls if not Path("/proc/sys", key).exists()),
     )
 
 
@@ -117,9 +119,6 @@ def _delays(planned: Planned, queues: list[dict[str, Any]]) -> Iterator[str]:
 
 def _settings(planned: Planned) -> Iterator[str]:
     for key, value in planned.host.sysctls:
-        try:
-            found = Path("/proc/sys", key).read_text(encoding="ascii")
-        except OSError:
-            continue  # a setting that this kernel lacks
-        if found.split() != value.split():
+        path = Path("/proc/sys", key)
+        if path.exists() and (found := path.read_text(encoding="ascii")).split() != value.split():
             yield f"{planned.name}: {key} is {found.strip()}, planned {value}"

@@ -13,4 +13,7 @@ def can_scale(topology: Topology) -> bool:
     """Whether the topology says what a hop costs and a namespace of its own accepts a netem queue."""
     if not topology.hop_latency_us:
         return False
-    return subprocess.run(PROBE, capture_output=True, check=False).returncode == 0
+    try:
+        return subprocess.run(PROBE, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False  # no util-linux: what cannot do without it reports so itself

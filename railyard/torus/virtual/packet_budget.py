@@ -17,10 +17,12 @@ import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from threading import BrokenBarrierError
 
 from placements.topology.base import LinkClass, Node, Topology
 from placements.topology.torus import Dimension, Torus
 from railyard import checkout
+from railyard.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
@@ -39,6 +41,7 @@ RING = Torus(
 UNSHAPED = Shape(rate_scale=10.0)
 MEASURE_S = 0.6
 PORT = 5201
+READY_S = 10.0
 ACKNOWLEDGED_PACKETS = 2
 
 
@@ -62,8 +65,22 @@ def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
     )
 
 
+def advice(topology: Topology, shape: Shape) -> str:
+    """Return what to say of a torus that was brought up; nothing where the machine was too busy to be measured.
+
+    The torus is up whether or not the measurement works, so no failure of it may end the command.
+    """
+    try:
+        return warning(topology, shape, known_packets_s())
+    except (BrokenBarrierError, RunError, OSError):
+        return ""
+
+
 def known_packets_s() -> float:
-    """The machine's budget: from the cache, else measured now (about a second)."""
+    """The machine's budget: from the cache, else measured now (about a second).
+
+    Raises BrokenBarrierError where the processes that send do not start within READY_S.
+    """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
     path = _cache()
     try:
@@ -111,15 +128,17 @@ def _streamed(name: str) -> float:
     ends += [context.Process(target=_send, args=(name, *pair, ready), daemon=True) for pair in pairs]
     for end in ends:
         end.start()
-    ready.wait(timeout=10)
-    time.sleep(MEASURE_S / 4)
-    before, begun = _packets(name), time.monotonic()
-    time.sleep(MEASURE_S)
-    after, ended = _packets(name), time.monotonic()
-    for end in reversed(ends):
-        end.kill()
-    for end in ends:
-        end.join()
+    try:
+        ready.wait(timeout=READY_S)
+        time.sleep(MEASURE_S / 4)
+        before, begun = _packets(name), time.monotonic()
+        time.sleep(MEASURE_S)
+        after, ended = _packets(name), time.monotonic()
+    finally:
+        for end in reversed(ends):
+            end.kill()
+        for end in ends:
+            end.join()
     return (after - before) / (ended - begun)
 
 

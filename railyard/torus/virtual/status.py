@@ -21,7 +21,8 @@ COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "pro
 class Report:
     """Counts of what exists and what was planned, and the first things that differ.
 
-    `scheduler` is node -> state as Slurm says it, None where none runs.
+    `scheduler` is node -> state as Slurm says it, None where none runs; `absent` are settings of the plan that this
+    kernel lacks.
     """
 
     torus: Torus
@@ -33,6 +34,7 @@ class Report:
     differences: tuple[str, ...]
     scheduler: Mapping[str, str] | None = None
     router: router.State | None = None
+    absent: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -45,6 +47,7 @@ class Report:
             **self.torus.provenance(),
             "topology": self.torus.topology.name,
             **counts,
+            "absent_settings": list(self.absent),
             "slurm": self._slurm_counts(),
             "sound": self.sound,
         }
@@ -66,6 +69,8 @@ class Report:
         yield "MTU", f"{shape.mtu_bytes} bytes"
         yield "namespaces", f"{self.namespaces} of {self.namespaces_planned}"
         yield "shaped link ends", f"{self.shapers} of {self.shapers_planned} at the planned rate"
+        if self.absent:
+            yield "settings", f"this kernel lacks {', '.join(self.absent)}"
         yield "latency", "scaled" if shape.latency_scaled else "not scaled"
         yield "faults", "; ".join(self.torus.faults.summary) or "none"
         if (states := self._slurm_counts()) is not None:
@@ -129,6 +134,7 @@ def inspect(torus: Torus) -> Report:
         ),
         scheduler=scheduler,
         router=carrier,
+        absent=tuple(sorted({key for host in seen.values() for key in host.absent})),
         differences=tuple(
             [f"{name} is missing" for name in missing]
             + _interrupted(torus)
