@@ -34,7 +34,7 @@ def batch(seed: int) -> tuple[Counter[str], Counter[str]]:
     for _ in range(BATCH):
         done = forgeries.mutated(good, chance, before)
         if not done.is_refused:
-            (free if done.is_free else determined)[re.sub(r"\\.\\d+", "[]", done.path)] += 1
+            (free if done.is_free else determined)[re.sub(r"\.\d+", "[]", done.path)] += 1
     return determined, free
 
 

@@ -69,7 +69,7 @@ def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
     if contrast is None:
         return ""
     grid = case.first.case.parameters.get("grid", [])
-    if contrast.dimensions and contrast.dimensions != len(grid):
+    if contrast.dimensions and (not isinstance(grid, list) or contrast.dimensions != len(grid)):
         return ""
     torus = case.first.provenance["torus"]
     if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:

@@ -33,6 +33,10 @@ _FULL_PERCENT = 40.0
 Coordinate = tuple[int, int, int]
 
 
+#: No axis has more ticks, whatever coordinates a record names.
+TICKS_MAX = 64
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkView:
     """One directed link: where it starts, its rates (GB/s) over all rounds and launches, the most that was missing."""
@@ -150,7 +154,8 @@ def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> N
     extent = max(link.position for link in links) + 1
     axes.set_xlim(0, extent)
     axes.set_ylim(len(rows), 0)
-    axes.set_xticks([place + 0.5 for place in range(extent)], [str(place) for place in range(extent)])
+    places = range(0, extent, 1 + extent // TICKS_MAX)
+    axes.set_xticks([place + 0.5 for place in places], [str(place) for place in places])
     others = "".join(name for name in "XYZ" if name != dimension)
     axes.set_yticks([0.5, len(rows) - 0.5] if len(rows) > 1 else [0.5], _row_names(rows))
     axes.set_ylabel(f"ring at {','.join(others)}")

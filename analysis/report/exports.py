@@ -145,8 +145,9 @@ def _list(items: Iterable[str]) -> str:
 
 def _plain(found: str) -> str:
     """Text that Markdown shows as it is, on one line, and that makes no element, link or table of its own."""
-    escaped = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", " ".join(found.split()))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(found.split()))
+    escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"@(?=\w)|(?<=\w):(?=//)|(?<=www)\.", lambda mark: f"{mark[0]}<!-- -->", escaped)
 
 
 # ---- CSV ----

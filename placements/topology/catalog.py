@@ -14,7 +14,7 @@ import yaml
 from placements.topology.base import Coordinate, Link, LinkClass, Node, Router, Topology
 from placements.topology.fattree import FatTree
 from placements.topology.torus import DIMENSIONS, Dimension, Torus
-from railyard import schemas
+from railyard import schemas, yaml_io
 from railyard.checkout import TOPOLOGIES
 from railyard.errors import InputError
 
@@ -58,7 +58,7 @@ def load(name_or_path: str) -> Topology:
                 "topology", "", name_or_path, f"{', '.join(known())}, or the path of a .yml file"
             )
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml_io.read(path)
     except OSError as error:
         raise InputError("topology", "", str(path), f"a readable file ({error.strerror})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -72,6 +72,7 @@ def load(name_or_path: str) -> Topology:
 
 def parse(document: object, *, source: str) -> Topology:
     """The topology that a loaded YAML document says; InputError names the field, the value and the valid ones."""
+    document = _with_whole_numbers(document)
     schemas.validate(document, schemas.validator(SCHEMA), source)
     assert isinstance(document, dict)
     rates = {LinkClass(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
@@ -91,6 +92,15 @@ def parse(document: object, *, source: str) -> Topology:
     }
     make = _torus if "dimensions" in document else _fat_tree
     return make(document, rates, common, source)
+
+
+def _with_whole_numbers(part: object) -> object:
+    """The document with 2 for 2.0: to JSON Schema both are integers, to Python only one is."""
+    if isinstance(part, dict):
+        return {key: _with_whole_numbers(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_with_whole_numbers(value) for value in part]
+    return int(part) if isinstance(part, float) and part.is_integer() else part
 
 
 def torus(topology: Topology, what: str) -> Torus:

@@ -58,7 +58,12 @@ def pack(files: Sequence[Path], output: Path, *, signed_off_by: str, note: str =
     Every record is validated before. Raises InputError for a bad record or a name that is no line, RunError when the
     file cannot be written; nothing half written stays.
     """
-    contents = dict(sorted(_readings(files)))
+    contents: dict[str, bytes] = {}
+    for path, content in sorted(_readings(files)):
+        if contents.setdefault(path, content) != content:
+            raise InputError(
+                path, "", "two records of this id", "each id once: add one of them to another bundle"
+            )
     manifest = _manifest_text(contents, signed_off_by, note)
     members = [(MANIFEST, manifest), *contents.items()]
     try:

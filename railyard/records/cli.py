@@ -149,7 +149,8 @@ def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> Non
     """Pack RECORDS (files or archives; without any, the checkout's archive) into one file with their sha256 sums."""
     files = [path for given in records or (RESULTS,) for path in files_of(given)]
     digest = bundle.pack(list(progress(files, len(files))), output, signed_off_by=signed, note=note)
-    click.echo(f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}\nsha256 {digest}")
+    count = len(bundle.manifest_of(output).files)
+    click.echo(f"wrote {output}: {count} record{'' if count == 1 else 's'}\nsha256 {digest}")
 
 
 @results.command()
@@ -169,7 +170,12 @@ def index_of(root: Path) -> index.Index:
     if not root.is_dir():
         raise InputError("--archive", "", str(root), "a folder that exists")
     gc.disable()  # a hundred thousand entries are no garbage; looking for some takes a tenth of the time
-    return index.read(root, progress=progress)
+    return index.read(root, progress=progress, refused=_pass_over)
+
+
+def _pass_over(error: InputError) -> None:
+    """One bad record does not hide the others; `railyard results check` refuses it."""
+    click.echo(f"railyard: passed over {error}", err=True)
 
 
 def entries_of(given: Path) -> Iterator[Entry]:

@@ -70,6 +70,7 @@ def head(read: Record) -> dict[str, Json]:
 def _own(read: Record) -> dict[str, Json]:
     return {
         "id": read.id,
+        "sha256": read.sha256,
         "created": read.created,
         "status": str(read.status),
         "reason": read.reason,

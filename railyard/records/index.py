@@ -22,12 +22,13 @@ import orjson
 
 import railyard
 from railyard import checkout
+from railyard.errors import InputError
 from railyard.records import archive, entries
 from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
 
 #: Changes whenever a line's meaning does; an index of another version is made anew.
-VERSION = f"railyard-index/4 {railyard.__version__}".encode()
+VERSION = f"railyard-index/5 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
 _BATCH = 64
@@ -64,10 +65,13 @@ def _path(stamp: bytes) -> str:
     return stamp[: stamp.index(b" ")].decode()
 
 
-def read(root: Path, *, progress: Progress | None = None) -> Index:
+def read(
+    root: Path, *, progress: Progress | None = None, refused: Callable[[InputError], None] | None = None
+) -> Index:
     """The index of an archive, brought up to date.
 
-    `progress` wraps the files that must be read anew. Raises InputError at the first file that is no valid record.
+    `progress` wraps the files that must be read anew. A file that is no valid record is given to `refused` and passed
+    over; without `refused` it raises InputError.
     """
     stamps, old = set(_stamps(root)), _load(root)
     kept = [line for line in old.lines if line[: line.index(b"\t")] in stamps]
@@ -77,10 +81,14 @@ def read(root: Path, *, progress: Progress | None = None) -> Index:
     settings, keys = _numbers(old.settings), _numbers(old.keys)
     files = [root / _path(stamp) for stamp in missing]
     shown = progress(files, len(files)) if progress and files else files
-    made = [
-        _line(stamp, summary, settings, keys)
-        for stamp, summary in zip(missing, _summaries(shown, len(files)), strict=True)
-    ]
+    made = []
+    for stamp, summary in zip(missing, _summaries(shown, len(files)), strict=True):
+        if isinstance(summary, InputError):
+            if refused is None:
+                raise summary
+            refused(summary)
+        else:
+            made.append(_line(stamp, summary, settings, keys))
     new = Index(settings=list(settings), keys=list(keys), lines=sorted(kept + made))
     _save(root, new)
     return new
@@ -110,7 +118,7 @@ def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dic
     return b"%s\t%d\t%s\t[%s]" % (stamp, number, own, values)
 
 
-def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary]:
+def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary | InputError]:
     """Reads records in the order given, on every processor when there are many."""
     if count < _FEW:
         yield from map(_summary, files)
@@ -121,8 +129,11 @@ def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary]:
             yield from pool.map(_summary, batch, chunksize=_BATCH)
 
 
-def _summary(path: Path) -> _Summary:
-    (found,) = archive.iterate([path])
+def _summary(path: Path) -> _Summary | InputError:
+    try:
+        (found,) = archive.iterate([path])
+    except InputError as error:
+        return error
     entry = entries.of_record(found)
     series = [(orjson.dumps(tuple(key)), orjson.dumps(values)) for key, values in entry.values]
     return orjson.dumps(entry.setting, option=orjson.OPT_SORT_KEYS), orjson.dumps(entry.own), series

@@ -66,6 +66,7 @@ def record_text(read: Record) -> str:
     )
     facts = [
         ("record", f"{read.id} of {read.created}"),
+        ("sha256", read.sha256),
         ("status", " ".join(filter(None, [str(read.status), read.reason and f"({read.reason})"]))),
         ("origin", str(read.origin)),
         ("system", f"{read.system.name}:{read.system.partition}+{read.system.environment}"),

@@ -8,6 +8,7 @@ without numbers is a node whose place is not known, and is left out.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 
 from placements.hosts.sources.located import Stands, put, whole_number
 from placements.topology.base import Coordinate
@@ -32,7 +33,7 @@ def parse(text: str, source: str) -> Stands:
         raise InputError(source, "line 1", ",".join(header), valid)
     columns = [header.index(d) for d in dimensions if d]
     stands: dict[str, Coordinate] = {}
-    for number, row in enumerate(csv.reader(text.splitlines(), delimiter=_separator(text)), start=1):
+    for number, row in enumerate(_rows(text, source), start=1):
         if number == 1 or not any(cell.strip() for cell in row):
             continue
         if len(row) < len(header):
@@ -43,6 +44,13 @@ def parse(text: str, source: str) -> Stands:
             x, y, z = (*at, 0, 0)[:3]
             put(stands, row[header.index(name)].strip(), (x, y, z), source, number)
     return Stands(kind="csv", stands=stands, dimensions=dimensions)
+
+
+def _rows(text: str, source: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(text.splitlines(), delimiter=_separator(text))
+    except csv.Error as error:
+        raise InputError(source, "", str(error), "a table") from error
 
 
 def _separator(text: str) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placements.topology.base import Coordinate
 from railyard.errors import InputError
+
+#: What a node is called: a host name, or a Cray's name of its place.
+HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,254}")
+#: The most names that a host list may stand for; no machine has as many nodes.
+MOST_NAMES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +38,11 @@ def content_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def put(stands: dict[str, Coordinate], name: str, at: Coordinate, source: str, number: int) -> None:
-    """Add a node; InputError where it stands elsewhere already."""
+    """Add a node; InputError for a name that no host has, and where it stands elsewhere already."""
+    if not HOST.fullmatch(name):
+        raise InputError(
+            source, f"line {number}", name[:60], "a host's name: letters, digits, '.', '_', ':' and '-'"
+        )
     if stands.setdefault(name, at) != at:
         found, before = (",".join(map(str, c)) for c in (at, stands[name]))
         raise InputError(
@@ -54,26 +64,32 @@ def expand(text: str) -> list[str]:
     """
     if text.count("[") != text.count("]"):
         raise InputError("host list", "", text, "numbers and ranges such as [0-3,7], each bracket closed")
-    return [name for part in _split_outside_brackets(text) for name in _expand_one(part)]
+    names = (name for part in _split_outside_brackets(text) for name in _expand_one(part))
+    found = list(itertools.islice(names, MOST_NAMES + 1))
+    if len(found) > MOST_NAMES:
+        raise InputError("host list", "", text[:60], f"at most {MOST_NAMES:,} names")
+    return found
 
 
 def _split_outside_brackets(text: str) -> list[str]:
     return [part for part in re.split(r",(?![^\[]*\])", text) if part]
 
 
-def _expand_one(part: str) -> Iterable[str]:
+def _expand_one(part: str) -> Iterator[str]:
     found = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
     if not found:
-        return [part]
+        yield part
+        return
     before, ranges, after = found.groups()
-    rests = list(_expand_one(after))
-    return [f"{before}{number}{rest}" for number in _numbers(ranges) for rest in rests]
+    for number in _numbers(ranges):
+        for rest in _expand_one(after):
+            yield f"{before}{number}{rest}"
 
 
 def _numbers(ranges: str) -> Iterator[str]:
     for one in ranges.split(","):
         first, _, last = one.partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
+        if not all(re.fullmatch(r"[0-9]{1,9}", word) for word in (first, last or first)):
             raise InputError("host list", "", f"[{ranges}]", "numbers and ranges such as [0-3,7]")
         for value in range(int(first), int(last or first) + 1):
             yield f"{value:0{len(first)}d}"
