@@ -127,6 +127,6 @@ def test_under_sanitizers(buffers: str, sanitized: Path, tmp_path: Path) -> None
 
 def test_finds_a_corrupted_byte_of_a_bandwidth_window(sanitized: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    arguments = ["--units", "ranks", "--tests", "bandwidth", "--sizes", "1KiB", *AT_ONCE, "--json", path]
+    arguments = ["--units", "ranks", "--tests", "bandwidth", "--sizes", "1KiB", *AT_ONCE, "--json", str(path)]
     outcome = run("pt2pt", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
     assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 2, byte 512")
