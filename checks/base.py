@@ -36,6 +36,7 @@ from checks import requirements
 from checks.partition import Partition
 from placements import launchers
 from placements.hosts import naming
+from placements.hosts import node as node_layout
 from placements.launchers import files
 from placements.nics.policies import Host, Kind
 from placements.orders.allocation import Allocation, allocate, scheduled, within
@@ -45,6 +46,7 @@ from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
 from railyard.jobs import interrupted, placing, schedule, stagedir, verdict
+from railyard.jobs import node as node_description
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import assemble, provenance, references, units
 from railyard.records import challenge as challenges
@@ -430,9 +432,10 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
             self._ask_the_scheduler()
         else:
-            placing.write_files(folder, job, placed)
+            node = node_layout.parse(node_description.describe()) if job.binds_by_script else None
+            placing.write_files(folder, job, placed, node)
             stands: dict[str, Any] | None = None if self.where.topology else {}
-            stagedir.write(folder, placing.described(job, self.granted, placed, cannot, stands))
+            stagedir.write(folder, placing.described(job, self.granted, placed, cannot, stands, node))
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(len(job.launches)), "launches ended"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from checks.requirements import Machine
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
+from railyard.jobs import allocated_nodes
 from railyard.torus.virtual import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
@@ -23,7 +25,8 @@ class Partition:
     """`topology` and `coordinates` are names or paths, empty where nothing is known.
 
     `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
-    topology by name. `cluster`: the torus that a scheduler on a virtual torus runs on; None where it is no such
+    topology by name. `in_allocation`: ReFrame runs inside an allocation, whose nodes its jobs use. `cluster`: the
+    torus that a scheduler on a virtual torus runs on; None where it is no such
     partition.
     """
 
@@ -37,6 +40,7 @@ class Partition:
     devices: list[str] | None
     image: str
     cluster: str | None
+    in_allocation: bool = False
 
     @classmethod
     def of(cls, partition: Any) -> Partition:
@@ -47,23 +51,26 @@ class Partition:
             where = f"{partition.fullname}: extras.origin"
             raise InputError("reframe.yml", where, origin, ", ".join(ORIGINS))
         scheduler = partition.scheduler.registered_name
+        in_allocation = extras.get("nodes_from") == "environment"
         return cls(
             fullname=partition.fullname,
             scheduler=scheduler,
             origin=origin,
             topology=str(extras.get("topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
-            nodes=int(extras.get("nodes") or 0),
-            names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL)),
+            nodes=int(extras.get("nodes") or 0)
+            or (len(allocated_nodes.names(os.environ)) if in_allocation else 0),
+            names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
             image=str(extras.get("image") or ""),
             cluster=extras.get("cluster"),
+            in_allocation=in_allocation,
         )
 
     @property
     def scheduled(self) -> bool:
-        """Whether a scheduler grants the nodes."""
-        return self.scheduler != LOCAL
+        """Whether a scheduler grants the nodes; it may have done so already."""
+        return self.scheduler != LOCAL or self.in_allocation
 
     @property
     def is_slurm(self) -> bool:

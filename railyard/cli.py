@@ -26,6 +26,7 @@ COMMANDS = {
     "results": "railyard.records.cli:results",
     "strays": "railyard.jobs.cli:strays",
     "sim": "railyard.torus.simulated.cli:sim",
+    "where": "railyard.jobs.cli:where",
     "topology": "placements.cli.place:topology",
     "torus": "railyard.torus.cli.torus:torus",
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from placements.topology.base import Coordinate, LinkClass, Topology
 from placements.topology.fattree import FatTree
@@ -28,6 +28,32 @@ def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "c
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
+
+
+def matched(names: Sequence[str], known: Iterable[str]) -> dict[str, str]:
+    """Return name -> the same host's name in a source: equal, or one of the two with its domain.
+
+    A short name that two hosts of the source begin with matches neither.
+    """
+    exact = set(known)
+    by_short: dict[str, list[str]] = {}
+    for other in exact:
+        by_short.setdefault(other.partition(".")[0], []).append(other)
+    found: dict[str, str] = {}
+    for name in names:
+        others = by_short.get(name.partition(".")[0], [])
+        alike = [other for other in others if other.startswith(f"{name}.") or name.startswith(f"{other}.")]
+        if name in exact:
+            found[name] = name
+        elif len(alike) == 1:
+            found[name] = alike[0]
+    return found
+
+
+def leaves(stands: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
+    """Return the coordinates of a tree: every switch that has nodes is a leaf, numbered in the order of coordinates."""
+    number = {at: leaf for leaf, at in enumerate(sorted(set(stands.values())))}
+    return {name: (number[at], 0, 0) for name, at in stands.items()}
 
 
 def flat(names: Sequence[str], rails: int = 1) -> Topology:

@@ -121,13 +121,24 @@ def parse(text: str, nics: int) -> Policy:
     return Policy(kind=Kind(text))
 
 
-def host(topology: Topology, ranks_per_node: int, names: Sequence[str] | None = None) -> Host:
-    """The NICs of a topology's nodes; without `names` as the virtual torus calls them."""
-    if names is not None and len(names) != topology.rails:
-        raise InputError("--devices", "", ",".join(names), f"{topology.rails} names, one for each rail")
+def host(
+    topology: Topology,
+    ranks_per_node: int,
+    names: Sequence[str] | None = None,
+    nearest: Sequence[int] | None = None,
+) -> Host:
+    """The NICs of a topology's nodes; without `names` as the virtual torus calls them.
+
+    `nearest` is the nearest NIC of each local rank where a node's description says it; without it the topology's model.
+    A topology of one rail says nothing of NICs: any number of names is right.
+    """
+    rails = topology.rails if topology.rails > 1 or not names else len(names)
+    if names is not None and len(names) != rails:
+        raise InputError("--devices", "", ",".join(names), f"{rails} names, one for each rail")
+    modelled = (local * topology.sockets_per_node // ranks_per_node for local in range(ranks_per_node))
     return Host(
-        nics=tuple(names or (f"nic{rail}" for rail in range(topology.rails))),
-        nearest=tuple(topology.nearest_rail(local, ranks_per_node) for local in range(ranks_per_node)),
+        nics=tuple(names or (f"nic{rail}" for rail in range(rails))),
+        nearest=tuple(nearest or (socket * rails // topology.sockets_per_node for socket in modelled)),
         sockets=topology.sockets_per_node,
     )
 

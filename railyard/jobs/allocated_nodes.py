@@ -9,22 +9,30 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from placements import launchers
-from placements.hosts import naming, sources
+from placements.hosts import in_job, naming, sources
+from placements.hosts import node as node_layout
 from placements.launchers import files
 from placements.orders.allocation import Allocation, allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
 from railyard.errors import InputError, RunError
+from railyard.jobs import node as node_description
 from railyard.jobs import placing, stagedir, surroundings
 from railyard.jobs.stagedir import Job
-from railyard.records import archive, provenance
+from railyard.records import archive, assemble, provenance
+
+#: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
+NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables(), "PE_HOSTFILE")
+STEP_S = 180
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,51 +53,110 @@ def names(environment: Mapping[str, str]) -> list[str]:
 
     Raises InputError outside a job of a scheduler that is known, RunError where Slurm's scontrol fails.
     """
-    for variable in launchers.node_list_variables():
+    for variable in launchers.node_list_variables() if not environment.get("RAILYARD_NODES") else ():
         if nodelist := environment.get(variable):
             return _expanded(nodelist)
-    for variable in launchers.node_file_variables():
+    for variable in NODE_FILES:
         if path := environment.get(variable):
-            return list(dict.fromkeys(Path(path).read_text().split()))
-    known = ", ".join((*launchers.node_list_variables(), *launchers.node_file_variables()))
-    raise InputError("environment", "", "no job of a scheduler", f"one of {known}")
+            return _in_file(Path(path))
+    if "FLUX_URI" in environment:
+        return _output(["flux", "hostlist", "--expand", "--delimiter=\n", "local"]).split()
+    known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, "FLUX_URI"))
+    valid = f"a job or an allocation, which sets one of {known}; or a host file, one node per line, in RAILYARD_NODES"
+    raise InputError("environment", "", "no variable that lists nodes", valid)
+
+
+def _in_file(path: Path) -> list[str]:
+    """Return the nodes of a host file: the first word of each line, each node once."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise InputError("environment", "", str(path), f"a readable host file ({error.strerror})") from error
+    nodes = [words[0] for words in (line.partition("#")[0].split() for line in lines) if words]
+    if not nodes:
+        raise InputError(str(path), "", "no node", "one node per line")
+    return list(dict.fromkeys(nodes))
 
 
 def _expanded(nodelist: str) -> list[str]:
-    command = ["scontrol", "show", "hostnames", nodelist]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return _output(["scontrol", "show", "hostnames", nodelist]).split()
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise RunError(f"{command[0]}: {error.strerror}") from error
     if done.returncode != 0:
-        raise RunError(f"scontrol show hostnames failed: {done.stderr.strip()}")
-    return done.stdout.split()
+        raise RunError(f"{' '.join(command[:3])} failed: {done.stderr.strip()}")
+    return done.stdout
 
 
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
     job = stagedir.read(folder)
-    found = allocation(job, granted)
+    described = describe(granted, os.environ) if job.origin == "measured" else {}
+    node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
+    found = allocation(job, granted, described)
     placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
-    placing.write_files(folder, job, placed)
+    placing.write_files(folder, job, placed, node)
     if not found.without:
         text = files.coordinates(found.allocation.topology, found.allocation.nodes)
         (folder / "coordinates").write_text(text)
-    stagedir.write(folder, placing.described(job, found.allocation, placed, cannot, found.stands))
+    stagedir.write(folder, placing.described(job, found.allocation, placed, cannot, found.stands, node))
     archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
+    archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
     noted = json.dumps(surroundings.described(os.environ))
     archive.write_whole(folder / surroundings.FILE, noted, replace=True)
     return cannot
 
 
-def allocation(job: Job, granted: Sequence[str]) -> Granted:
+def describe(granted: Sequence[str], environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return node -> its description: in a Slurm job of every node, by one step; elsewhere of this node alone.
+
+    A step that fails is said in one line, and this node stands for all.
+    """
+    here = node_description.describe(environment=environment)
+    alone = {next((name for name in granted if assemble.same_host(name, here["host"])), granted[0]): here}
+    if "SLURM_JOB_ID" not in environment:
+        return alone
+    count = str(len(granted))
+    step = ["srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count]
+    step += ["--ntasks-per-node=1", "railyard", "where"]
+    try:
+        done = subprocess.run(step, capture_output=True, text=True, timeout=STEP_S, check=True)
+        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        why = assemble.one_line(str(getattr(error, "stderr", "") or error))
+        print(f"railyard: only this node is described: {why}", file=sys.stderr)
+        return alone
+    by_name = {
+        name: one for one in found for name in granted if assemble.same_host(name, str(one.get("host", "")))
+    }
+    return by_name or alone
+
+
+def allocation(
+    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]] | None = None
+) -> Granted:
     """The nodes granted as an allocation, in the scheduler's order, or in the job's own if they are what it asked for.
 
-    Raises InputError for a topology or a source of coordinates that cannot be read, or that do not fit.
+    `described` are the nodes' own descriptions, which place them where no file does. A source of coordinates that
+    cannot be read, or that does not fit the topology, leaves the coordinates unknown, with the reason.
     """
-    stands = sources.read(Path(job.coordinates)).stands if job.coordinates else {}
+    try:
+        stands = _stands(job, granted, described or {})
+    except InputError as error:
+        return _unknown(job, granted, {}, str(error))
     if not job.topology:
         return _unknown(job, granted, stands, "reframe.yml names no topology for the partition")
     topology = catalog.load(job.topology)
-    if stands:
-        topology = naming.named(topology, stands, job.coordinates)
+    try:
+        topology = (
+            naming.named(topology, stands, job.coordinates or "the nodes themselves") if stands else topology
+        )
+    except InputError as error:
+        return _unknown(job, granted, stands, str(error))
     index = {node.name: k for k, node in enumerate(topology.nodes)}
     strangers = [name for name in granted if name not in (stands or index)]
     if strangers:
@@ -100,6 +167,25 @@ def allocation(job: Job, granted: Sequence[str]) -> Granted:
     same = set(asked.indices.tolist()) == set(indices.tolist())
     in_order = scheduled(topology, indices)
     return Granted(allocation=asked if same else in_order, scheduled=in_order)
+
+
+def _stands(
+    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Coordinate]:
+    """Return name -> coordinate, by the names granted: from the configured file, or from what the nodes say."""
+    if job.coordinates:
+        known = sources.read(Path(job.coordinates)).stands
+    elif job.topology and {node.name for node in catalog.load(job.topology).nodes} >= set(granted):
+        return {}
+    else:
+        found = in_job.stands(described) if set(described) >= set(granted) else None
+        known = found.stands if found else {}
+        if job.topology and catalog.load(job.topology).extents[1:] == (1, 1):
+            known = naming.leaves(known)
+    return {
+        **known,
+        **{name: at for name, other in naming.matched(granted, known).items() for at in [known[other]]},
+    }
 
 
 def _unknown(job: Job, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Granted:

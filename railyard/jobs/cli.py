@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
-from railyard.jobs import interrupted, stagedir
+from railyard.jobs import interrupted, node, stagedir
 from railyard.jobs import strays as running
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -20,7 +21,8 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 def granted(folder: Path) -> None:
     """Place the job of the stage directory FOLDER on the nodes that the scheduler granted (in job scripts).
 
-    Nodes are those of SLURM_JOB_NODELIST, PBS_NODEFILE, LSB_DJOB_HOSTFILE or OAR_NODEFILE. A placement that they do not
+    Nodes are those of RAILYARD_NODES (a host file), SLURM_JOB_NODELIST, PBS_NODEFILE, LSB_DJOB_HOSTFILE, OAR_NODEFILE,
+    PE_HOSTFILE, or of a Flux instance. A placement that they do not
     allow is said and left out.
     """
     nodes = granting.names(os.environ)
@@ -28,6 +30,12 @@ def granted(folder: Path) -> None:
     click.echo(f"{len(nodes)} nodes: {' '.join(nodes)}")
     for placement, reason in cannot.items():
         click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
+
+
+@click.command()
+def where() -> None:
+    """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
+    click.echo(json.dumps(node.describe()))
 
 
 @click.command()

@@ -6,17 +6,22 @@ how the job is written and what becomes of the results (`checks.base`).
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from placements import launchers
+from placements.hosts import node as node_layout
+from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
 from placements.nics import policies
 from placements.nics.evidence import Found, Sender, judge
 from placements.orders.placement import Placement
 from placements.orders.spec import Binding
+from placements.topology.base import Topology
 from railyard.errors import InputError
 
 
@@ -54,31 +59,57 @@ def prepare(
     stem: str,
     program: Sequence[str],
     devices: Sequence[str] | None = None,
+    node: NodeLayout | None = None,
+    by_script: bool = False,
 ) -> Prepared:
     """The command of a launch, ready to be pasted, and the files that it reads.
+
+    With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none; the
+    script needs `node`, which only the job knows.
 
     `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ...
 
     Raises InputError for a placement or a policy that cannot be expressed there.
     """
     topology = placed.allocation.topology
-    rendered = launcher.rendered(placed, file_name(stem))
-    asked = policies.parse(policy, topology.rails)
+    bound = placed.binding if by_script else Binding.NONE
+    unbound = dataclasses.replace(placed, binding=Binding.NONE) if by_script else placed
+    rendered = launcher.rendered(unbound, file_name(stem))
+    asked = policies.parse(policy, rails(topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, asked, rendered, file_name(policy), program)
-    told = _settings(placed, asked, features, devices)
+    told = _settings(placed, asked, features, devices, node)
     script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
-    wrapped = [f"./{script}", *program] if script else list(program)
+    binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
+    wrapped = [*(f"./{name}" for name in (script, binder) if name), *program]
     passed = launcher.pass_variables(told.environment)
     words = [*rendered.command, *passed.options, *wrapped]
     exported = {**rendered.environment, **passed.environment}
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
     scripts = {script: told.wrapper()} if script else {}
+    if binder and node:
+        ranks, variables = placed.ranks_per_node, launchers.local_rank_variables()
+        scripts |= {binder: node_layout.binder(node, ranks, bound, variables)}
     return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
 
 
+def rails(topology: Topology, devices: Sequence[str] | None) -> int:
+    """Return how many NICs a node has: as many as the configuration names, or the topology's rails."""
+    return topology.rails if topology.rails > 1 or not devices else len(devices)
+
+
+def host(placed: Placement, devices: Sequence[str] | None, node: NodeLayout | None) -> policies.Host:
+    """Return the NICs of a placement's nodes; the nearest ones by the node's description where there is one."""
+    near = node.nearest(devices, placed.ranks_per_node, placed.binding) if node and devices else None
+    return policies.host(placed.allocation.topology, placed.ranks_per_node, devices, near)
+
+
 def _settings(
-    placed: Placement, policy: policies.Policy, features: Sequence[str], devices: Sequence[str] | None
+    placed: Placement,
+    policy: policies.Policy,
+    features: Sequence[str],
+    devices: Sequence[str] | None,
+    node: NodeLayout | None,
 ) -> policies.Settings:
     """Return what the stack is told of a policy; without a stack, the library's default needs no word."""
     if policy.kind == policies.Kind.LIBRARY_DEFAULT and not named_stack(features):
@@ -87,8 +118,7 @@ def _settings(
     if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
         valid = f"with {stack} a placement that binds ranks, such as {placed.kind}/numa"
         raise InputError("nics", "policy", f"{policy} on unbound ranks", valid)
-    on = policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
-    return policies.settings(policy, stack, on)
+    return policies.settings(policy, stack, host(placed, devices, node))
 
 
 def _simulated(
@@ -111,9 +141,11 @@ def _simulated(
     return Prepared(command=shlex.join([*command, *program]), files={**files, after: text}, scripts={})
 
 
-def assigned_nics(placed: Placement, policy: str, devices: Sequence[str] | None) -> list[list[str]]:
+def assigned_nics(
+    placed: Placement, policy: str, devices: Sequence[str] | None, node: NodeLayout | None = None
+) -> list[list[str]]:
     """The names of the NICs that each local rank is to send through; empty where the library decides."""
-    on = policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    on = host(placed, devices, node)
     return [
         [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
     ]

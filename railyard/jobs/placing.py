@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from placements import launchers
+from placements.hosts.node import NodeLayout
 from placements.launchers import files
 from placements.orders import spec
 from placements.orders.allocation import Allocation, Choice
@@ -62,11 +63,11 @@ def needs_coordinates(name: str) -> bool:
     return said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
 
 
-def write_files(folder: Path, job: Job, placed: dict[str, Placement]) -> None:
+def write_files(folder: Path, job: Job, placed: dict[str, Placement], node: NodeLayout | None = None) -> None:
     """What the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
     for name, placement in placed.items():
         for policy in job.nic_policies:
-            _write_launch_files(folder, job, placement, name, policy)
+            _write_launch_files(folder, job, placement, name, policy, node)
         mark(folder, name).touch()
 
 
@@ -90,6 +91,7 @@ def described(
     placed: Mapping[str, Placement],
     cannot: Mapping[str, str],
     stands: Mapping[str, Coordinate] | None = None,
+    node: NodeLayout | None = None,
 ) -> Placed:
     """For the record. With `stands` (name -> coordinate) these are all that is known of the nodes, and no topology."""
     at = {node.name: node.coordinate for node in allocation.nodes} if stands is None else stands
@@ -107,12 +109,14 @@ def described(
         topology=files.described(allocation.topology) if stands is None else None,
         hosts={name: [node.name for node in placement.nodes] for name, placement in placed.items()},
         local_ranks={name: placement.local_ranks.tolist() for name, placement in placed.items()},
-        nics={p: launching.assigned_nics(some, p, job.devices) for p in policies if some},
+        nics={p: launching.assigned_nics(some, p, job.devices, node) for p in policies if some},
         cannot=cannot,
     )
 
 
-def _write_launch_files(folder: Path, job: Job, placement: Placement, name: str, policy: str) -> None:
+def _write_launch_files(
+    folder: Path, job: Job, placement: Placement, name: str, policy: str, node: NodeLayout | None
+) -> None:
     prepared = launching.prepare(
         placement,
         policy,
@@ -121,6 +125,8 @@ def _write_launch_files(folder: Path, job: Job, placement: Placement, name: str,
         stem=name,
         program=[str(job.case["benchmark"])],
         devices=job.devices,
+        node=node,
+        by_script=job.binds_by_script,
     )
     for file, text in {**prepared.files, **prepared.scripts}.items():
         (folder / file).write_text(text)

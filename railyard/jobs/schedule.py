@@ -141,6 +141,7 @@ def _command(job: Job, placed: Placement, kind: str, policy: str, program: Seque
         stem=kind,
         program=program,
         devices=job.devices,
+        by_script=job.binds_by_script,
     ).command
 
 

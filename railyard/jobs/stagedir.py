@@ -108,6 +108,11 @@ class Job:
     format: str = FORMAT
 
     @property
+    def binds_by_script(self) -> bool:
+        """Whether a script binds the ranks, to CPUs that the job finds; nodes of a torus have none of their own."""
+        return self.origin == "measured"
+
+    @property
     def placements(self) -> list[str]:
         return list(self.case["placements"])
 

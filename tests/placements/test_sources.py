@@ -208,3 +208,29 @@ def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, n
     at = {node.name: node.coordinate for node in topo.nodes}
     switches = sorted({*at.values()})
     assert {node: switches[leaf] for node, (leaf, _, _) in found.items()} == at
+
+
+def test_what_scontrol_shows_is_read_and_a_switch_of_switches_is_no_leaf() -> None:
+    """As Slurm prints it on clusters of three levels: every switch lists the nodes below it."""
+    text = """\
+SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-1]
+SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[2-3]
+SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[0-1]
+"""
+    found = sources.slurm_tree.parse(text, "scontrol")
+    assert found.stands == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
+    assert found.extents == (2, 1, 1)
+
+
+def test_a_switchs_own_adapter_is_no_node_and_makes_no_leaf() -> None:
+    text = """\
+Switch\t41 "S-b8599f0300fc6de4"\t\t# "MF0;spine" enhanced port 0 lid 1 lmc 0
+[1]\t"S-b8599f0300fc6dec"[40]\t\t# "MF0;leaf" lid 3 4xHDR
+[41]\t"H-b8599f0300fc6dec"[1](b8599f0300fc6dec) \t\t# "Mellanox Technologies Aggregation Node" lid 2 4xHDR
+
+Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
+[1]\t"H-0002c903000f1a2c"[1](2c903000f1a2d) \t\t# "node01 mlx5_0" lid 5 4xHDR
+[2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 6 4xHDR
+"""
+    found = sources.ibnetdiscover.parse(text, "dump")
+    assert found.stands == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)

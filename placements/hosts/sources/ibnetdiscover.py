@@ -5,7 +5,8 @@
 
 A node's name is the first word of its adapter's description, which the driver sets to host and device. Coordinates are
 (leaf switch, 0, 0), leaves being the switches with adapters, numbered as the dump lists them. A node with several
-adapters stands at the leaf of the first by name. Omni-Path's opareport has another form: write a table (csv) of it.
+adapters stands at the leaf of the first by name. A switch's own adapter (SHARP) and an adapter without a
+description are no nodes. Omni-Path's opareport has another form: write a table (csv) of it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from railyard.errors import InputError
 
 SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.I)
 TO_ADAPTER = re.compile(r'^\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"([^"]*)"', re.I)
+
+
+#: The adapter inside each Quantum switch (SHARP), and the driver's own words for a node that has no description.
+NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies")
 
 
 def matches(text: str) -> bool:
@@ -37,6 +42,8 @@ def parse(text: str, source: str) -> Stands:
             switch = ""
         elif switch and (port := TO_ADAPTER.match(line)):
             host, _, device = port[1].partition(" ")
+            if NO_HOST.search(port[1]):
+                continue
             if not host or not device:
                 valid = 'HOST DEVICE, as the driver describes an adapter ("node01 mlx5_0")'
                 raise InputError(source, f"line {number}", port[1], valid)

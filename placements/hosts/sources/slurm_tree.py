@@ -3,6 +3,7 @@
     SwitchName=leaf0 Nodes=n[0-3]
     SwitchName=spine Switches=leaf[0-1]
 
+What `scontrol show topology` prints is read, too: there a switch of switches lists all nodes below it, and is no leaf.
 A node's coordinate is (leaf switch, 0, 0), leaves numbered as the file lists them: what a fat tree's topology needs.
 """
 
@@ -28,7 +29,7 @@ def parse(text: str, source: str) -> Stands:
         said = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line)}
         if "switchname" not in said:
             raise InputError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
-        if "nodes" in said:
+        if "nodes" in said and "switches" not in said:
             for name in expand(said["nodes"]):
                 put(stands, name, (leaf, 0, 0), source, number)
             leaf += 1

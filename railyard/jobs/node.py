@@ -1,0 +1,129 @@
+"""Describe this node, as `railyard where` prints it: what ranks may run on, what is near, where it is in the network.
+
+Read from /proc and /sys below a prefix that tests set. Needs no privileges. Leaves out what follows from it
+(`placements.hosts.node`, `placements.hosts.in_job`).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path("/")
+#: PCI vendors' classes of processors that compute: 3D controllers and processing accelerators.
+GPU_CLASSES = ("0x0302", "0x1200", "0x0380")
+#: Adapters of high-speed networks, and Slingshot's and plain Ethernet interfaces.
+CLASSES = ("infiniband", "cxi", "net")
+VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "bonding_masters", "mgmt")
+
+
+def describe(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Return the description of this node as JSON."""
+    allowed = allowed_cpus(root)
+    return {
+        "host": platform.node(),
+        "sockets": len({_number(p / "topology/physical_package_id", 0) for p in _cpus(root)}) or 1,
+        "cores": cores(root, allowed),
+        "distances": distances(root),
+        "nics": nics(root),
+        "gpus": gpus(root),
+        "switches": environment.get("SLURM_TOPOLOGY_ADDR", ""),
+        "pattern": environment.get("SLURM_TOPOLOGY_ADDR_PATTERN", ""),
+        "xname": _text(root / "etc/cray/xname") or _text(root / "proc/cray_xt/cname"),
+    }
+
+
+def allowed_cpus(root: Path = ROOT) -> set[int]:
+    """Return the CPUs that this process may run on; all that the kernel lists where it does not say."""
+    found = re.search(r"^Cpus_allowed_list:\s*(\S+)$", _text(root / "proc/self/status"), re.M)
+    return set(cpu_list(found[1])) if found else {int(path.name.removeprefix("cpu")) for path in _cpus(root)}
+
+
+def cpu_list(text: str) -> list[int]:
+    """Return the numbers of a kernel's list: 0-3,8 is 0, 1, 2, 3, 8."""
+    numbers: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def cores(root: Path, allowed: set[int]) -> list[dict[str, Any]]:
+    """Return the cores with an allowed hardware thread, in the order (NUMA domain, first thread)."""
+    numa = _numa_of_cpus(root)
+    found: dict[tuple[int, ...], int] = {}
+    for path in _cpus(root):
+        number = int(path.name.removeprefix("cpu"))
+        if number in allowed:
+            siblings = cpu_list(_text(path / "topology/thread_siblings_list")) or [number]
+            found.setdefault(tuple(cpu for cpu in siblings if cpu in allowed), numa.get(number, 0))
+    if not found:
+        found = {(cpu,): numa.get(cpu, 0) for cpu in allowed}
+    ordered = sorted(found.items(), key=lambda item: (item[1], item[0]))
+    return [{"numa": domain, "cpus": list(cpus)} for cpus, domain in ordered]
+
+
+def distances(root: Path) -> list[list[int]]:
+    """Return [domain, domain, distance] for every pair of NUMA domains."""
+    domains = sorted(int(path.name.removeprefix("node")) for path in _nodes(root))
+    found = []
+    for domain in domains:
+        row = _text(root / f"sys/devices/system/node/node{domain}/distance").split()
+        found += [[domain, other, int(far)] for other, far in zip(domains, row, strict=False)]
+    return found
+
+
+def nics(root: Path) -> list[dict[str, Any]]:
+    """Return the network devices: name, class, NUMA domain, Ethernet address (empty for adapters without one)."""
+    found = []
+    for kind in CLASSES:
+        for path in sorted((root / "sys/class" / kind).glob("*")):
+            if path.is_dir() and not path.name.startswith(VIRTUAL):
+                numa, mac = _number(path / "device/numa_node", -1), _text(path / "address")
+                found.append({"name": path.name, "class": kind, "numa": numa, "mac": mac})
+    return found
+
+
+def gpus(root: Path) -> list[dict[str, Any]]:
+    """Return the processors that compute, by PCI address, with their NUMA domains."""
+    return [
+        {"name": path.name, "numa": _number(path / "numa_node", -1)}
+        for path in sorted((root / "sys/bus/pci/devices").glob("*"))
+        if _text(path / "class").startswith(GPU_CLASSES)
+    ]
+
+
+def _cpus(root: Path) -> list[Path]:
+    return [
+        path for path in (root / "sys/devices/system/cpu").glob("cpu*") if re.fullmatch(r"cpu\d+", path.name)
+    ]
+
+
+def _nodes(root: Path) -> list[Path]:
+    return [p for p in (root / "sys/devices/system/node").glob("node*") if re.fullmatch(r"node\d+", p.name)]
+
+
+def _numa_of_cpus(root: Path) -> dict[int, int]:
+    return {
+        cpu: int(path.name.removeprefix("node"))
+        for path in _nodes(root)
+        for cpu in cpu_list(_text(path / "cpulist"))
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _number(path: Path, otherwise: int) -> int:
+    try:
+        return int(_text(path))
+    except ValueError:
+        return otherwise
