@@ -68,7 +68,10 @@ class RowcolCheck(PlacedCheck):
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--repeats", str(self.repeats)),
             *("--warmups", "0"),  # every size is run once, to verify the data, before it is timed
+            *("--warmup-time", "0"),
+            *("--min-time-per-point", "0"),
             *("--max-time-per-point", "0"),
+            *("--start", "barrier"),  # many ranks share a core, so they cannot begin at one moment
         ]
 
     @run_after("setup")

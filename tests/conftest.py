@@ -101,9 +101,12 @@ def small_kernel(railyard: Run) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Benchmarks with sanitizers, warnings as errors, and the fault that only test builds have; their folder."""
-    build = tmp_path_factory.mktemp("sanitized")
+def sanitized() -> Path:
+    """Benchmarks with sanitizers, warnings as errors, and the fault that only test builds have; their folder.
+
+    It is kept in build/, so that only what changed is compiled again.
+    """
+    build = CHECKOUT / "build/benchmarks-sanitized"
     compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     options = ["RAILYARD_SANITIZE", "RAILYARD_WERROR", "RAILYARD_TEST_FAULT"]
     configure: list[str | Path] = [

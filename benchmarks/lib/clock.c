@@ -12,6 +12,8 @@
 enum { TAG_ASK = 41, TAG_TELL = 42, READINGS = 64, READINGS_LEAST = 4, KEY_BYTES = 192 };
 
 static const double longest_s = 0.02; /* on a busy machine a ping can take long */
+static const double shortest_drift_s =
+    0.05; /* over less time the error of the readings outweighs the drift */
 
 #ifdef RAILYARD_HOST_FROM_MPI
 double clock_now_s(void) {
@@ -72,7 +74,8 @@ struct clock clock_open(MPI_Comm comm, bool pings) {
     char name[KEY_BYTES];
     int rank = rank_in(comm);
     clock_name(name);
-    MPI_CHECK(MPI_Comm_split(comm, pings ? rank : colour_of(name), rank, &clock.same));
+    clock.name = colour_of(name);
+    MPI_CHECK(MPI_Comm_split(comm, pings ? rank : clock.name, rank, &clock.same));
     MPI_CHECK(MPI_Comm_split(comm, rank_in(clock.same) == 0 ? 0 : MPI_UNDEFINED, rank, &clock.leaders));
     return clock;
 }
@@ -151,12 +154,26 @@ void clock_read_again(struct clock *clock) {
     clock->last = read_all(clock);
 }
 
+double clock_known_error_s(const struct clock *clock, MPI_Comm comm) {
+    int name = clock->name;
+    MPI_CHECK(MPI_Bcast(&name, 1, MPI_INT, 0, comm));
+    double error_s = name == clock->name ? fabs(clock->last.ahead_s) : 0;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, comm));
+    return error_s;
+}
+
+double clock_bound_s(const struct clock *clock, MPI_Comm comm) {
+    double bound_s = fmax(clock->first.bound_s, clock->last.bound_s);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bound_s, 1, MPI_DOUBLE, MPI_MAX, comm));
+    return bound_s;
+}
+
 static double ahead_s(const struct clock *clock, double own_s) {
     const struct clock_reading *first = &clock->first;
     const struct clock_reading *last = &clock->last;
     double between_s = last->at_s - first->at_s;
-    if (between_s <= 0)
-        return first->ahead_s;
+    if (between_s < shortest_drift_s)
+        return last->ahead_s;
     return first->ahead_s + (last->ahead_s - first->ahead_s) * (own_s - first->at_s) / between_s;
 }
 

@@ -22,6 +22,7 @@ struct clock_reading {
 };
 
 struct clock {
+    int name;         /* of this rank's clock */
     MPI_Comm same;    /* the ranks with this rank's clock */
     MPI_Comm leaders; /* one rank of each clock; MPI_COMM_NULL elsewhere */
     struct clock_reading first;
@@ -39,6 +40,13 @@ void clock_close(struct clock *clock);
 /* Collective. Reads the clocks; clock_read_again adds the reading at the end. */
 void clock_read(struct clock *clock);
 void clock_read_again(struct clock *clock);
+
+/* Collective over the communicator of clock_open. The error that is known, because the clocks are the same:
+ * the largest difference that was read between rank 0's and another rank that reads the same clock. */
+double clock_known_error_s(const struct clock *clock, MPI_Comm comm);
+
+/* The largest bound of any rank. */
+double clock_bound_s(const struct clock *clock, MPI_Comm comm);
 
 /* A time of this rank's clock in that of rank 0, and the other way round. */
 double clock_global_s(const struct clock *clock, double own_s);

@@ -4,10 +4,13 @@
  * alltoall    every rank has a block of `size` for every rank
  * allgather   every rank contributes `size`
  * allreduce   the sum of vectors of `size` (64-bit unsigned integers, so that the sum is exact)
- * bcast       `size` from the first rank
+ * bcast       `size` from one rank, another each time
  * barrier     no data
+ * alltoallv   blocks of half and of one and a half `size` take turns
+ * reduce-scatter   the same sums, `size` of them on each rank
+ * allreduce-float  sums of single-precision numbers (whole ones, so that the sum is exact)
  *
- * Leaves out: vector variants, non-blocking and neighbourhood collectives, MPI_IN_PLACE.
+ * Leaves out: non-blocking and neighbourhood collectives, MPI_IN_PLACE.
  */
 #ifndef RAILYARD_ROWCOL_COLLECTIVE_H
 #define RAILYARD_ROWCOL_COLLECTIVE_H
@@ -19,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COLLECTIVES = 5 };
+enum { COLLECTIVES = 8 };
 
 /* The ranks that take part, and this rank's memory. */
 struct group {
@@ -29,17 +32,20 @@ struct group {
     uint64_t seed;
     char *outgoing;
     char *incoming;
+    int *counts; /* of alltoallv: of each rank */
+    int *places;
 };
 
 struct collective {
     const char *name;
-    bool has_data;
-    size_t multiple_bytes; /* sizes must be multiples of it */
+    size_t multiple_bytes; /* sizes must be multiples of it; 0: no data */
     size_t out_blocks;     /* outgoing memory in units of size; 0: one for each rank */
     size_t in_blocks;
+    bool uneven; /* blocks are up to one and a half sizes */
     void (*fill)(const struct group *group, size_t bytes);
-    void (*run)(const struct group *group, size_t bytes);
+    void (*run)(const struct group *group, size_t bytes, int root);
     size_t (*first_wrong)(const struct group *group, size_t bytes); /* index of a byte; SIZE_MAX: none */
+    double (*bus_share)(int ranks);                                 /* bus over algorithmic bandwidth */
 };
 
 /* In the order above. */
@@ -50,6 +56,13 @@ bool parse_collectives(const char *text, void *field);
 
 /* The larger of a rank's two buffers. */
 size_t collective_bytes(const struct collective *collective, size_t bytes, int ranks);
+
+/* Algorithmic bandwidth: bytes of the larger of a rank's buffers over the time, as nccl-tests count it. */
+double collective_gbyte_s(const struct collective *collective, size_t bytes, int ranks, double seconds);
+
+/* A problem when what this rank received last is wrong. */
+void collective_check(const struct collective *collective, const struct group *group, size_t bytes,
+                      struct problem *problem);
 
 /* Collective over the group. Runs once on fresh payloads and checks what came; a problem when it is wrong. */
 void collective_verify(const struct collective *collective, const struct group *group, size_t bytes,

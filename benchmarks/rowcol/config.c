@@ -5,6 +5,31 @@
 #include "lib/output.h"
 #include "lib/rows.h"
 
+#include <string.h>
+
+static const char *const start_names[] = {"auto", "clock", "barrier"};
+
+const char *start_name(enum start start) {
+    return start_names[start];
+}
+
+static bool parse_start(const char *text, void *field) {
+    for (int start = START_AUTO; start <= START_BARRIER; start++)
+        if (strcmp(text, start_names[start]) == 0) {
+            *(enum start *)field = (enum start)start;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_clock(const char *text, void *field) {
+    bool pings = strcmp(text, "pings") == 0;
+    if (!pings && strcmp(text, "host") != 0)
+        return false;
+    *(bool *)field = pings;
+    return true;
+}
+
 #define FIELD(name) offsetof(struct rowcol_config, name)
 
 static const struct option_row rows[] = {
@@ -12,13 +37,21 @@ static const struct option_row rows[] = {
     {"splits", "LIST", NULL, "X,Y,Z,XY,XZ,YZ; all without coordinates", "X, Y, Z, XY, XZ, YZ, all",
      "rows and planes that run the collective at the same time", parse_split_ways, FIELD(ways)},
     {"collectives", "LIST", "alltoall,allgather,allreduce,bcast,barrier", NULL,
-     "alltoall, allgather, allreduce, bcast, barrier", "what to measure", parse_collectives,
-     FIELD(collectives)},
+     "alltoall, allgather, allreduce, bcast, barrier, alltoallv, reduce-scatter, allreduce-float",
+     "what to measure", parse_collectives, FIELD(collectives)},
     ROW_SIZES("8-64KiB", "bytes per pair (alltoall), per rank (allgather), or of the vector", FIELD(sizes)),
     {"batch", "COUNT", "1", NULL, "1 to 1000000", "collectives one after the other in a sample", parse_count,
      FIELD(batch)},
-    ROW_REPEATS("20", "samples per point", FIELD(sampling.repeats)),
-    ROW_WARMUPS("2", "untimed samples before", FIELD(sampling.warmups)),
+    {"start", "NAME", "auto", NULL, "clock, barrier, auto (clock where each rank of a host can have a CPU)",
+     "how all ranks begin a sample", parse_start, FIELD(start)},
+    {"late", "SECONDS", "1e-6", NULL, "above 0, like 1e-6",
+     "drop a sample that a rank began later than agreed by so much", parse_rate, FIELD(late_s)},
+    {"clock", "NAME", "host", NULL, "host (ranks of one kernel share a clock), pings (none do)",
+     "how the ranks' clocks are compared", parse_clock, FIELD(clock_pings)},
+    ROW_REPEATS("20", "samples per point, at least", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "untimed samples before, at least", FIELD(sampling.warmups)),
+    ROW_WARMUP_TIME(FIELD(sampling.warmup_s)),
+    ROW_MIN_TIME(FIELD(sampling.min_time_s)),
     ROW_POINT_TIME(FIELD(sampling.point_time_s)),
     ROW_SEED(FIELD(sampling.seed)),
     ROW_JSON(FIELD(sampling.json)),
@@ -47,7 +80,8 @@ static void settle_ways(struct rowcol_config *config, bool given, struct problem
 
 static void check_sizes(const struct rowcol_config *config, struct problem *problem) {
     for (int c = 0; c < COLLECTIVES; c++)
-        for (int i = 0; config->collectives[c] && collectives()[c].has_data && i < config->sizes.count; i++) {
+        for (int i = 0;
+             config->collectives[c] && collectives()[c].multiple_bytes > 0 && i < config->sizes.count; i++) {
             size_t bytes = config->sizes.value[i];
             size_t multiple = collectives()[c].multiple_bytes;
             if (bytes == 0 || bytes % multiple != 0)

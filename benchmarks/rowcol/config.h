@@ -13,14 +13,22 @@
 #include "rowcol/collective.h"
 #include "rowcol/splits.h"
 
+/* How a sample starts. */
+enum start { START_AUTO, START_CLOCK, START_BARRIER };
+
 struct rowcol_config {
     const char *coordinates;
     bool ways[SPLIT_WAYS];
     bool collectives[COLLECTIVES];
     struct number_list sizes;
     int batch;
+    enum start start;
+    double late_s; /* a sample in which a rank began later than this is dropped */
+    bool clock_pings;
     struct sampling sampling;
 };
+
+const char *start_name(enum start start);
 
 /* Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same. */
 enum options_outcome rowcol_config_read(int argc, char **argv, struct rowcol_config *config);

@@ -2,8 +2,15 @@
 #include "rowcol/measure.h"
 
 #include "lib/check.h"
+#include "lib/clock.h"
+#include "lib/idle.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLES_MOST = 1000 };
 
 /* The memory that the largest point of a way takes. */
 static size_t largest_buffer(const struct run *run, int way) {
@@ -22,79 +29,253 @@ static struct group open_group(const struct run *run, int way) {
     MPI_CHECK(MPI_Comm_size(group.comm, &group.ranks));
     group.outgoing = check_alloc_pages(largest_buffer(run, way));
     group.incoming = check_alloc_pages(largest_buffer(run, way));
+    group.counts = check_alloc((size_t)group.ranks, sizeof(int));
+    group.places = check_alloc((size_t)group.ranks, sizeof(int));
     return group;
 }
 
 static void close_group(struct group *group) {
     free(group->outgoing);
     free(group->incoming);
+    free(group->counts);
+    free(group->places);
     MPI_CHECK(MPI_Comm_free(&group->comm));
 }
 
-/* One sample of this rank: seconds per collective. All ranks start together. */
-static double sample_s(const struct run *run, const struct group *group, const struct point *point) {
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    double start_s = MPI_Wtime();
+/* ---- a common start ---- */
+
+static const double least_slack_s = 20e-6;
+static const double most_slack_s = 0.02;
+static const double drift_s = 0.25; /* read the clocks again after so long */
+static const double spin_s = 0.5e-3;
+
+enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
+
+/* What is common to all samples of a way. */
+struct starter {
+    enum start start;
+    double late_s;
+    struct clock clock;
+    double slack_s; /* between rank 0's word and the start */
+    double read_s;  /* when the clocks were read last; rank 0's decides */
+};
+
+/* Rank 0's word before a sample. */
+struct word {
+    double start_s;
+    int read_clocks;
+};
+
+static bool all_have_cpus(void) {
+    MPI_Comm node;
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_size(node, &ranks));
+    MPI_CHECK(MPI_Comm_free(&node));
+    int enough = ranks <= sysconf(_SC_NPROCESSORS_ONLN);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    return enough;
+}
+
+/* Simulated ranks need no clock: their barrier is exact enough, and waiting would cost real time. */
+static enum start choose_start(enum start asked) {
+#ifdef RAILYARD_HOST_FROM_MPI
+    return asked == START_AUTO ? START_BARRIER : asked;
+#else
+    if (asked != START_AUTO)
+        return asked;
+    return all_have_cpus() ? START_CLOCK : START_BARRIER;
+#endif
+}
+
+static struct starter open_starter(const struct run *run) {
+    struct starter starter = {.start = choose_start(run->config.start), .late_s = run->config.late_s};
+    starter.clock = clock_open(MPI_COMM_WORLD, run->config.clock_pings);
+    starter.slack_s = least_slack_s;
+    clock_read(&starter.clock);
+    starter.read_s = clock_now_s();
+    return starter;
+}
+
+static void wait_until(double own_s) {
+    double left_s = own_s - clock_now_s();
+    if (left_s > 2 * spin_s)
+        idle_sleep(left_s - spin_s);
+    while (clock_now_s() < own_s)
+        ;
+}
+
+/* Collective. Returns when all begin, and the time of it by this rank's clock; *late_s is how late it is. */
+static double begin(struct starter *starter, double *late_s) {
+    if (starter->start == START_BARRIER) {
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        *late_s = 0;
+        return clock_now_s();
+    }
+    struct word word = {0};
+    word.read_clocks = clock_now_s() - starter->read_s > drift_s;
+    word.start_s = clock_global_s(&starter->clock, clock_now_s()) + starter->slack_s;
+    MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, MPI_COMM_WORLD));
+    if (word.read_clocks) {
+        clock_read_again(&starter->clock);
+        starter->read_s = clock_now_s();
+        return begin(starter, late_s);
+    }
+    double own_s = clock_own_s(&starter->clock, word.start_s);
+    wait_until(own_s);
+    *late_s = clock_now_s() - own_s;
+    return own_s;
+}
+
+/* Collective. Whether every rank began in time; the slack before the next start follows. */
+static bool began_together(struct starter *starter, double late_s) {
+    double latest_s = late_s;
+    if (starter->start == START_BARRIER)
+        return true;
+    MPI_CHECK(MPI_Allreduce(&late_s, &latest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    bool good = latest_s <= starter->late_s;
+    starter->slack_s =
+        good ? fmax(least_slack_s, 0.98 * starter->slack_s) : fmin(most_slack_s, 1.5 * starter->slack_s);
+    return good;
+}
+
+/* ---- a point ---- */
+
+/* One sample of this rank: seconds per collective, from the common start. False when a rank was late. */
+static bool take_sample(const struct run *run, const struct group *group, const struct point *point,
+                        struct starter *starter, int number, double *seconds) {
+    double late_s = 0;
+    double start_s = begin(starter, &late_s);
     for (int i = 0; i < run->config.batch; i++)
-        point->collective->run(group, point->bytes);
-    return (MPI_Wtime() - start_s) / run->config.batch;
+        point->collective->run(group, point->bytes, (number * run->config.batch + i) % group->ranks);
+    *seconds = (clock_now_s() - start_s) / run->config.batch;
+    return began_together(starter, late_s);
 }
 
 /* The same on all ranks: the slowest decides. */
-static int settle_samples(const struct run *run, int taken, double taken_s) {
+static double agreed(double seconds) {
     double longest_s = 0;
-    taken_s *= run->config.batch;
-    MPI_CHECK(MPI_Allreduce(&taken_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return sampling_count(&run->config.sampling, taken, longest_s);
+    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    return longest_s;
 }
 
-static int measure_point(const struct run *run, const struct group *group, const struct point *point,
-                         double *samples_us) {
+/* Collective. Untimed samples; returns how long one takes on the slowest rank. */
+static double warm_up(const struct run *run, const struct group *group, const struct point *point,
+                      struct starter *starter) {
     const struct sampling *sampling = &run->config.sampling;
-    int first = sampling_first(sampling);
-    int count = first;
-    double taken_s = 0;
-    for (int i = 0; i < sampling->warmups; i++)
-        (void)sample_s(run, group, point);
-    for (int i = 0; i < count; i++) {
-        double seconds = sample_s(run, group, point);
-        taken_s += seconds;
-        samples_us[i] = 1e6 * seconds;
-        if (i + 1 == first)
-            count = settle_samples(run, first, taken_s);
+    double begin_s = clock_now_s();
+    double seconds = 0;
+    for (int i = 0; i < sampling->warmups || agreed(clock_now_s() - begin_s) < sampling->warmup_s; i++)
+        (void)take_sample(run, group, point, starter, i, &seconds);
+    return agreed(seconds) * run->config.batch;
+}
+
+/* Enough samples for the least time of a point, and not more than its longest allows. */
+static int samples_wanted(const struct sampling *sampling, double sample_s) {
+    double wanted = sampling->repeats;
+    if (sample_s > 0 && sampling->min_time_s > 0)
+        wanted = fmin(fmax(wanted, sampling->min_time_s / sample_s), SAMPLES_MOST);
+    return (int)wanted;
+}
+
+static void keep_sample(struct recording *mine, double seconds) {
+    if (mine->total == mine->room) {
+        mine->room = mine->room ? 2 * mine->room : 1024;
+        double *larger = check_alloc((size_t)mine->room, sizeof *larger);
+        if (mine->samples_us)
+            memcpy(larger, mine->samples_us, (size_t)mine->total * sizeof *larger);
+        free(mine->samples_us);
+        mine->samples_us = larger;
     }
-    return count;
+    mine->samples_us[mine->total++] = 1e6 * seconds;
+}
+
+/* How long samples may be dropped. */
+static double patience_s(const struct sampling *sampling) {
+    return sampling->point_time_s > 0 ? sampling->point_time_s : INFINITY;
+}
+
+/* Collective. Adds the samples of a point; none where the ranks cannot begin together. */
+static void measure_point(const struct run *run, const struct group *group, int index,
+                          struct starter *starter, struct recording *mine) {
+    const struct sampling *sampling = &run->config.sampling;
+    const struct point *point = &run->points[index];
+    int wanted = samples_wanted(sampling, warm_up(run, group, point, starter));
+    int first = sampling_first(sampling);
+    int before = mine->total;
+    double taken_s = 0;
+    int count = 0;
+    int dropped = 0;
+    double begin_s = clock_now_s();
+    while (count < wanted && dropped <= ATTEMPTS * count + ATTEMPTS_LEAST) {
+        double seconds = 0;
+        if (!take_sample(run, group, point, starter, count + dropped, &seconds)) {
+            dropped++;
+            if (dropped % ATTEMPTS == 0 && agreed(clock_now_s() - begin_s) > patience_s(sampling))
+                break;
+            continue;
+        }
+        keep_sample(mine, seconds);
+        taken_s += seconds * run->config.batch;
+        if (++count == first && sampling->point_time_s > 0 && wanted > first)
+            wanted =
+                (int)fmax(first, fmin(wanted, sampling->point_time_s * first / fmax(1e-9, agreed(taken_s))));
+    }
+    if (count < first)
+        mine->total = before;
+    mine->count[index] = count < first ? 0 : count;
+    mine->dropped[index] = dropped;
+}
+
+/* Collective. True on all ranks when the data of this point are right. */
+static bool verify(const struct point *point, const struct group *group, const char *program, bool run) {
+    struct problem problem = {0};
+    if (run)
+        collective_verify(point->collective, group, point->bytes, &problem);
+    else
+        collective_check(point->collective, group, point->bytes, &problem);
+    return !problem_agree(&problem, program);
 }
 
 /* Collective. All points of one way; false on all ranks when data were wrong. */
 static bool measure_points(const struct run *run, const struct group *group, const char *program,
-                           struct recording *mine) {
+                           struct starter *starter, struct recording *mine) {
     for (int i = 0; i < run->point_count; i++) {
-        struct problem problem = {0};
-        collective_verify(run->points[i].collective, group, run->points[i].bytes, &problem);
-        if (problem_agree(&problem, program))
+        if (!verify(&run->points[i], group, program, true))
             return false;
-        mine->count[i] = measure_point(run, group, &run->points[i], mine->samples_us + mine->total);
-        mine->total += mine->count[i];
+        measure_point(run, group, i, starter, mine);
+        if (!verify(&run->points[i], group, program, false))
+            return false;
     }
     return true;
 }
 
-/* The slowest rank's time of each sample, on the first rank of each split. */
-static void reduce_split(const struct group *group, struct recording *mine) {
+/* The slowest rank's time of each sample, on the first rank of each split; the mean of all ranks on rank 0.
+ */
+static void reduce_samples(const struct group *group, struct recording *mine) {
     double *slowest = check_alloc((size_t)mine->total, sizeof *slowest);
+    mine->mean_us = check_alloc((size_t)mine->total, sizeof *mine->mean_us);
     MPI_CHECK(MPI_Reduce(mine->samples_us, slowest, mine->total, MPI_DOUBLE, MPI_MAX, 0, group->comm));
+    MPI_CHECK(
+        MPI_Reduce(mine->samples_us, mine->mean_us, mine->total, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < mine->total; i++)
+        mine->mean_us[i] /= check_ranks();
     free(mine->samples_us);
     mine->samples_us = slowest;
 }
 
 bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *mine) {
-    size_t room = (size_t)run->point_count * (size_t)run->config.sampling.repeats;
     struct group group = open_group(run, way);
-    *mine = (struct recording){.samples_us = check_alloc(room, sizeof(double))};
-    bool good = measure_points(run, &group, program, mine);
+    struct starter starter = open_starter(run);
+    *mine = (struct recording){.start = starter.start};
+    keep_sample(mine, 0);
+    mine->total = 0;
+    bool good = measure_points(run, &group, program, &starter, mine);
+    mine->clock_bound_s = clock_bound_s(&starter.clock, MPI_COMM_WORLD);
+    mine->clock_error_s = clock_known_error_s(&starter.clock, MPI_COMM_WORLD);
     if (good)
-        reduce_split(&group, mine);
+        reduce_samples(&group, mine);
+    clock_close(&starter.clock);
     close_group(&group);
     return good;
 }

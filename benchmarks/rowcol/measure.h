@@ -1,6 +1,11 @@
 /*
  * How rowcol measures one way to split: all splits start together, the slowest rank's time counts.
  *
+ * They start together at a time that rank 0 names (Hunold and Carpen-Amarie's round time): each rank waits
+ * for it by the common clock (lib/clock.h), and a rank's time runs from that moment to its own end. A sample
+ * in which any rank came late is dropped and counted. Or they start as they leave a barrier, each with its
+ * own clock; then a rank that leaves late finds its work half done.
+ *
  * Leaves out: where the ranks stand (splits.h), and what becomes of the samples.
  */
 #ifndef RAILYARD_ROWCOL_MEASURE_H
@@ -22,19 +27,28 @@ struct run {
     struct standing standing;
     int point_count;
     struct point points[POINTS_MAX];
+    enum start start; /* what it was */
+    double clock_bound_s;
+    double clock_error_s;
 };
 
 /* What was measured of one way to split: the samples of all points, one after the other. */
 struct recording {
-    int count[POINTS_MAX];
+    int count[POINTS_MAX];   /* 0: too few ranks could begin in time */
+    int dropped[POINTS_MAX]; /* samples in which a rank began late */
     int total;
+    int room;
     double *samples_us;
+    double *mean_us; /* over all ranks, on rank 0 */
+    double clock_bound_s;
+    double clock_error_s; /* where it is known */
+    enum start start;     /* what it was */
 };
 
 /*
  * Collective. Measures all points of one way. On the first rank of each split the recording has the times of
- * the split's slowest rank; its samples are to be freed. False on all ranks when data were wrong, with the
- * message printed.
+ * the split's slowest rank; its samples and means are to be freed. False on all ranks when data were wrong,
+ * with the message printed.
  */
 bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *mine);
 

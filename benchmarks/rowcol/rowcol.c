@@ -3,23 +3,24 @@
  *
  * Models section 4.2 of Peña et al., "Analysis of Topology-Dependent MPI Performance on Gemini Networks"
  * (EuroMPI 2013): Alltoall and Allgather on communicators that are rows (X, Y, Z) or planes (XY, XZ, YZ) of a
- * cube, both nodes of a router counted along Y; and Allreduce, Broadcast and Barrier. Every sample starts
- * with a barrier of all ranks, then every split runs its collective. The time of a split is that of its
- * slowest rank; the slowest split is the figure of merit, and each split is kept.
+ * cube, both nodes of a router counted along Y; and others. All ranks begin a sample together (measure.h),
+ * then every split runs its collective. The time of a split is that of its slowest rank; the slowest split is
+ * the figure of merit; the mean of all ranks, which Peña et al. print, and each split are kept, too.
  *
- * Leaves out: splits that run alone, and the time that the barrier takes to let the last rank go.
+ * Leaves out: splits that run alone.
  */
 #include "lib/check.h"
-#include "lib/collect.h"
 #include "lib/evidence.h"
 #include "lib/output.h"
 #include "lib/parameters.h"
 #include "lib/report.h"
 #include "lib/table.h"
+#include "rowcol/collect.h"
 #include "rowcol/config.h"
 #include "rowcol/measure.h"
 #include "rowcol/splits.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char program[] = "rowcol";
@@ -30,10 +31,10 @@ static void list_points(struct run *run) {
     const struct rowcol_config *config = &run->config;
     for (int c = 0; c < COLLECTIVES; c++) {
         const struct collective *collective = &collectives()[c];
-        int sizes = collective->has_data ? config->sizes.count : 1;
+        int sizes = collective->multiple_bytes > 0 ? config->sizes.count : 1;
         for (int i = 0; config->collectives[c] && i < sizes; i++)
             run->points[run->point_count++] =
-                (struct point){collective, collective->has_data ? config->sizes.value[i] : 0};
+                (struct point){collective, collective->multiple_bytes > 0 ? config->sizes.value[i] : 0};
     }
 }
 
@@ -130,7 +131,49 @@ static void add_split(const struct run *run, int way, int split, const struct ev
     series_add(list, series);
 }
 
-/* On rank 0. The slowest split of each point, then each split. */
+/* The rates that the times of a point mean; NULL without data. */
+static double *rates_of(const struct point *point, int ranks, const double *samples_us, int count, bool bus) {
+    if (!point->collective->bus_share)
+        return NULL;
+    double share = bus ? point->collective->bus_share(ranks) : 1;
+    double *rates = check_alloc((size_t)count, sizeof *rates);
+    for (int i = 0; i < count; i++)
+        rates[i] = share * collective_gbyte_s(point->collective, point->bytes, ranks, 1e-6 * samples_us[i]);
+    return rates;
+}
+
+static void add_samples(struct series series, const char *fom, double *samples, bool detail,
+                        struct series_list *list) {
+    series.fom = fom;
+    series.samples = samples;
+    series.detail = detail;
+    if (samples)
+        series_add(list, series);
+}
+
+static void add_count(struct series series, const char *fom, int count, struct series_list *list) {
+    double *sample = check_alloc(1, sizeof *sample);
+    *sample = count;
+    series.count = 1;
+    add_samples(series, fom, sample, true, list);
+}
+
+/* The series of one point over all splits. */
+static void add_point(const struct run *run, int way, const struct recording *recording, int index,
+                      int offset, double *largest, struct series series, struct series_list *list) {
+    const struct point *point = &run->points[index];
+    int ranks = split_ranks(&run->standing, way);
+    add_samples(series, "slowest_us", largest, false, list);
+    add_samples(series, "mean_us", part_of(recording->mean_us + offset, series.count), false, list);
+    add_samples(series, "algorithmic_bandwidth_gbyte_s", rates_of(point, ranks, largest, series.count, false),
+                true, list);
+    add_samples(series, "bus_bandwidth_gbyte_s", rates_of(point, ranks, largest, series.count, true), true,
+                list);
+    if (recording->start == START_CLOCK)
+        add_count(series, "dropped_count", recording->dropped[index], list);
+}
+
+/* On rank 0. The slowest split of each point, the mean, then each split. */
 static void add_way(const struct run *run, int way, const struct recording *recording,
                     double *const *splits_us, const struct evidence_list *evidence,
                     struct series_list *list) {
@@ -139,8 +182,15 @@ static void add_way(const struct run *run, int way, const struct recording *reco
     for (int i = 0; i < run->point_count; i++) {
         struct series series = {.fom = "slowest_us", .count = recording->count[i]};
         label_point(run, way, &run->points[i], &series);
-        series.samples = largest_of(splits_us, splits, offset, series.count);
-        series_add(list, series);
+        if (recording->count[i] == 0) {
+            series.reason =
+                "the ranks did not begin together in 3 samples; valid: --start barrier, a longer --late, "
+                "or fewer ranks a CPU";
+            series_add(list, series);
+            continue;
+        }
+        add_point(run, way, recording, i, offset, largest_of(splits_us, splits, offset, series.count), series,
+                  list);
         for (int split = 0; split < splits; split++) {
             series.samples = part_of(splits_us[split] + offset, series.count);
             add_split(run, way, split, evidence, series, list);
@@ -165,13 +215,21 @@ static void collect_way(const struct run *run, int way, const struct recording *
     free(splits_us);
 }
 
-static bool run_way(const struct run *run, int way, const struct evidence_list *evidence,
+static void note_clock(struct run *run, const struct recording *mine) {
+    run->start = mine->start;
+    run->clock_bound_s = fmax(run->clock_bound_s, mine->clock_bound_s);
+    run->clock_error_s = fmax(run->clock_error_s, mine->clock_error_s);
+}
+
+static bool run_way(struct run *run, int way, const struct evidence_list *evidence,
                     struct series_list *list) {
     struct recording mine;
     bool good = rowcol_measure(run, way, program, &mine);
     if (good)
         collect_way(run, way, &mine, evidence, list);
+    note_clock(run, &mine);
     free(mine.samples_us);
+    free(mine.mean_us);
     return good;
 }
 
@@ -182,7 +240,7 @@ static void add_missing(int way, struct series_list *list) {
                                      .reason = "1 rank in each split"});
 }
 
-static bool run_ways(const struct run *run, const struct evidence_list *evidence, struct series_list *list) {
+static bool run_ways(struct run *run, const struct evidence_list *evidence, struct series_list *list) {
     for (int way = 0; way < SPLIT_WAYS; way++) {
         if (!run->config.ways[way])
             continue;
@@ -221,7 +279,15 @@ static void write_parameters(struct json *json, const void *context) {
     write_names(json, &run->config);
     parameters_numbers(json, "sizes_bytes", &run->config.sizes);
     json_key_integer(json, "batch", run->config.batch);
+    json_key_text(json, "start", start_name(run->start));
+    json_key(json, "late_s");
+    json_double(json, run->config.late_s);
+    json_key(json, "clock_bound_us");
+    json_double(json, 1e6 * run->clock_bound_s);
+    json_key(json, "clock_error_us");
+    json_double(json, 1e6 * run->clock_error_s);
     parameters_sampling(json, &run->config.sampling);
+    parameters_times(json, &run->config.sampling);
 }
 
 static void print_heading(const void *context, const struct evidence_list *evidence) {
@@ -232,10 +298,12 @@ static void print_heading(const void *context, const struct evidence_list *evide
         (void)printf(", %dx%dx%d nodes, %d a router (along Y), %d rank%s a node", box->length[0],
                      box->length[1], box->length[2], run->standing.lattice.nodes_per_router,
                      box->ranks_per_node, box->ranks_per_node > 1 ? "s" : "");
-    (void)printf("\nthe slowest of all splits at once; every size verified; each split is in the JSON\n\n");
+    (void)printf("\nthe slowest of all splits at once; every size verified; each split is in the JSON\n");
+    (void)printf("start by %s; clocks within %.3g us of each other\n\n", start_name(run->start),
+                 1e6 * run->clock_bound_s);
 }
 
-static int measure(const struct run *run) {
+static int measure(struct run *run) {
     struct series_list list = {0};
     struct evidence_list evidence;
     int status = EXIT_DATA_WRONG;

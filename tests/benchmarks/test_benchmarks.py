@@ -18,7 +18,7 @@ from support.benchmark_runs import BIN, DEADLINE_S, ROOT, assert_refused, mpirun
 QUICK = {
     "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
     "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
-    "rowcol": ["--sizes", "8,1KiB", "--repeats", "3"],
+    "rowcol": ["--sizes", "8,1KiB", "--repeats", "3", "--start", "barrier", "--min-time-per-point", "0"],
     "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
 }
@@ -58,8 +58,9 @@ def test_one_rank_is_refused(program: str) -> None:
 
 def test_programs_have_no_mutable_globals() -> None:
     """Simulated ranks share one process: .data and .bss of every object file are empty."""
-    objects = sorted(BIN.parent.rglob("*.c.o"))
-    assert objects
+    objects = sorted((ROOT / "build/benchmarks-simgrid").rglob("*.c.o"))
+    if not objects:
+        pytest.skip("SimGrid is not installed: nothing was built for it")
     listed = subprocess.run(["size", "-A", *objects], check=True, capture_output=True, text=True).stdout
     sections = [line.split() for line in listed.splitlines() if line.startswith((".data ", ".bss "))]
     assert {size for _, size, _ in sections} == {"0"}

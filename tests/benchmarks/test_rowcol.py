@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, measured, run
 
-QUICK = ["--sizes", "8,1KiB", "--repeats", "3"]
+AT_ONCE = ["--start", "barrier", "--min-time-per-point", "0", "--warmup-time", "0"]
+QUICK = ["--sizes", "8,1KiB", "--repeats", "3", *AT_ONCE]
 ALL = ["alltoall", "allgather", "allreduce", "bcast", "barrier"]
 Pretend = Callable[[str], PretendedTorus]
 
@@ -72,7 +73,9 @@ def test_the_block_may_wrap_round_the_torus_and_be_odd(pretend: Pretend) -> None
 
 
 def test_the_slowest_split_is_the_largest_of_each_sample(pretend: Pretend) -> None:
-    read = pretend(block(2, 4, 1)).measured("rowcol", 8, "--sizes", "8", "--repeats", "5", "--splits", "X")
+    read = pretend(block(2, 4, 1)).measured(
+        "rowcol", 8, "--sizes", "8", "--repeats", "5", *AT_ONCE, "--splits", "X"
+    )
     for collective in ALL:
         chosen = [s for s in read["series"] if s["labels"]["collective"] == collective]
         slowest = next(s["samples"] for s in chosen if s["fom"] == "slowest_us")
@@ -123,11 +126,64 @@ def test_refuses(arguments: str, parts: list[str]) -> None:
     assert_refused(run("rowcol", 2, *arguments.split()), "rowcol", *parts)
 
 
+def by_clock(late: str, *arguments: str, folder: Path) -> dict[str, Any]:
+    clock = ["--start", "clock", "--clock", "pings", "--late", late, "--repeats", "5"]
+    return measured(
+        "rowcol", 3, *clock, "--warmup-time", "0", "--min-time-per-point", "0", *arguments, folder=folder
+    )
+
+
+@pytest.mark.parametrize("collective", [*ALL, "alltoallv", "reduce-scatter", "allreduce-float"])
+def test_samples_begin_at_an_agreed_time_of_one_clock(collective: str, tmp_path: Path) -> None:
+    """Nobody is late by a minute, so every sample counts, and the mean of the ranks is below the largest."""
+    read = by_clock("60", "--collectives", collective, "--sizes", "8,24", folder=tmp_path)
+    of = {s["fom"]: s["samples"] for s in read["series"] if s["labels"]["size_bytes"] in (0, 24)}
+    assert of["dropped_count"] == [0]
+    assert len(of["slowest_us"]) == 5
+    for mean, slowest in zip(of["mean_us"], of["slowest_us"], strict=True):
+        assert 0 < mean <= slowest * (1 + 1e-9)
+    assert read["parameters"]["start"] == "clock"
+    assert 0 <= read["parameters"]["clock_error_us"] <= read["parameters"]["clock_bound_us"]
+
+
+def test_samples_in_which_a_rank_was_late_are_dropped(tmp_path: Path) -> None:
+    """No clock is that good: every sample is dropped, and the point says so instead of a number."""
+    path = tmp_path / "r.json"
+    arguments = ["--start", "clock", "--late", "1e-15", "--max-time-per-point", "0.01", "--sizes", "8"]
+    outcome = run("rowcol", 2, *arguments, "--collectives", "barrier", "--json", path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "not measured: slowest_us" in outcome.out and "did not begin together" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("collective", "bus"),
+    [
+        ("alltoall", 2 / 3),
+        ("allgather", 2 / 3),
+        ("allreduce", 4 / 3),
+        ("bcast", 1),
+        ("reduce-scatter", 2 / 3),
+    ],
+)
+def test_bandwidths_are_those_of_nccl_tests(collective: str, bus: float, tmp_path: Path) -> None:
+    read = by_clock("60", "--collectives", collective, "--sizes", "24", folder=tmp_path)
+    of = {s["fom"]: s["samples"] for s in read["series"]}
+    whole = 24 if collective in ("allreduce", "bcast") else 24 * 3
+    expected = [1e-9 * whole / (1e-6 * microseconds) for microseconds in of["slowest_us"]]
+    assert of["algorithmic_bandwidth_gbyte_s"] == pytest.approx(expected)
+    assert of["bus_bandwidth_gbyte_s"] == pytest.approx([bus * rate for rate in expected])
+
+
 def test_under_sanitizers(sanitized: Path, tmp_path: Path) -> None:
-    measured("rowcol", 4, "--sizes", "8-64KiB", "--repeats", "2", folder=tmp_path, programs=sanitized)
+    measured(
+        "rowcol", 4, "--sizes", "8-64KiB", "--repeats", "2", *AT_ONCE, folder=tmp_path, programs=sanitized
+    )
 
 
-@pytest.mark.parametrize("collective", ["alltoall", "allgather", "allreduce", "bcast"])
+@pytest.mark.parametrize(
+    "collective",
+    ["alltoall", "allgather", "allreduce", "bcast", "alltoallv", "reduce-scatter", "allreduce-float"],
+)
 def test_finds_a_corrupted_byte(collective: str, sanitized: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     arguments = ["--collectives", collective, "--sizes", "64", "--json", str(path)]

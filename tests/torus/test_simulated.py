@@ -79,7 +79,7 @@ OPTIONS = {
     "halo": ["--cells", "8", "--variants", "manual,datatypes,copy"],  # SMPI has no neighbourhood collectives
     "hops": ["--coordinates", "coordinates", "--sizes", "64KiB", "--window", "8", *AT_ONCE],
     "paths": ["--coordinates", "coordinates", "--sizes", "64KiB", "--window", "8", *AT_ONCE],
-    "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB"],
+    "rowcol": ["--coordinates", "coordinates", "--sizes", "1KiB", *AT_ONCE],
     "contention": ["--sizes", "1KiB", *AT_ONCE],
     "pt2pt": ["--sizes", "1KiB", "--window", "8", *AT_ONCE],
     "topobw": ["--coordinates", "coordinates", "--links", "links", "--size", "64KiB", "--routes", "off"],

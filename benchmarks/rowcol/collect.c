@@ -1,5 +1,5 @@
 /* Samples to rank 0; see collect.h. */
-#include "lib/collect.h"
+#include "rowcol/collect.h"
 
 #include "lib/check.h"
 

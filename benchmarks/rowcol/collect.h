@@ -3,8 +3,8 @@
  *
  * Leaves out: many ranks at once; the caller goes through them one by one.
  */
-#ifndef RAILYARD_LIB_COLLECT_H
-#define RAILYARD_LIB_COLLECT_H
+#ifndef RAILYARD_ROWCOL_COLLECT_H
+#define RAILYARD_ROWCOL_COLLECT_H
 
 /*
  * Called by rank `from` and by rank 0, a no-op elsewhere. Returns on rank 0 a copy of the values of `from`,
