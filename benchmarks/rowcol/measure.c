@@ -66,6 +66,7 @@ struct word {
     int read_clocks;
 };
 
+/* Whether each rank of a node can have a CPU of its own. */
 static bool all_have_cpus(void) {
     MPI_Comm node;
     int ranks = 0;
@@ -77,15 +78,16 @@ static bool all_have_cpus(void) {
     return enough;
 }
 
-/* Simulated ranks need no clock: their barrier is exact enough, and waiting would cost real time. */
-static enum start choose_start(enum start asked) {
 #ifdef RAILYARD_HOST_FROM_MPI
-    return asked == START_AUTO ? START_BARRIER : asked;
+enum { SIMULATED = 1 }; /* a simulated barrier is exact enough, and waiting for a time would cost real time */
 #else
+enum { SIMULATED = 0 };
+#endif
+
+static enum start choose_start(enum start asked) {
     if (asked != START_AUTO)
         return asked;
-    return all_have_cpus() ? START_CLOCK : START_BARRIER;
-#endif
+    return SIMULATED || !all_have_cpus() ? START_BARRIER : START_CLOCK;
 }
 
 static struct starter open_starter(const struct run *run) {
