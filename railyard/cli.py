@@ -28,6 +28,7 @@ COMMANDS = {
     "sim": "railyard.torus.simulated.cli:sim",
     "where": "railyard.jobs.cli:where",
     "topology": "placements.cli.place:topology",
+    "tender": "railyard.tender.cli:tender",
     "torus": "railyard.torus.cli.torus:torus",
 }
 

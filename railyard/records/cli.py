@@ -20,7 +20,7 @@ from railyard.errors import InputError
 from railyard.records import archive, bundle, entries, index, listing, record
 from railyard.records.entries import Entry
 from railyard.records.json_io import Json
-from railyard.records.validate import Checked, check_paths
+from railyard.records.validate import Checked, check_paths, signature
 
 _MANY = 50
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -108,11 +108,22 @@ def check(ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, as_json:
     if as_json:
         click.echo(json.dumps(_checked_json(done), indent=1))
     else:
+        for path in paths:
+            _show_signature(path)
         for each in bad:
             for fault in each.faults:
                 click.echo(f"{each.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
+
+
+def _show_signature(path: Path) -> None:
+    try:
+        said = signature(path)
+    except InputError:
+        return  # refused with the records
+    if said:
+        click.echo(f"{path}: {said}")
 
 
 def _checked_json(done: list[Checked]) -> dict[str, Json]:
@@ -161,7 +172,8 @@ def unpack(file: Path, root: Path) -> None:
     manifest = bundle.manifest_of(file)
     count = bundle.unpack(file, root)
     click.echo(
-        f"added {count} record{'' if count == 1 else 's'} to {root}, signed off by {manifest.signed_off_by}"
+        f"added {count} record{'' if count == 1 else 's'} to {root}; not signed, claims to be from "
+        f"{manifest.signed_off_by}"
     )
 
 

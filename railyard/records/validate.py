@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import archive, bundle, strict_rules
+from railyard.records import archive, bag, bundle, strict_rules
 from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
 
@@ -34,7 +34,9 @@ def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> I
     for path in paths:
         if not path.exists():
             raise InputError(str(path), "", "no such file", "a record, an archive's folder or a bundle")
-        if path.is_dir():
+        if bag.is_bag(path):
+            yield from check_bag(path, is_strict)
+        elif path.is_dir():
             files = archive.paths(path) or archive.paths_of_system(path)
             yield from (check_file(file, is_strict) for file in progress(files, len(files)))
         elif bundle.is_bundle(path):
@@ -68,6 +70,35 @@ def check_bundle(path: Path, is_strict: bool) -> Iterator[Checked]:
                 yield _judged(source, member.content, read, is_strict)
     except InputError as error:
         yield _refused(str(path), b"", _reason(error))
+
+
+def check_bag(path: Path, is_strict: bool) -> Iterator[Checked]:
+    """Every record of a bag, and the bag itself where it is not what its manifests say or its signature is wrong."""
+    try:
+        _, found = bag.read(path)
+        signed = bag.signed(path)
+    except InputError as error:
+        yield _refused(str(path), b"", _reason(error))
+        return
+    if signed.problem:
+        yield _refused(str(path), b"", signed.text)
+    for name, content in found:
+        source = f"{path}: {name}"
+        try:
+            read = bag.parse(path, name, content)
+        except InputError as error:
+            yield _refused(source, content, _reason(error))
+        else:
+            yield _judged(source, content, read, is_strict)
+
+
+def signature(path: Path) -> str:
+    """Whose signature a bag or a bundle bears, in one line; empty for what can bear none."""
+    if bag.is_bag(path):
+        return bag.signed(path).text
+    if path.is_file() and bundle.is_bundle(path):
+        return f"not signed; claims to be from {bundle.manifest_of(path).signed_off_by}"
+    return ""
 
 
 def _judged(source: str, content: bytes, read: Record, is_strict: bool) -> Checked:

@@ -1,0 +1,253 @@
+"""Bags: records, the bid and attachments in the layout of BagIt (RFC 8493), which standard tools verify, and signed.
+
+    bagit.txt  bag-info.txt  manifest-sha256.txt  tagmanifest-sha256.txt  tagmanifest-sha256.txt.sig
+    data/bid.json  data/records/<system>/<date>-<id>.json  data/attachments/<name>
+
+Models: the signature is one of `ssh-keygen -Y sign` over tagmanifest-sha256.txt, which has the sums of all other tag
+files, one of which has the sums of all data. Nothing of a bag is read that a manifest does not name. Leaves out: who
+owns a key, which the reader's own list of allowed signers says; times that a signer cannot choose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from railyard.errors import InputError, RunError
+from railyard.records import archive, json_io, record, text_rules
+from railyard.records.json_io import Json
+from railyard.records.record import Record
+
+NAMESPACE = "railyard-bag"
+SIGNATURE = "tagmanifest-sha256.txt.sig"
+TAGS = ("bag-info.txt", "bagit.txt", "manifest-sha256.txt")
+FORMAT = "railyard-bid/1"
+MOST_FILES = 200_000
+MOST_FILE_BYTES = 64 << 20
+_TIMEOUT_S = 60
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bid:
+    """What a bag says of itself: the bidder, the tier, and the attachments that explain a tier other than baseline."""
+
+    bidder: str
+    tier: str
+    attachments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """Whose signature a bag bears: `key` is its fingerprint, `by` the name that the reader knows it by, or empty."""
+
+    key: str = ""
+    by: str = ""
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        if self.problem:
+            return f"signature refused: {self.problem}"
+        if not self.key:
+            return "not signed"
+        return (
+            f"signed by {self.by} with {self.key}"
+            if self.by
+            else f"signed with {self.key}, a key not known here"
+        )
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a folder is a bag."""
+    return (path / "bagit.txt").is_file()
+
+
+def write(
+    folder: Path, records: Sequence[Path], bid: Bid, *, attached: Sequence[Path] = (), key: Path | None = None
+) -> None:
+    """Write a new bag and sign it with an ssh key, if one is given.
+
+    Raises InputError for a folder that is there, a bad record or name; RunError where it cannot be written or signed.
+    """
+    if folder.exists():
+        raise InputError(str(folder), "", "already there", "the name of a new folder")
+    contents: dict[str, bytes] = {}
+    for path in records:
+        read = record.load(path)
+        content = path.read_bytes()
+        if (
+            contents.setdefault(f"data/records/{archive.path_of(read, Path()).as_posix()}", content)
+            != content
+        ):
+            raise InputError(str(path), "id", read.id, "each id once in a bag")
+    for path in attached:
+        if not _NAME.fullmatch(path.name):
+            raise InputError("attachment", "", path.name, "a name of letters, digits, '.', '_' and '-'")
+        contents[f"data/attachments/{path.name}"] = path.read_bytes()
+    described = {"format": FORMAT, "bidder": bid.bidder, "tier": bid.tier}
+    text_rules.check(described, "bid")
+    contents["data/bid.json"] = json_io.text(described).encode("ascii")
+    try:
+        _write(folder, contents, bid)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise RunError(f"{folder} could not be written: {error.strerror}") from error
+    if key is not None:
+        _sign(folder, key)
+
+
+def _write(folder: Path, contents: Mapping[str, bytes], bid: Bid) -> None:
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    size = sum(map(len, contents.values()))
+    tags = {
+        "bagit.txt": "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
+        "bag-info.txt": f"Source-Organization: {bid.bidder}\nPayload-Oxum: {size}.{len(contents)}\n",
+        "manifest-sha256.txt": _sums(contents),
+    }
+    tags["tagmanifest-sha256.txt"] = _sums({name: text.encode() for name, text in tags.items()})
+    for name, text in tags.items():
+        (folder / name).write_bytes(text.encode())
+
+
+def _sums(contents: Mapping[str, bytes]) -> str:
+    return "".join(f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
+
+
+def _sign(folder: Path, key: Path) -> None:
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-f", str(key), "-n", NAMESPACE, "tagmanifest-sha256.txt"]
+    done = _run(command, folder, b"")
+    if done.returncode != 0 or not (folder / SIGNATURE).is_file():
+        why = " ".join(done.stderr.decode(errors="replace").split())[:200]
+        raise RunError(f"{folder} could not be signed with {key}: {why}")
+
+
+def signed(folder: Path, allowed: Path | None = None) -> Signed:
+    """Return who signed a bag; `allowed` is the reader's own list of signers, as ssh-keygen reads it."""
+    if not (folder / SIGNATURE).is_file():
+        return Signed()
+    content = _content(folder, "tagmanifest-sha256.txt")
+    checked = _run(
+        ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", SIGNATURE], folder, content
+    )
+    found = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
+    if checked.returncode != 0 or not found:
+        return Signed(problem="it does not fit the bag")
+    key = found[1].decode()
+    if allowed is None:
+        return Signed(key=key)
+    named = _run(
+        ["ssh-keygen", "-Y", "find-principals", "-s", SIGNATURE, "-f", str(allowed.absolute())], folder, b""
+    )
+    for name in named.stdout.decode(errors="replace").splitlines()[:1] if named.returncode == 0 else []:
+        command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-s", SIGNATURE, "-I", name, "-f"]
+        if _run([*command, str(allowed.absolute())], folder, content).returncode == 0:
+            return Signed(key=key, by=text_rules.as_seen(name))
+    return Signed(key=key)
+
+
+def _run(command: Sequence[str], folder: Path, content: bytes) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command, cwd=folder, input=content, capture_output=True, timeout=_TIMEOUT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise RunError("ssh-keygen is not installed; it signs bags and verifies them") from error
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"ssh-keygen did not answer within {_TIMEOUT_S} s") from error
+
+
+def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
+    """Return the bid of a bag and its record files, each with its path, every sum compared.
+
+    Raises InputError for a sum that differs, and for a file that is missing, that no manifest names or that is no
+    plain file.
+    """
+    tags = _manifest(folder, "tagmanifest-sha256.txt")
+    if sorted(tags) != sorted(TAGS):
+        raise InputError(str(folder), "tagmanifest-sha256.txt", ", ".join(sorted(tags)), ", ".join(TAGS))
+    for name, digest in tags.items():
+        _compare(folder, name, digest)
+    named = _manifest(folder, "manifest-sha256.txt")
+    there = {
+        path.relative_to(folder).as_posix() for path in (folder / "data").rglob("*") if not path.is_dir()
+    }
+    if extra := sorted(there - named.keys()):
+        raise InputError(
+            str(folder), extra[0][:200], "a file that no manifest names", "the files of the manifest"
+        )
+    contents = {name: _compare(folder, name, digest) for name, digest in sorted(named.items())}
+    try:
+        bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
+        found = Bid(bidder=_text(bid, "bidder"), tier=_text(bid, "tier"), attachments=_attachments(contents))
+    except (KeyError, TypeError, UnicodeDecodeError) as error:
+        raise InputError(str(folder), "data/bid.json", "no bid", f"a bid of {FORMAT}") from error
+    text_rules.check(bid, str(folder))
+    return found, [(name, content) for name, content in contents.items() if name.startswith("data/records/")]
+
+
+def _text(bid: Mapping[str, Json], name: str) -> str:
+    if not isinstance(bid[name], str) or bid["format"] != FORMAT:
+        raise TypeError(name)
+    return str(bid[name])
+
+
+def _attachments(contents: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(PurePosixPath(name).name for name in contents if name.startswith("data/attachments/"))
+
+
+def _manifest(folder: Path, name: str) -> dict[str, str]:
+    lines = _content(folder, name).decode("utf-8", errors="replace").splitlines()
+    if len(lines) > MOST_FILES:
+        raise InputError(str(folder), name, f"{len(lines)} files", f"at most {MOST_FILES:,}")
+    sums: dict[str, str] = {}
+    for line in lines:
+        found = _LINE.fullmatch(line)
+        path = PurePosixPath(found[2]) if found else PurePosixPath("..")
+        is_inside = not path.is_absolute() and ".." not in path.parts and text_rules.is_visible(str(path))
+        if found is None or not is_inside or found[2] in sums:
+            raise InputError(
+                str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once"
+            )
+        sums[found[2]] = found[1]
+    return sums
+
+
+def _compare(folder: Path, name: str, digest: str) -> bytes:
+    content = _content(folder, name)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise InputError(str(folder), name, "another sha256", digest)
+    return content
+
+
+def _content(folder: Path, name: str) -> bytes:
+    path = folder / name
+    parts = [path, *path.parents][: len(PurePosixPath(name).parts)]
+    if any(part.is_symlink() for part in parts) or not path.is_file():
+        raise InputError(str(folder), name, "no plain file", "a file of the bag")
+    if path.stat().st_size > MOST_FILE_BYTES:
+        raise InputError(str(folder), name, f"{path.stat().st_size} bytes", f"at most {MOST_FILE_BYTES:,}")
+    return path.read_bytes()
+
+
+def parse(folder: Path, name: str, content: bytes) -> Record:
+    """Return the record in a file of a bag, which must be where its content says; raises InputError."""
+    source = f"{folder}: {name}"
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(source, "", "other bytes", "UTF-8 text") from error
+    found = record.validate(json_io.loads(text, source), source)
+    wanted = f"data/records/{archive.path_of(found, Path()).as_posix()}"
+    if name != wanted:
+        raise InputError(source, "path", name, wanted)
+    return found

@@ -1,0 +1,176 @@
+"""Whether a bid is complete and by the rules: each rule one function, all applied, every fault named."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from railyard.records import entries, versions
+from railyard.records.benchmark import point
+from railyard.records.record import Record
+from railyard.records.rules import figures
+from railyard.records.rules.registry import Fault
+from railyard.records.units import Better
+from railyard.tender import bids
+from railyard.tender.bids import Read
+from railyard.tender.request import Case, Tender
+
+Check = Callable[[Tender, Read], Iterator[Fault]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruled:
+    """One rule and what it found in a bid."""
+
+    name: str
+    text: str
+    faults: Sequence[Fault]
+
+
+def check(tender: Tender, bid: Read) -> list[Ruled]:
+    """Return every rule with its faults; the bid is complete if none has any."""
+    return [
+        Ruled(
+            name=rule.__name__.replace("_", "-"),
+            text=(rule.__doc__ or "").strip(),
+            faults=list(rule(tender, bid)),
+        )
+        for rule in RULES
+    ]
+
+
+def values_of(case: Case, records: Sequence[Record]) -> list[float]:
+    """Return the figure of merit of every launch that answers a case, whichever record it is in."""
+    found = []
+    for read, place in bids.values(
+        [each for each in records if case.is_met_by(each)], case.placement, case.nic_policy
+    ):
+        value = entries.launch_values(read.launches[place]).get((case.fom, point(case.labels)))
+        if value is not None:
+            found.append(value)
+    return found
+
+
+def readable(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """The bag or bundle is whole, and every file in it is a valid record."""
+    yield from bid.broken
+    if not bid.broken and not bid.records:
+        yield Fault(field="records", text="none")
+
+
+def signature(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """The bid is signed where the tender demands it, and no signature is wrong."""
+    if bid.signed.problem or (tender.signed and not bid.signed.key):
+        yield Fault(field="signature", text=bid.signed.text)
+
+
+def evidence(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every record passes the strict check."""
+    yield from bid.faults
+
+
+def record_format(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every record is of version 1.3 or younger, which has what the checker works out."""
+    for read in bid.records:
+        if read.document["schema"] in versions.WITHOUT_DIGEST:
+            yield Fault(field=f"record {read.id}: schema", text=str(read.document["schema"]))
+
+
+def challenge(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every record answers the tender's challenge, so that it was made for this tender."""
+    for read in bid.records:
+        if read.case.challenge != tender.challenge:
+            text = f"{read.case.challenge or 'none'}; the tender's is {tender.challenge}"
+            yield Fault(field=f"record {read.id}: case.challenge", text=text)
+
+
+def origin(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every record has an origin that the tender accepts, and all are of one system."""
+    for read in bid.records:
+        if read.origin not in tender.origins:
+            text = f"{read.origin}; accepted: {', '.join(tender.origins)}"
+            yield Fault(field=f"record {read.id}: origin", text=text)
+    systems = sorted({read.system.name for read in bid.records})
+    if len(systems) > 1:
+        yield Fault(field="records", text=f"of {len(systems)} systems: {', '.join(systems)}")
+
+
+def sessions(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every session's records are there from the first on: none between them was left out."""
+    by_session: dict[str, list[Record]] = {}
+    for read in bid.records:
+        if read.run is not None:
+            by_session.setdefault(read.run["session"], []).append(read)
+    for session, records in by_session.items():
+        previous = None
+        for number, read in enumerate(sorted(records, key=lambda each: int((each.run or {})["number"]))):
+            run = read.run or {}
+            if (run["number"], run["previous"]) != (number, previous):
+                yield Fault(field=f"session {session}", text=f"the record before {read.id} is missing")
+                break
+            previous = read.sha256
+
+
+def launches_once(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """No job and no launch is in the bid twice."""
+    jobs: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    for read in bid.records:
+        if jobs.setdefault(read.job, read.id) != read.id:
+            yield Fault(field=f"record {read.id}: run.job", text=f"the job of record {jobs[read.job]}")
+        for launch in read.launches if read.origin in figures.RAN else ():
+            key = figures.fingerprint(launch) if launch.is_result else ""
+            if key and seen.setdefault(key, read.id) != read.id:
+                yield Fault(
+                    field=f"record {read.id}: launches[{launch.index}]", text=f"is in record {seen[key]}"
+                )
+
+
+def cases(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every case of the tender has enough results with its figure of merit."""
+    for case in tender.cases:
+        answering = [read for read in bid.records if case.is_met_by(read)]
+        count = len(values_of(case, bid.records))
+        if not answering:
+            yield Fault(field=f"case {case.name}", text=f"no record of {case.check} on {case.nodes} nodes")
+        elif count < case.launches:
+            what = f"{case.fom} under {case.placement} + {case.nic_policy}"
+            yield Fault(
+                field=f"case {case.name}", text=f"{count} results with {what}; {case.launches} are needed"
+            )
+
+
+def tier(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """The bid's tier is accepted, and one other than baseline attaches its changes."""
+    if bid.bid.tier not in tender.tiers:
+        yield Fault(field="tier", text=f"{bid.bid.tier!r}; accepted: {', '.join(tender.tiers)}")
+    if bid.bid.tier != "baseline" and not bid.bid.attachments:
+        yield Fault(field="tier", text=f"{bid.bid.tier} without an attachment that shows what was changed")
+
+
+def limits(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """The median of every case is within the tender's limit."""
+    for case in tender.cases:
+        values = values_of(case, bid.records)
+        if case.limit is None or not values:
+            continue
+        median = statistics.median(values)
+        is_worse = median > case.limit if case.better is Better.LOWER else median < case.limit
+        if is_worse:
+            yield Fault(field=f"case {case.name}", text=f"median {median:.6g}; the limit is {case.limit:.6g}")
+
+
+RULES: Sequence[Check] = (
+    readable,
+    signature,
+    evidence,
+    record_format,
+    challenge,
+    origin,
+    sessions,
+    launches_once,
+    cases,
+    tier,
+    limits,
+)
