@@ -45,7 +45,25 @@ def origin_note(case: Case) -> str:
     if case.origin is not Origin.EMULATED or torus is None:
         return note
     latency = "Latency is scaled too." if torus["latency_scaled"] else "Latency is not scaled."
-    return f"{note} rate_scale {torus['rate_scale']:g}. {latency}"
+    carrier = "Packets pass a user-space router." if torus.get("network") == "router" else ""
+    parts = [note, f"rate_scale {torus['rate_scale']:g}.", latency, carrier, _bound_note(case)]
+    return " ".join(filter(None, parts))
+
+
+def _bound_note(case: Case) -> str:
+    """Return the error bounds of the launches that count, in one sentence; empty where none has one."""
+    bounds = sorted(
+        float(bound)
+        for record in case.records
+        for launch in record.launches
+        if launch.guard is not None
+        and not launch.is_void
+        and isinstance(bound := launch.guard.figures.get("error_bound_percent"), int | float)
+    )
+    if not bounds:
+        return ""
+    middle = bounds[len(bounds) // 2]
+    return f"Error bound of the launches: {middle:.1f} % in the middle, {bounds[-1]:.1f} % at most."
 
 
 def facts(case: Case) -> list[tuple[str, str]]:

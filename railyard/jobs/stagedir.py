@@ -48,7 +48,7 @@ HEADINGS = ("usage:", "error:", "syntax:")
 KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
 #: What the shell of a job script says of a signal: that it came, not why.
 SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
-TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256")
+TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from support import synthetic
 
 from analysis.cases import cases, comparison, curves, tables
+from analysis.cases.titles import origin_note
 from analysis.figures import drawing, general, registry, render_all
 from analysis.report import case_view, summary
 from analysis.report import page as pages
@@ -568,3 +569,17 @@ def test_empty_folders_missing_files_and_unwritable_pages_are_one_line(kept: Pat
 def test_importing_the_command_does_not_load_matplotlib() -> None:
     program = "import sys, analysis.report.cli; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> None:
+    def watched(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        void = run.index == 1
+        bound = 40.0 if void else 1.0 + run.index / 10
+        guard = {"verdict": "void" if void else "ok", "reasons": [], "error_bound_percent": bound}
+        return dataclasses.replace(run, guard=guard)
+
+    (case,) = cases.group([synthetic.halo(launches=3, change=watched)])
+    note = origin_note(case)
+    assert re.search(r"Error bound of the launches: 1\.\d % in the middle, 1\.\d % at most\.$", note), note
+    (without,) = cases.group([synthetic.halo(launches=3)])
+    assert "Error bound" not in origin_note(without)

@@ -42,7 +42,7 @@ def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> Mac
 
 def test_waiting_is_the_mean_share_of_the_ranks_time() -> None:
     bound = error_bound.bound([LOOK] * 4, None, steal_share=0.0, throttled_share=0.0)
-    assert bound.percent == bound.waiting_percent == pytest.approx(100 * error_bound.WAITING_SHARE * 0.02)
+    assert bound.percent == bound.waiting_percent == pytest.approx(2.0)
 
 
 def test_terms_add_up_and_the_largest_is_named() -> None:
@@ -84,7 +84,7 @@ def test_a_launch_beyond_its_bound_is_void_on_the_router(
 ) -> None:
     judged = fidelity.judge([TRAFFIC] * intervals, counted(), machine(wait_s=wait_s, network=network))
     assert judged.verdict == verdict
-    assert judged.error_bound_percent == pytest.approx(70 * wait_s / 32)
+    assert judged.error_bound_percent == pytest.approx(100 * wait_s / 32)
     assert bool(judged.warning) == (wait_s > 1)
 
 

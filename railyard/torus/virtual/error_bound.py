@@ -5,8 +5,9 @@ Pure.
 Four things make times longer than the network's, and each is measured:
 
 - lateness: how late the user-space router handed packets over, over their time on their way (network `router` alone);
-- waiting: how long a rank could have run and no processor was free. `WAITING_SHARE` of it counts: the rest passes while
-  the rank's messages are on their way. The share is the largest that was measured (docs/torus.md, "The error bound");
+- waiting: how long a rank could have run and no processor was free, as the mean over the ranks. Part of it passes while
+  the rank's messages are on their way, so mostly less is lost; where all ranks go in step more may be lost
+  (docs/torus.md, "The error bound");
 - steal: what the machine's own host took of the processors;
 - throttling: how long the control groups of the launch held it at its quota.
 
@@ -21,7 +22,6 @@ from typing import Any
 
 VOID_PERCENT = 5.0
 WARNING_PERCENT = VOID_PERCENT / 2
-WAITING_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def bound(
     waiting = sum(look.wait_s for look in looks) / rank_s if rank_s else 0.0
     terms = {
         "lateness_percent": lateness.mean_percent if lateness else 0.0,
-        "waiting_percent": 100 * WAITING_SHARE * waiting,
+        "waiting_percent": 100 * waiting,
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
     }
