@@ -575,7 +575,11 @@ def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> No
     def watched(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
         void = run.index == 1
         bound = 40.0 if void else 1.0 + run.index / 10
-        guard = {"verdict": "void" if void else "ok", "reasons": [], "error_bound_percent": bound}
+        guard: dict[str, Any] = {
+            "verdict": "void" if void else "ok",
+            "reasons": [],
+            "error_bound_percent": bound,
+        }
         return dataclasses.replace(run, guard=guard)
 
     (case,) = cases.group([synthetic.halo(launches=3, change=watched)])
