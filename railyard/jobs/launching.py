@@ -27,11 +27,20 @@ from railyard.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What is written beside a launch's command: files by name (those to be executed apart), and the command itself."""
+    """One combination of a placement and a NIC policy, rendered for a launcher; every repeat of it uses the same.
 
-    command: str
+    `files` and `scripts` (executable) are texts by file name, which the command reads.
+    """
+
+    environment: Mapping[str, str]
+    words: Sequence[str]
     files: Mapping[str, str]
     scripts: Mapping[str, str]
+
+    def command(self, program: Sequence[str]) -> str:
+        """Return the line that launches a program, ready to be pasted."""
+        exports = "".join(f"{name}={shlex.quote(value)} " for name, value in self.environment.items())
+        return exports + shlex.join([*self.words, *program])
 
 
 def stack_of(features: Sequence[str]) -> str:
@@ -57,12 +66,11 @@ def prepare(
     features: Sequence[str],
     *,
     stem: str,
-    program: Sequence[str],
     devices: Sequence[str] | None = None,
     node: NodeLayout | None = None,
     by_script: bool = False,
 ) -> Prepared:
-    """The command of a launch, ready to be pasted, and the files that it reads.
+    """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
 
     With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none; the
     script needs `node`, which only the job knows.
@@ -77,20 +85,21 @@ def prepare(
     rendered = launcher.rendered(unbound, file_name(stem))
     asked = policies.parse(policy, rails(topology, devices))
     if launcher.nic_by_host:
-        return _simulated(placed, asked, rendered, file_name(policy), program)
+        return _simulated(placed, asked, rendered, file_name(policy))
     told = _settings(placed, asked, features, devices, node)
-    script = f"{file_name(policy)}.sh" if told.by_local_rank else ""
-    binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
-    wrapped = [*(f"./{name}" for name in (script, binder) if name), *program]
     passed = launcher.pass_variables(told.environment)
-    words = [*rendered.command, *passed.options, *wrapped]
-    exported = {**rendered.environment, **passed.environment}
-    prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in exported.items())
-    scripts = {script: told.wrapper()} if script else {}
+    wrapper = f"{file_name(policy)}.sh" if told.by_local_rank else ""
+    binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
+    scripts = {wrapper: told.wrapper()} if wrapper else {}
     if binder and node:
         ranks, variables = placed.ranks_per_node, launchers.local_rank_variables()
         scripts |= {binder: node_layout.binder(node, ranks, bound, variables)}
-    return Prepared(command=prefix + shlex.join(words), files=rendered.files, scripts=scripts)
+    return Prepared(
+        environment={**rendered.environment, **passed.environment},
+        words=[*rendered.command, *passed.options, *(f"./{name}" for name in (wrapper, binder) if name)],
+        files=rendered.files,
+        scripts=scripts,
+    )
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
@@ -121,9 +130,7 @@ def _settings(
     return policies.settings(policy, stack, host(placed, devices, node))
 
 
-def _simulated(
-    placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str, program: Sequence[str]
-) -> Prepared:
+def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Prepared:
     """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
     if policy.kind == policies.Kind.STRIPE:
         raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
@@ -138,7 +145,7 @@ def _simulated(
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = [after if word == before else word for word in rendered.command]
     text = "".join(f"{host}\n" for host in hosts)
-    return Prepared(command=shlex.join([*command, *program]), files={**files, after: text}, scripts={})
+    return Prepared(environment={}, words=command, files={**files, after: text}, scripts={})
 
 
 def assigned_nics(

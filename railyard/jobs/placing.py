@@ -123,7 +123,6 @@ def _write_launch_files(
         launchers.named(job.launcher),
         job.features,
         stem=name,
-        program=[str(job.case["benchmark"])],
         devices=job.devices,
         node=node,
         by_script=job.binds_by_script,

@@ -8,6 +8,7 @@ order, drawn from the check's seed: drift of the machine spares none of them. Le
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 import shlex
@@ -43,6 +44,10 @@ def launches(
     A placement that is not in `placed` cannot be on these nodes; on others it may, so it has launches, too. Raises
     InputError for a placement or NIC policy that launcher or stack cannot express.
     """
+    prepared = {
+        (kind, policy): _prepared(job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy)
+        for kind, policy in itertools.product(job.placements, job.nic_policies)
+    }
     return [
         Planned(
             index=index,
@@ -50,9 +55,7 @@ def launches(
             nic_policy=policy,
             software=str(whose),
             repeat=repeat,
-            command=_command(
-                job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy, program(index, whose)
-            ),
+            command=prepared[kind, policy].command(program(index, whose)),
         )
         for index, (repeat, kind, policy, whose) in enumerate(_in_rounds(job))
     ]
@@ -132,17 +135,16 @@ def _in_rounds(job: Job) -> Iterator[tuple[int, str, str, Software]]:
     )
 
 
-def _command(job: Job, placed: Placement, kind: str, policy: str, program: Sequence[str]) -> str:
+def _prepared(job: Job, placed: Placement, kind: str, policy: str) -> launching.Prepared:
     return launching.prepare(
         placed,
         policy,
         launchers.named(job.launcher),
         job.features,
         stem=kind,
-        program=program,
         devices=job.devices,
         by_script=job.binds_by_script,
-    ).command
+    )
 
 
 def _stand_in(job: Job, allocation: Allocation, kind: str) -> Placement:
