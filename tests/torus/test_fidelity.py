@@ -11,6 +11,7 @@ import pytest
 from support.commands import Run
 from support.topologies import gemini
 
+from placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import counters, fidelity, netem, packet_budget
@@ -95,6 +96,16 @@ def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not
         verdicts[scale] = evidence["guard"]["verdict"], "this launch is void" in done.stderr
         railyard("torus", "down", torus_name)
     assert verdicts == {"0.000125": ("ok", False), "0.5": ("void", True)}
+
+
+@pytest.mark.parametrize(("budget", "scale"), [(402_369.0, 3e-5), (1e6, 5e-5), (4e6, 3e-4), (161.0, 1e-8)])
+def test_the_scale_that_is_chosen_keeps_three_quarters_of_the_machine_in_reserve(
+    budget: float, scale: float
+) -> None:
+    topo = catalog.load("gemini-4x4x4")
+    assert packet_budget.reserved_scale(topo, Shape(), budget) == pytest.approx(scale)
+    wanted = packet_budget.demand_packets_s(topo, Shape(rate_scale=scale))
+    assert budget / 10 < wanted <= budget / 4
 
 
 def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_is_within() -> None:

@@ -13,6 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from placements.topology import catalog
+from placements.topology.base import Topology
 from railyard.errors import InputError, RunError
 from railyard.torus.cli import links
 from railyard.torus.engines import docker_engine, router
@@ -43,10 +44,11 @@ def torus() -> None:
 @click.option("--name", help="Name of the torus.  [default: the topology's name]")
 @click.option(
     "--rate-scale",
-    type=float,
-    default=DEFAULT.rate_scale,
+    metavar="NUMBER|auto",
+    default=str(DEFAULT.rate_scale),
     show_default=True,
-    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s.",
+    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. auto: the largest at which every "
+    "link busy at once needs a quarter of the packets that this machine forwards (measured once).",
 )
 @click.option(
     "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
@@ -92,7 +94,7 @@ def torus() -> None:
 def up(
     topology: str,
     name: str | None,
-    rate_scale: float,
+    rate_scale: str,
     mtu: int,
     burst: float,
     engine: str,
@@ -105,8 +107,9 @@ def up(
     topo = catalog.load(topology)
     plan.check_size(topo)
     carrier = _network(network)
+    scale = _rate_scale(rate_scale, topo, mtu)
     shape = Shape(
-        rate_scale=rate_scale,
+        rate_scale=scale,
         mtu_bytes=mtu,
         burst_packets=burst,
         latency_scaled=bool(topo.hop_latency_us) if carrier == "router" else netem.can_scale(topo),
@@ -133,7 +136,7 @@ def up(
         )
     click.echo(
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
-        f"1 GB/s is {rate_scale * 8e3:g} Mbit/s, network {made.shape.network}"
+        f"1 GB/s is {scale * 8e3:g} Mbit/s, network {made.shape.network}"
     )
     if with_slurm:
         click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
@@ -242,6 +245,17 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
         click.echo(f"railyard: network kernel, because {reason}", err=True)
         return "kernel"
     return "router"
+
+
+def _rate_scale(text: str, topology: Topology, mtu_bytes: int) -> float:
+    """Return the rate scale that a number or `auto` means for a topology. InputError for anything else."""
+    if text == "auto":
+        shape = Shape(mtu_bytes=mtu_bytes)
+        return packet_budget.reserved_scale(topology, shape, packet_budget.known_packets_s())
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("--rate-scale", "", text, "a number, such as 0.000125, or auto") from None
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
