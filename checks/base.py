@@ -396,9 +396,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     def _whole_grid(self) -> list[int]:
         """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
-        x, y, z = self.granted.block
         slots = len(self.granted.indices) * self.ranks_per_node
-        whole = [x, y * self.topology.nodes_per_router, z * self.ranks_per_node]
+        whole = list(self.topology.box_of_cells(self.granted.block))
+        whole[-1] *= self.ranks_per_node
         if self._is_certain():
             return whole if slots == math.prod(whole) else [slots]
         return whole if slots == math.prod(whole) and self.block else schedule.cubic(slots)

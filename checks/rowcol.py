@@ -116,11 +116,8 @@ class RowcolCheck(PlacedCheck):
         """Nodes along X, Y and Z, both of a router along Y."""
         if self.cube:
             return (self.cube[0], self.cube[1], self.cube[2])
-        return (
-            self.granted.block[0],
-            self.granted.block[1] * self.topology.nodes_per_router,
-            self.granted.block[2],
-        )
+        x, y, z = self.topology.box_of_cells(self.granted.block)
+        return x, y, z
 
 
 @rfm.simple_test

@@ -142,7 +142,7 @@ def scotch(job: Job, sent: Traffic) -> Ints | None:
     return np.asarray(job.allocation.indices[places])
 
 
-def _scotch_target(extents: tuple[int, int, int], numbers: Ints) -> str:
+def _scotch_target(extents: tuple[int, ...], numbers: Ints) -> str:
     """The torus, or those of its vertices that are granted; Scotch does better with the whole one by itself."""
     torus = f"torus3D {' '.join(map(str, extents))}\n"
     if len(numbers) == math.prod(extents):

@@ -19,7 +19,7 @@ from placements.launchers import Rendered, files, openmpi
 from placements.orders import spec
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import catalog
-from placements.topology.routing import mean_hops
+from placements.topology.base import Topology
 from railyard.errors import InputError
 
 FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
@@ -37,7 +37,7 @@ def topology(name: str | None, as_yaml: bool) -> None:
     if as_yaml:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
         return
-    links = Counter((_dimension(topo, k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
+    links = Counter((topo.joins(k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
     table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
     for (dimension, link_class, rate), count in sorted(links.items()):
         table.add_row(dimension, link_class, f"{rate:.2f}", str(count))
@@ -128,7 +128,7 @@ def _print(placed: Placement, name: str) -> None:
         table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)
-    every = mean_hops(topo.extents)
+    every = topo.mean_hops()
     console.print(
         f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
     )
@@ -142,10 +142,5 @@ def _comma(numbers: tuple[int, ...] | list[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def _dimension(topo: catalog.Topology, link: catalog.Link) -> str:
-    tree = isinstance(topo, catalog.FatTree)
-    return "leaf to spine" if tree else catalog.DIMENSIONS[link.dimension]
-
-
-def _title(topo: catalog.Topology) -> str:
+def _title(topo: Topology) -> str:
     return f"{topo.name}: {topo.layout}, {topo.nodes_per_router} node(s) a router, {topo.rails} rail(s)"

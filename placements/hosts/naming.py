@@ -69,9 +69,9 @@ def flat(names: Sequence[str], rails: int = 1) -> Topology:
 
 
 def _check(topology: Topology, name: str, at: Coordinate, slot: int, source: str) -> None:
-    if not all(0 <= c < e for c, e in zip(at, topology.extents, strict=True)):
+    if at not in topology.router_numbers:
         box = "x".join(map(str, topology.extents))
         raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")
-    if slot >= topology.nodes_per_router:
+    if slot >= topology.nodes_at(at):
         found = f"node {slot + 1} at {','.join(map(str, at))}"
-        raise InputError(source, name, found, f"at most {topology.nodes_per_router} nodes a router")
+        raise InputError(source, name, found, f"at most {topology.nodes_at(at)} nodes a router")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from placements.topology.base import Link, Node, Topology
-from placements.topology.fattree import FatTree
-from placements.topology.torus import DIMENSIONS
+from placements.topology.base import Coordinate, Node, Topology
 
 
 def openmpi_hostfile(nodes: Sequence[Node]) -> str:
@@ -22,10 +20,8 @@ def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
 
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
     """The coordinates file of docs/formats.md, for all nodes or some."""
-    lines = ["torus " + " ".join(map(str, topology.extents)) + "\n"]
-    lines += [
-        f"{n.name} {n.coordinate[0]} {n.coordinate[1]} {n.coordinate[2]}\n" for n in nodes or topology.nodes
-    ]
+    lines = [f"torus {_three(topology.extents, 1)}\n"]
+    lines += [f"{node.name} {_three(node.coordinate, 0)}\n" for node in nodes or topology.nodes]
     return "".join(lines)
 
 
@@ -41,25 +37,18 @@ def described(topology: Topology) -> dict[str, Any]:
 
 
 def links(topology: Topology) -> str:
-    """The links file of docs/formats.md: class and rate of every directed link of the first rail.
+    """Return the links file of docs/formats.md: class and rate of every directed link that `topobw` measures.
 
-    In a fat tree a "link" joins neighbouring leaves of a ring of all leaves, through all spines together.
+    Raises InputError for a kind of which it measures none.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
-    if isinstance(topology, FatTree):
-        lines += [_leaf_pair(topology, leaf, step) for leaf in range(topology.leaves) for step in (1, -1)]
-    else:
-        lines += [_link(link) for link in topology.links() if link.source.rail == 0]
+    lines += [
+        f"link {link.direction} {_three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
+        for link in topology.lattice_links()
+    ]
     return "".join(lines)
 
 
-def _link(link: Link) -> str:
-    x, y, z = link.source.coordinate
-    direction = f"{DIMENSIONS[link.dimension]}{'+' if link.step > 0 else '-'}"
-    return f"link {direction} {x} {y} {z} {link.link_class} {link.rate_gbyte_s:.10g}\n"
-
-
-def _leaf_pair(tree: FatTree, leaf: int, step: int) -> str:
-    up = next(tree.links_from(tree.routers[leaf]))
-    rate = tree.spines * up.rate_gbyte_s
-    return f"link X{'+' if step > 0 else '-'} {leaf} 0 0 {up.link_class} {rate:.10g}\n"
+def _three(numbers: Coordinate, rest: int) -> str:
+    """Return three numbers, `rest` for those that a shorter coordinate lacks."""
+    return " ".join(map(str, (*numbers, rest, rest)[: max(3, len(numbers))]))

@@ -58,7 +58,7 @@ def _planes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return padded.reshape(y, -1)[:, :-1]
 
 
-def _label(axes: Axes, extents: tuple[int, int, int], name: str, values: NDArray[np.float64]) -> None:
+def _label(axes: Axes, extents: tuple[int, ...], name: str, values: NDArray[np.float64]) -> None:
     x, y, z = extents
     slowest = f"slowest {np.nanmax(values):.3g} ms" if np.isfinite(values).any() else "no such links"
     axes.set_title(f"{name}   {slowest}", loc="left", fontsize=9)

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Coordinate, Link, Router, Topology
 from placements.topology.catalog import torus
-from placements.topology.routing import step
-from placements.topology.torus import Torus
+from placements.topology.torus import Torus, step
 from railyard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -135,10 +134,10 @@ def load(topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol) 
     count = len(topology.nodes)
     forward, backward = protocol.forward * sizes, protocol.backward * sizes
     sent, answered = np.bincount(source, sizes, count), np.bincount(target, sizes, count)
-    per_router = topology.nodes_per_router
-    leaves = source // per_router != target // per_router
-    injected = np.bincount(source[leaves] // per_router, forward[leaves], len(topology.coordinates))
-    injected += np.bincount(target[leaves] // per_router, backward[leaves], len(topology.coordinates))
+    router = topology.router_of_node
+    leaves = router[source] != router[target]
+    injected = np.bincount(router[source[leaves]], forward[leaves], len(topology.coordinates))
+    injected += np.bincount(router[target[leaves]], backward[leaves], len(topology.coordinates))
     at = topology.node_coordinates.astype(np.int32).T
     here, there = at[:, source], at[:, target]
     loads = np.zeros((*topology.extents, 3, 2))

@@ -63,7 +63,8 @@ class Allocation:
     @property
     def is_whole_block(self) -> bool:
         """Whether every node of `block` is granted."""
-        return len(self.indices) == math.prod(self.block) * self.topology.nodes_per_router
+        inside = (self.topology.node_coordinates < np.array(self.block)).all(axis=1)
+        return len(self.indices) == int(inside.sum())
 
 
 def allocate(
@@ -81,17 +82,20 @@ def allocate(
     if order not in set(Order) or order == Order.SCHEDULER:
         made = ", ".join(o for o in Order if o != Order.SCHEDULER)
         raise InputError("allocation", "order", order, f"{made} (or a host file, for the scheduler's own)")
-    extents = block or topology.extents
-    if len(extents) != 3 or not all(1 <= b <= e for b, e in zip(extents, topology.extents, strict=True)):
-        limit = "x".join(map(str, topology.extents))
-        raise InputError("allocation", "block", "x".join(map(str, extents)), f"AxBxC from 1x1x1 to {limit}")
-    box = (extents[0], extents[1], extents[2])
+    box, most = tuple(block or topology.extents), topology.extents
+    if len(box) != len(most) or not all(1 <= b <= e for b, e in zip(box, most, strict=True)):
+        form, least, limit = (
+            "x".join("ABCDEFGH"[: len(most)]),
+            "x".join("1" * len(most)),
+            "x".join(map(str, most)),
+        )
+        raise InputError("allocation", "block", "x".join(map(str, box)), f"{form} from {least} to {limit}")
     if order == Order.RANDOM and seed is None:
         raise InputError("allocation", "seed", seed, "an integer, for the order random")
     if order == Order.AXES:
-        indices = _nodes_of(topology, _axes(box))[:: topology.nodes_per_router]
+        indices = topology.first_node[np.ravel_multi_index(tuple(_axes(box).T), topology.extents)]
     else:
-        indices = _nodes_of(topology, snake(box, ALPS_BLOCK) if order == Order.SNAKE else row_major(box))
+        indices = _nodes_of(topology, alps_walk(box) if order == Order.SNAKE else row_major(box))
     if order == Order.RANDOM:
         indices = np.random.default_rng(seed).permutation(indices)
     return Allocation(topology=topology, order=Order(order), seed=seed, block=box, indices=indices)
@@ -110,13 +114,11 @@ def within(allocation: Allocation, cube: tuple[int, ...]) -> Allocation:
     So a cube of 7x7x7 nodes is made of 7x4x7 routers with two nodes each, the last of which give one. Raises InputError
     for a box that holds nodes that were not granted.
     """
-    per_router = allocation.topology.nodes_per_router
-    at = allocation.topology.node_coordinates[allocation.indices].copy()
-    at[:, 1] = at[:, 1] * per_router + allocation.indices % per_router
-    kept = allocation.indices[(at < np.array(cube)).all(axis=1)]
+    topology = allocation.topology
+    kept = allocation.indices[(topology.cells(allocation.indices) < np.array(cube)).all(axis=1)]
     if len(kept) != math.prod(cube):
-        x, y, z = allocation.block
-        valid = f"AxBxC nodes that were granted: at most {x}x{y * per_router}x{z}"
+        most = "x".join(map(str, topology.box_of_cells(allocation.block)))
+        valid = f"AxBxC nodes that were granted: at most {most}"
         raise InputError("allocation", "cube", "x".join(map(str, cube)), valid)
     return dataclasses.replace(allocation, indices=kept)
 
@@ -148,7 +150,7 @@ def choose(allocation: Allocation, count: int, choice: Choice, seed: int | None 
                 raise InputError("placement", "seed", seed, "an integer, for the node choice random")
             taken = np.sort(np.random.default_rng(seed).permutation(granted)[:count])
         case Choice.BY_ROUTER:
-            slots = allocation.indices % allocation.topology.nodes_per_router
+            slots = allocation.topology.slots[allocation.indices]
             taken = np.sort(np.argsort(slots, kind="stable")[:count])
     return dataclasses.replace(allocation, indices=allocation.indices[taken])
 
@@ -182,18 +184,25 @@ def snake(extents: Coordinate, block: Coordinate) -> NDArray[np.int64]:
     return np.concatenate(walk)
 
 
+def alps_walk(extents: Coordinate) -> NDArray[np.int64]:
+    """Return ALPS's walk through a box of three dimensions, one block of any other; shape (cells, dimensions)."""
+    return snake(extents, ALPS_BLOCK if len(extents) == len(ALPS_BLOCK) else extents)
+
+
 def _axes(extents: Coordinate) -> NDArray[np.int64]:
-    """The origin, then one router at each hop count along X, Y, Z; shape (routers, 3)."""
+    """The origin, then one router at each hop count along X, Y, Z; shape (routers, dimensions)."""
     steps = [
-        np.eye(3, dtype=np.int64)[d] * hop
+        np.eye(len(extents), dtype=np.int64)[d] * hop
         for d, extent in enumerate(extents)
         for hop in range(1, extent // 2 + 1)
     ]
-    return np.array([np.zeros(3, dtype=np.int64), *steps])
+    return np.array([np.zeros(len(extents), dtype=np.int64), *steps])
 
 
 def _nodes_of(topology: Topology, routers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Indices of the nodes behind routers, router by router, slot by slot."""
-    first = np.ravel_multi_index(tuple(routers.T), topology.extents) * topology.nodes_per_router
-    nodes: NDArray[np.int64] = (first[:, None] + np.arange(topology.nodes_per_router)).ravel()
+    numbers = np.ravel_multi_index(tuple(routers.T), topology.extents)
+    counts = np.diff(np.append(topology.first_node, len(topology.router_of_node)))[numbers]
+    within_router = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    nodes: NDArray[np.int64] = np.repeat(topology.first_node[numbers], counts) + within_router
     return nodes

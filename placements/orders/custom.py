@@ -26,8 +26,7 @@ def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[
         held = f"{len(allocation.indices)} nodes of {'x'.join(map(str, allocation.block))} routers"
         valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
         raise InputError("placement", "allocation", held, valid)
-    x, y, z = allocation.block
-    box = (x, y * topology.nodes_per_router, z)
+    box = topology.box_of_cells(allocation.block)
     for groups in _groupings(len(grid)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
@@ -42,17 +41,13 @@ def _lay(
     allocation: Allocation, grid: Grid, inside: Grid, groups: tuple[tuple[int, ...], ...], box: Grid
 ) -> NDArray[np.int64]:
     """Grid position -> node. A grid dimension that covers several torus dimensions walks them in a snake."""
-    topology = allocation.topology
     outer = row_major(grid) // np.array(inside)
     cell = np.zeros((len(outer), 3), dtype=np.int64)
     for dimension, group in enumerate(groups):
         if group:
             walk = boustrophedon(tuple(box[d] for d in group))
             cell[:, list(group)] = walk[outer[:, dimension]]
-    slot = cell[:, 1] % topology.nodes_per_router
-    cell[:, 1] //= topology.nodes_per_router
-    router = np.ravel_multi_index(tuple(cell.T), topology.extents)
-    return np.asarray(router * topology.nodes_per_router + slot, dtype=np.int64)
+    return allocation.topology.nodes_in(cell)
 
 
 def _groupings(dimensions: int) -> Iterator[tuple[tuple[int, ...], ...]]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from placements.hosts import hostfile
 from placements.orders import hilbert
-from placements.orders.allocation import ALPS_BLOCK, Allocation, row_major, snake
+from placements.orders.allocation import Allocation, alps_walk, row_major
 from placements.orders.custom import Grid, grids, matched
 from placements.orders.spec import Kind
 from placements.topology.base import Topology
@@ -81,11 +81,8 @@ def ordered(kind: Kind, job: Job) -> Ints:
 
 
 def cells(allocation: Allocation) -> Ints:
-    """Where each chosen node stands, both nodes of a router along Y; shape (nodes, 3)."""
-    topology = allocation.topology
-    at = topology.node_coordinates[allocation.indices].copy()
-    at[:, 1] = at[:, 1] * topology.nodes_per_router + allocation.indices % topology.nodes_per_router
-    return at
+    """Return the lattice position of each chosen node (`Topology.cells`)."""
+    return allocation.topology.cells(allocation.indices)
 
 
 def snake_walk(allocation: Allocation) -> Ints:
@@ -161,10 +158,9 @@ def _inverse(ranks: Ints, nodes: Ints) -> Ints:
 
 def _walk_places(topology: Topology) -> Ints:
     """Each node's place on ALPS's walk; shape (nodes,)."""
-    routers = np.ravel_multi_index(tuple(snake(topology.extents, ALPS_BLOCK).T), topology.extents)
-    per_router = topology.nodes_per_router
-    walk = (routers[:, None] * per_router + np.arange(per_router)).ravel()
-    return _inverse(walk, np.arange(len(walk)))
+    routers = np.ravel_multi_index(tuple(alps_walk(topology.extents).T), topology.extents)
+    place = _inverse(routers, np.arange(len(routers)))
+    return np.argsort(np.argsort(place[topology.router_of_node], kind="stable"), kind="stable")
 
 
 def _from_file(job: Job) -> Ints:

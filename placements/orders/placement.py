@@ -55,7 +55,7 @@ class Placement:
     def mean_hops(self) -> float:
         """Mean hops between neighbours of the periodic grid, over both directions of all its dimensions."""
         topology = self.allocation.topology
-        at = topology.node_coordinates[self.indices].reshape(*self.grid, 3)
+        at = topology.node_coordinates[self.indices].reshape(*self.grid, -1)
         far = [topology.hops(at, np.roll(at, -1, axis=d)) for d, e in enumerate(self.grid) if e > 1]
         return float(np.mean(far)) if far else 0.0
 

@@ -1,7 +1,10 @@
 """What every topology has: routers, nodes behind them, directed links with a class and a rate, rails, sockets.
 
-A torus (`placements.torus`) and a fat tree (`placements.fattree`) are both a `Topology`; what serves both is written
-against this class. Nodes hang on a box of routers (`extents`): every router of a torus, the leaves of a fat tree.
+A kind (`torus`, `fattree`) is a subclass of `Topology` in a module of its own, with a function `parse`; `catalog.KINDS`
+names the module. What serves several kinds is written against this class. A kind must say what its routers and links
+are and how they are named; routes, detours, hops, addresses and more have defaults (`defaults`), which it overrides
+where its hardware does otherwise. Nodes hang on a box of routers (`extents`): every router of a torus, the leaves of a
+fat tree.
 
 Rates are per direction: tiles x the class's rate per tile. A tile is the unit that links are made of: on Gemini one
 of the router's 48 ports with three lanes (Ezell, CUG'13, section II.D), on InfiniBand a port with four lanes.
@@ -12,75 +15,62 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Coordinate = tuple[int, int, int]
+from placements.topology import defaults
+from placements.topology.parts import (
+    Block,
+    Coordinate,
+    Destination,
+    Detours,
+    LatticeLink,
+    Link,
+    LinkClass,
+    Node,
+    Router,
+    Switch,
+    rail_suffix,
+)
+from railyard.errors import InputError
 
-
-class LinkClass(StrEnum):
-    """What a link is made of."""
-
-    MEZZANINE = "mezzanine"
-    BACKPLANE = "backplane"
-    CABLE = "cable"
-    HOST = "host"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Router:
-    """One router of one rail. In a fat tree `level` is 0 for a leaf switch and 1 for a spine."""
-
-    coordinate: Coordinate
-    rail: int = 0
-    level: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Node:
-    """One node: the router coordinate it hangs on (on every rail) and its slot there."""
-
-    coordinate: Coordinate
-    slot: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """One directed link between neighbouring routers.
-
-    `dimension` is 0, 1 or 2 on a torus and 0 in a fat tree. `step` is +1 or -1 as seen from `source` (an extent of 2
-    has +1 from coordinate 0 and -1 from coordinate 1), in a fat tree +1 upwards. `port` is where the link leaves its
-    source; `name` is for people.
-    """
-
-    source: Router
-    target: Router
-    dimension: int
-    step: int
-    link_class: LinkClass
-    tiles: int
-    rate_gbyte_s: float
-    port: str
-    name: str
+__all__ = [
+    "Block",
+    "Coordinate",
+    "Destination",
+    "Detours",
+    "LatticeLink",
+    "Link",
+    "LinkClass",
+    "Node",
+    "Router",
+    "Switch",
+    "Topology",
+    "rail_suffix",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topology(ABC):
-    """Base of `Torus` and `FatTree`. Rates in GB/s (1e9 bytes per second) per direction.
+    """Base of every kind. Rates in GB/s (1e9 bytes per second) per direction.
 
-    `hop_latency_us` is what one router adds to a message's way; 0 says that it is not known. `names` are those of the
-    nodes that do not bear the topology's own, by coordinate and slot; they are no part of what the topology says.
+    `hop_latency_us` is the latency that one router adds to a message; 0 if it is not known. `names` are the names of
+    the nodes that do not have the topology's own, by coordinate and slot; they are not part of the topology's document.
+    `nodes_per_router` is the most nodes of a router; a kind with unequal numbers overrides `nodes_at`.
     """
 
+    #: The calibration of a simulation on this kind (`railyard.torus.simulated.calibration`) when none is named.
+    calibration: ClassVar[str] = "plain"
+    #: The axis of a coordinate along which the nodes of a router are counted apart (`cells`).
+    slot_axis: ClassVar[int] = 1
+
     name: str
-    tile_rates_gbyte_s: Mapping[LinkClass, float]
+    tile_rates_gbyte_s: Mapping[str, float]
     host_tiles: int
     nodes_per_router: int = 1
     rails: int = 1
@@ -89,85 +79,241 @@ class Topology(ABC):
     hop_latency_us: float = 0.0
     names: Mapping[tuple[Coordinate, int], str] = field(default_factory=dict)
 
+    # What a kind must define.
+
     @property
     @abstractmethod
     def extents(self) -> Coordinate:
-        """Of the box of routers that nodes hang on."""
+        """Return the extents of the box of routers that nodes hang on."""
 
     @property
     @abstractmethod
     def layout(self) -> str:
-        """Its routers in a few words, for people."""
+        """Describe the routers in a few words, for people."""
 
     @property
     @abstractmethod
     def routers(self) -> tuple[Router, ...]:
-        """Every router, rail by rail."""
+        """Return every router, rail by rail."""
 
     @abstractmethod
     def links_from(self, router: Router) -> Iterator[Link]:
-        """The directed links that leave one router, in the order of its ports."""
+        """Yield the directed links that leave a router, in the order of its ports."""
 
     @abstractmethod
     def reverse(self, link: Link) -> Link:
-        """The link of the same cable in the other direction."""
+        """Return the link of the same cable in the other direction."""
 
     @abstractmethod
     def router_name(self, router: Router) -> str:
-        """Its name as a host; on rail r > 0 followed by `.r`."""
+        """Return the router's name as a host; on rail r > 0 it ends in `.r`."""
 
     @abstractmethod
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """The name of the node in a slot of a router."""
-
-    @abstractmethod
-    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Links between routers on the way from one router coordinate to another.
-
-        Both have shape (..., 3) and broadcast; the result has the shape without the last axis.
-        """
+        """Return the name of the node in a slot of a router."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The document that `topology.parse` reads back to an equal topology."""
+        """Return the document that `catalog.parse` reads back to an equal topology."""
+
+    # What a kind may define otherwise: routes.
+
+    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
+        """Return what a route to a node leads to."""
+        return Destination(coordinate=coordinate)
+
+    @cached_property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return every destination, in the order of the nodes."""
+        return tuple(dict.fromkeys(self.destination(node.coordinate, node.slot) for node in self.nodes))
+
+    def next_link(self, router: Router, destination: Destination) -> Link:
+        """Return the link that a router usually takes to a destination; the router must not be there already."""
+        tables = self._next_links
+        key = destination, router.rail
+        if key not in tables:
+            tables[key] = defaults.next_links(self, destination, router.rail)
+        return tables[key][router]
+
+    def closes_ring(self, link: Link) -> bool:
+        """Return whether packets that never turn can come back to the link: buffers need a dateline there."""
+        return False
+
+    def waypoints(self, source: Coordinate, destination: Coordinate) -> Sequence[Coordinate]:
+        """Return where the usual route can be cut into legs that other routes share; the last is the destination."""
+        return (destination,)
+
+    def detours(self, gone: frozenset[str], rail: int) -> Detours:
+        """Return the exceptions to the usual routes of a rail where the links named `gone` are dead.
+
+        Raises RunError that names the first pair of routers without a route.
+        """
+        return defaults.detours(self, gone, rail)
+
+    def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the links between routers on the route from one router coordinate to another.
+
+        Both have shape (..., dimensions) and broadcast; the result has the shape without the last axis.
+        """
+        ends = (
+            np.ravel_multi_index(tuple(np.moveaxis(at, -1, 0)), self.extents)
+            for at in (sources, destinations)
+        )
+        lengths: NDArray[np.int64] = self._hops_matrix[tuple(ends)]
+        return lengths
+
+    def mean_hops(self) -> float:
+        """Return the mean hops over all ordered pairs of routers with nodes, a router with itself included."""
+        at = np.array(self.coordinates, dtype=np.int64)
+        return float(np.mean([self.hops(one[None, :], at).mean() for one in at]))
+
+    # What a kind may define otherwise: addresses, as numbers in the space of one rail.
+
+    def check_addresses(self) -> None:
+        """Raise InputError for a topology that does not fit the address space of a rail."""
+        defaults.check_addresses(self)
+
+    def node_offset(self, node: Node) -> int:
+        """Return a node's address in its rail."""
+        return defaults.node_offset(self, node)
+
+    def router_offset(self, router: Router) -> int:
+        """Return a router's own address in its rail."""
+        return defaults.router_offset(self, router)
+
+    def block(self, destination: Destination) -> Block:
+        """Return the addresses of all nodes of a destination."""
+        return defaults.block(self, destination)
+
+    def prefixes(self, router: Router) -> Mapping[Block, Link]:
+        """Return a router's usual routes: blocks of addresses, and the link that each leaves by."""
+        return defaults.prefixes(self, router)
+
+    # What a kind may define otherwise: views for people, schedulers and benchmarks.
+
+    def direction(self, link: Link) -> str:
+        """Return the link's dimension and direction as two characters, as counters show them: `X+`."""
+        return "L+" if link.step > 0 else "L-"
+
+    def joins(self, link: Link) -> str:
+        """Return what the link joins, in words for a table: a dimension, or two kinds of switch."""
+        return "routers"
+
+    def switch_tree(self) -> Iterator[Switch]:
+        """Yield the network as a tree of switches, each after those below it: the routers, and one above them all."""
+        yield from self.router_switches()
+        names = tuple(self.router_name(Router(coordinate=c)) for c in self.coordinates)
+        yield Switch(name="network", switches=names)
+
+    def lattice_links(self) -> Iterator[LatticeLink]:
+        """Yield the links that `topobw` measures, of the first rail; InputError where it cannot measure any."""
+        raise InputError("topobw", "topology", self.name, "a torus or a fat tree")
+
+    # What follows from the above.
 
     @property
     def host_rate_gbyte_s(self) -> float:
-        """Rate of a node's link to its router, per direction, per rail."""
+        """Return the rate of a node's link to its router, per direction, per rail."""
         return self.host_tiles * self.tile_rates_gbyte_s[LinkClass.HOST]
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Of every router that nodes hang on, X slowest."""
-        ex, ey, ez = self.extents
-        return tuple((x, y, z) for x in range(ex) for y in range(ey) for z in range(ez))
+        """Return the coordinate of every router that nodes hang on, the first number slowest."""
+        return tuple(tuple(map(int, at)) for at in np.ndindex(*self.extents))
+
+    @cached_property
+    def router_numbers(self) -> Mapping[Coordinate, int]:
+        """Return each coordinate's place in `coordinates`."""
+        return {coordinate: number for number, coordinate in enumerate(self.coordinates)}
+
+    @cached_property
+    def router_indices(self) -> Mapping[Router, int]:
+        """Return each router's place in `routers`."""
+        return {router: index for index, router in enumerate(self.routers)}
+
+    def nodes_at(self, coordinate: Coordinate) -> int:
+        """Return the number of nodes of a router."""
+        return self.nodes_per_router
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node, in the topology's order: X slowest, then Y, Z, slot."""
+        """Return every node, in the topology's order: the first number of its coordinate slowest, its slot fastest."""
         return tuple(
             Node(coordinate=c, slot=slot, name=self.names.get((c, slot)) or self.node_name(c, slot))
             for c in self.coordinates
-            for slot in range(self.nodes_per_router)
+            for slot in range(self.nodes_at(c))
         )
 
     @cached_property
+    def router_of_node(self) -> NDArray[np.int64]:
+        """Return the place in `coordinates` of every node's router; shape (nodes,)."""
+        counts = [self.nodes_at(c) for c in self.coordinates]
+        return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+
+    @cached_property
+    def first_node(self) -> NDArray[np.int64]:
+        """Return the index of the first node of every router; shape (coordinates,)."""
+        return np.searchsorted(self.router_of_node, np.arange(len(self.coordinates))).astype(np.int64)
+
+    @cached_property
+    def slots(self) -> NDArray[np.int64]:
+        """Return every node's slot; shape (nodes,)."""
+        slots: NDArray[np.int64] = (
+            np.arange(len(self.router_of_node), dtype=np.int64) - self.first_node[self.router_of_node]
+        )
+        return slots
+
+    @cached_property
     def node_coordinates(self) -> NDArray[np.int64]:
-        """The router coordinate of every node; shape (nodes, 3), in the order of `nodes`."""
-        return np.repeat(np.array(self.coordinates, dtype=np.int64), self.nodes_per_router, axis=0)
+        """Return the router coordinate of every node; shape (nodes, dimensions), in the order of `nodes`."""
+        at = np.array(self.coordinates, dtype=np.int64).reshape(-1, len(self.extents))
+        return at[self.router_of_node]
+
+    def cells(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lattice positions of nodes, those of one router counted apart along `slot_axis` (Y).
+
+        `indices` are places in `nodes`; the result has shape (indices, dimensions).
+        """
+        at = self.node_coordinates[indices].copy()
+        axis = min(self.slot_axis, at.shape[1] - 1)
+        at[:, axis] = at[:, axis] * self.nodes_per_router + self.slots[indices]
+        return at
+
+    def nodes_in(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places in `nodes` of lattice positions: the inverse of `cells`; shape (cells,)."""
+        at = cells.copy()
+        axis = min(self.slot_axis, at.shape[1] - 1)
+        slots = at[:, axis] % self.nodes_per_router
+        at[:, axis] //= self.nodes_per_router
+        router = np.ravel_multi_index(tuple(at.T), self.extents)
+        return np.asarray(self.first_node[router] + slots, dtype=np.int64)
+
+    def box_of_cells(self, block: Sequence[int]) -> tuple[int, ...]:
+        """Return the extents in lattice positions of a block of routers."""
+        box = list(block)
+        box[min(self.slot_axis, len(box) - 1)] *= self.nodes_per_router
+        return tuple(box)
 
     def links(self) -> Iterator[Link]:
-        """Every directed link, by router in order, then by port."""
+        """Yield every directed link, by router in order, then by port."""
         for router in self.routers:
             yield from self.links_from(router)
 
     @cached_property
     def links_by_name(self) -> Mapping[str, Link]:
-        """Every directed link under its name."""
+        """Return every directed link by its name."""
         return {link.name: link for link in self.links()}
 
+    def router_switches(self) -> Iterator[Switch]:
+        """Yield the routers of the first rail that nodes hang on, as switches."""
+        names: dict[Coordinate, list[str]] = {coordinate: [] for coordinate in self.coordinates}
+        for node in self.nodes:
+            names[node.coordinate].append(node.name)
+        for coordinate, below in names.items():
+            yield Switch(name=self.router_name(Router(coordinate=coordinate)), nodes=tuple(below))
+
     def nearest_rail(self, local_rank: int, ranks_per_node: int) -> int:
-        """The rail whose NIC is nearest to a rank, by the rank's slot on its node.
+        """Return the rail whose NIC is nearest to a rank, by the rank's slot on its node.
 
         Ranks fill the sockets in blocks, and rails are dealt to the sockets in blocks. A socket without a NIC of its
         own uses that of the socket before it.
@@ -177,26 +323,30 @@ class Topology(ABC):
 
     @cached_property
     def sha256(self) -> str:
-        """Of what the topology says, not of how its file is laid out."""
+        """Return the digest of the topology's document, which does not depend on the layout of its file."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     def _common(self) -> dict[str, Any]:
-        """What `to_dict` says of every topology; the values that a Gemini has go without saying."""
-        said: dict[str, Any] = {
+        """Return the part of `to_dict` that all kinds share; values that are a Gemini's are left out."""
+        document: dict[str, Any] = {
             "name": self.name,
             "nodes_per_router": self.nodes_per_router,
             "rails": self.rails,
         }
         if self.sockets_per_node != 1:
-            said["sockets_per_node"] = self.sockets_per_node
+            document["sockets_per_node"] = self.sockets_per_node
         if self.lanes_per_tile != 3:
-            said["lanes_per_tile"] = self.lanes_per_tile
+            document["lanes_per_tile"] = self.lanes_per_tile
         if self.hop_latency_us:
-            said["hop_latency_us"] = self.hop_latency_us
+            document["hop_latency_us"] = self.hop_latency_us
         rates = {str(name): rate for name, rate in self.tile_rates_gbyte_s.items()}
-        return {**said, "tile_rates_gbyte_s": rates, "host": {"tiles": self.host_tiles}}
+        return {**document, "tile_rates_gbyte_s": rates, "host": {"tiles": self.host_tiles}}
 
+    @cached_property
+    def _next_links(self) -> dict[tuple[Destination, int], Mapping[Router, Link]]:
+        """Return the memory of `next_link`."""
+        return {}
 
-def rail_suffix(rail: int) -> str:
-    """What a name on a rail ends in: nothing on rail 0."""
-    return f".{rail}" if rail else ""
+    @cached_property
+    def _hops_matrix(self) -> NDArray[np.int64]:
+        return defaults.hops_matrix(self)

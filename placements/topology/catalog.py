@@ -1,52 +1,36 @@
-"""Topology files: `load` and `parse` turn a YAML document into a `Torus` or a `FatTree`.
+"""Topology files: `load` and `parse` turn a YAML document into a `Topology` of the kind that one of its keys names.
 
-A document with `dimensions` is a torus, one with `tree` a fat tree; its schema is topologies/schema.json.
+`KINDS` has a row for each kind: the key of the document that only this kind has, and the module of this folder whose
+`parse` reads it. The documents' schema is topologies/schema.json.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from placements.topology.base import Coordinate, Link, LinkClass, Node, Router, Topology
-from placements.topology.fattree import FatTree
-from placements.topology.torus import DIMENSIONS, Dimension, Torus
+from placements.topology.base import Topology
+from placements.topology.torus import Torus
 from railyard import schemas, yaml_io
 from railyard.checkout import TOPOLOGIES
 from railyard.errors import InputError
 
-__all__ = [
-    "DIMENSIONS",
-    "Coordinate",
-    "Dimension",
-    "FatTree",
-    "Link",
-    "LinkClass",
-    "Node",
-    "Router",
-    "Topology",
-    "Torus",
-    "known",
-    "load",
-    "parse",
-    "torus",
-]
-
 SCHEMA = TOPOLOGIES / "schema.json"
 
-Rates = Mapping[LinkClass, float]
+#: Key of a document -> module of this folder with `parse(document, common, source)`.
+KINDS: Mapping[str, str] = {"dimensions": "torus", "tree": "fattree"}
 
 
 def known() -> list[str]:
-    """The names of the topologies that ship with railyard."""
+    """Return the names of the topologies that ship with railyard."""
     return sorted(p.stem for p in TOPOLOGIES.glob("*.yml"))
 
 
 def load(name_or_path: str) -> Topology:
-    """The topology of a shipped name (`gemini-4x4x4`) or of a YAML file.
+    """Return the topology of a shipped name (`gemini-4x4x4`) or of a YAML file.
 
     Raises InputError, in one line, for a name or file that is not there, not YAML, or not a topology.
     """
@@ -71,15 +55,15 @@ def load(name_or_path: str) -> Topology:
 
 
 def parse(document: object, *, source: str) -> Topology:
-    """The topology that a loaded YAML document says; InputError names the field, the value and the valid ones."""
+    """Return the topology that a loaded YAML document describes; InputError names what is wrong."""
     document = _with_whole_numbers(document)
     schemas.validate(document, schemas.validator(SCHEMA), source)
     assert isinstance(document, dict)
-    rates = {LinkClass(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
-    if ("dimensions" in document) == ("tree" in document):
-        raise InputError(
-            source, "dimensions, tree", sorted(document), "one of the two: a torus or a fat tree"
-        )
+    rates = {str(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
+    keys = [key for key in KINDS if key in document]
+    if len(keys) != 1:
+        valid = ", ".join(f"{key} ({module})" for key, module in KINDS.items())
+        raise InputError(source, ", ".join(KINDS), sorted(document), f"exactly one of {valid}")
     common = {
         "name": document["name"],
         "tile_rates_gbyte_s": rates,
@@ -90,8 +74,9 @@ def parse(document: object, *, source: str) -> Topology:
         "lanes_per_tile": document.get("lanes_per_tile", 3),
         "hop_latency_us": float(document.get("hop_latency_us", 0)),
     }
-    make = _torus if "dimensions" in document else _fat_tree
-    return make(document, rates, common, source)
+    kind = import_module(f"{__package__}.{KINDS[keys[0]]}")
+    topology: Topology = kind.parse(document, common, source)
+    return topology
 
 
 def _with_whole_numbers(part: object) -> object:
@@ -104,34 +89,7 @@ def _with_whole_numbers(part: object) -> object:
 
 
 def torus(topology: Topology, what: str) -> Torus:
-    """The topology as a torus; InputError when `what` is asked of another kind of network."""
+    """Return the topology as a torus; InputError when `what` is requested of another kind of network."""
     if not isinstance(topology, Torus):
         raise InputError(what, "topology", topology.name, "a torus")
     return topology
-
-
-def _torus(document: dict[str, Any], rates: Rates, common: dict[str, Any], source: str) -> Torus:
-    if common["nodes_per_router"] > 7:
-        raise InputError(source, "nodes_per_router", common["nodes_per_router"], "at most 7 on a torus")
-    x, y, z = (_dimension(document["dimensions"][name], name, rates, source) for name in DIMENSIONS)
-    return Torus(**common, dimensions=(x, y, z))
-
-
-def _dimension(entry: dict[str, Any], name: str, rates: Rates, source: str) -> Dimension:
-    pattern = tuple(LinkClass(c) for c in entry["pattern"])
-    for link_class in pattern:
-        if link_class not in rates:
-            valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
-            raise InputError(source, f"dimensions.{name}.pattern", str(link_class), valid)
-    return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=pattern)
-
-
-def _fat_tree(document: dict[str, Any], rates: Rates, common: dict[str, Any], source: str) -> FatTree:
-    tree = document["tree"]
-    if LinkClass.CABLE not in rates:
-        raise InputError(source, "tile_rates_gbyte_s", sorted(rates), "a rate for the class cable")
-    nodes, over = common["nodes_per_router"], tree.get("oversubscription", 1)
-    if nodes % over:
-        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
-        raise InputError(source, "tree.oversubscription", over, f"a divisor of nodes_per_router: {divisors}")
-    return FatTree(**common, leaves=tree["leaves"], oversubscription=over, link_tiles=tree.get("tiles", 1))

@@ -5,11 +5,16 @@ as InfiniBand's fat-tree routing deals destinations over up-ports. So all traffi
 traffic to the nodes of a leaf is spread over all spines. Leaves out adaptive routing and trees of three levels.
 
 A leaf's coordinate is (leaf, 0, 0), a spine's (spine, 0, 0) at level 1. Node order is leaf, then slot.
+
+Addresses in a rail: spine.leaf.slot, where `spine` is the one that serves the slot; 63.index.(253 + level) for a switch
+itself, which others do not reach. So a leaf needs one route of 16 bits for each spine, a spine one of 8 bits for each
+leaf and group of slots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +22,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology.base import Coordinate, Link, LinkClass, Router, Topology, rail_suffix
+from placements.topology import defaults
+from placements.topology.base import Topology
+from placements.topology.parts import (
+    Block,
+    Coordinate,
+    Destination,
+    Detours,
+    LatticeLink,
+    Link,
+    LinkClass,
+    Node,
+    Router,
+    Switch,
+    rail_suffix,
+)
+from railyard.errors import InputError
+
+#: The number in an address that marks a switch itself, one beyond the most spines.
+SWITCHES = 63
+MOST_LEAVES = 200
+KINDS = ("leaf", "spine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +77,7 @@ class FatTree(Topology):
 
     def router_name(self, router: Router) -> str:
         """`leaf3`, `spine2`."""
-        return ("leaf", "spine")[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
+        return KINDS[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
 
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
         """`nL-S`: leaf and slot."""
@@ -67,7 +92,7 @@ class FatTree(Topology):
         """The link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
         target = Router(coordinate=(index, 0, 0), rail=source.rail, level=1 - source.level)
         direction = ("up", "down")[source.level]
-        ends = [f"{('leaf', 'spine')[end.level]}{end.coordinate[0]}" for end in (source, target)]
+        ends = [f"{KINDS[end.level]}{end.coordinate[0]}" for end in (source, target)]
         return Link(
             source=source,
             target=target,
@@ -84,13 +109,109 @@ class FatTree(Topology):
         return self.link(link.target, link.source.coordinate[0])
 
     def spine_of(self, slot: int) -> int:
-        """The spine through which traffic to a slot of any leaf goes."""
+        """Return the spine through which traffic to a slot of any leaf goes."""
         return slot % self.spines
+
+    def destination(self, coordinate: Coordinate, slot: int = 0) -> Destination:
+        """Return the leaf and the group of slots that one spine serves."""
+        return Destination(coordinate=coordinate, group=self.spine_of(slot))
+
+    def next_link(self, router: Router, destination: Destination) -> Link:
+        return self.link(router, destination.coordinate[0] if router.level else destination.group)
+
+    def detours(self, gone: frozenset[str], rail: int) -> Detours:
+        """Return the exceptions: the next spine that is linked to both leaves serves."""
+        found: dict[tuple[Router, Destination], Link] = {}
+        for source, target in itertools.permutations(self.coordinates, 2):
+            leaf = Router(coordinate=source, rail=rail)
+            alive = [spine for spine in range(self.spines) if self._joined(leaf, target, spine, gone)]
+            if not alive:
+                raise defaults.no_route(f"{self.router_name(leaf)} to leaf{target[0]}")
+            for group in range(self.spines):
+                if group not in alive:
+                    spine = min(alive, key=lambda s: (s - group) % self.spines)
+                    found[leaf, Destination(coordinate=target, group=group)] = self.link(leaf, spine)
+        return found
+
+    def _joined(self, leaf: Router, target: Coordinate, spine: int, gone: frozenset[str]) -> bool:
+        up = self.link(leaf, spine)
+        return up.name not in gone and self.link(up.target, target[0]).name not in gone
 
     def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
         apart: NDArray[np.int64] = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
         return apart
 
+    def check_addresses(self) -> None:
+        limits = {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, SWITCHES)}
+        for field, (value, limit) in limits.items():
+            if value > limit:
+                raise InputError(self.name, field, value, f"at most {limit} in a virtual torus")
+
+    def node_offset(self, node: Node) -> int:
+        return _address(self.spine_of(node.slot), node.coordinate[0], node.slot)
+
+    def router_offset(self, router: Router) -> int:
+        return _address(SWITCHES, router.coordinate[0], 253 + router.level)
+
+    def block(self, destination: Destination) -> Block:
+        return Block(offset=_address(destination.group, destination.coordinate[0]), bits=8)
+
+    def prefixes(self, router: Router) -> Mapping[Block, Link]:
+        """Return a leaf's routes by spine; a spine's to every group of slots, because detours bring it others' too."""
+        if router.level:
+            return {self.block(to): self.next_link(router, to) for to in self.destinations}
+        return {
+            Block(offset=_address(spine), bits=16): self.link(router, spine) for spine in range(self.spines)
+        }
+
+    @cached_property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return every destination, leaf by leaf."""
+        return tuple(
+            Destination(coordinate=leaf, group=group)
+            for leaf in self.coordinates
+            for group in range(self.spines)
+        )
+
+    def direction(self, link: Link) -> str:
+        """Return `U+` upwards and `U-` downwards."""
+        return "U+" if link.step > 0 else "U-"
+
+    def joins(self, link: Link) -> str:
+        return "leaf to spine"
+
+    def switch_tree(self) -> Iterator[Switch]:
+        """Yield the leaves, and one switch for all spines."""
+        yield from self.router_switches()
+        names = (self.router_name(Router(coordinate=leaf)) for leaf in self.coordinates)
+        yield Switch(name="spine", switches=tuple(names))
+
+    def lattice_links(self) -> Iterator[LatticeLink]:
+        """Yield the "links" between neighbours in a ring of all leaves, each through all spines together."""
+        for leaf in self.coordinates:
+            up = next(self.links_from(Router(coordinate=leaf)))
+            rate = self.spines * up.rate_gbyte_s
+            for direction in ("X+", "X-"):
+                yield LatticeLink(
+                    direction=direction, coordinate=leaf, link_class=up.link_class, rate_gbyte_s=rate
+                )
+
     def to_dict(self) -> dict[str, Any]:
         tree = {"leaves": self.leaves, "oversubscription": self.oversubscription, "tiles": self.link_tiles}
         return {**self._common(), "tree": tree}
+
+
+def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> FatTree:
+    """Return the fat tree of a topology document with `tree`; InputError names the field that is wrong."""
+    tree, rates = document["tree"], common["tile_rates_gbyte_s"]
+    if LinkClass.CABLE not in rates:
+        raise InputError(source, "tile_rates_gbyte_s", sorted(rates), "a rate for the class cable")
+    nodes, over = common["nodes_per_router"], tree.get("oversubscription", 1)
+    if nodes % over:
+        divisors = ", ".join(str(n) for n in range(1, nodes + 1) if nodes % n == 0)
+        raise InputError(source, "tree.oversubscription", over, f"a divisor of nodes_per_router: {divisors}")
+    return FatTree(**common, leaves=tree["leaves"], oversubscription=over, link_tiles=tree.get("tiles", 1))
+
+
+def _address(group: int, leaf: int = 0, slot: int = 0) -> int:
+    return group << 16 | leaf << 8 | slot

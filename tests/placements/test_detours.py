@@ -8,8 +8,8 @@ import pytest
 from support.topologies import gemini
 
 from placements.topology import catalog
-from placements.topology.base import Link, Router, Topology
-from placements.topology.detours import Destination, detours
+from placements.topology.base import Destination, Link, Router, Topology
+from placements.topology.detours import detours
 from placements.topology.fattree import FatTree
 from placements.topology.routing import route
 from placements.topology.torus import Torus

@@ -72,7 +72,7 @@ def test_a_node_with_one_nic_has_one_nearest() -> None:
         (lambda d: d["tree"].update(leaves=0), ["tree.leaves", "0"]),
         (lambda d: d["tile_rates_gbyte_s"].pop("cable"), ["tile_rates_gbyte_s", "cable"]),
         (lambda d: d.update(dimensions={}), ["dimensions"]),
-        (lambda d: d.pop("tree"), ["dimensions, tree", "a torus or a fat tree"]),
+        (lambda d: d.pop("tree"), ["dimensions, tree", "exactly one of", "tree (fattree)"]),
     ],
 )
 def test_a_wrong_file_is_one_line(change, named, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.topologies import gemini
 
 from placements.topology.base import Coordinate
-from placements.topology.routing import hops, mean_hops, route, step
+from placements.topology.routing import route
+from placements.topology.torus import hops, mean_hops, step
 
 EXTENTS = st.tuples(*[st.integers(1, 6)] * 3)
 

@@ -74,7 +74,7 @@ def test_identity_is_what_the_topology_says_not_how_the_file_is_laid_out(tmp_pat
     [
         (
             lambda d: d["dimensions"]["Y"].update(pattern=["copper"]),
-            ["dimensions.Y.pattern[0]", "copper", "mezzanine"],
+            ["dimensions.Y.pattern", "copper", "classes with a rate", "mezzanine"],
         ),
         (lambda d: d["dimensions"]["X"].update(extent=0), ["dimensions.X.extent", "0", "at least 1"]),
         (lambda d: d["tile_rates_gbyte_s"].pop("cable"), ["dimensions.X.pattern", "cable", "backplane"]),

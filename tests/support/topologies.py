@@ -5,7 +5,7 @@ from __future__ import annotations
 from placements.topology.base import LinkClass
 from placements.topology.torus import Dimension, Torus
 
-RATES = {
+RATES: dict[str, float] = {
     LinkClass.MEZZANINE: 2.34,
     LinkClass.BACKPLANE: 1.88,
     LinkClass.CABLE: 1.17,

@@ -13,7 +13,7 @@ from support.commands import Run
 from support.topologies import gemini
 
 from placements.topology import catalog
-from placements.topology.base import Node
+from placements.topology.base import Node, Topology
 from placements.topology.routing import route
 from railyard.errors import InputError, RunError
 from railyard.torus.plan import addresses, plan
@@ -136,7 +136,7 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
 
 
 def _transfer(
-    torus: str, source: str, target: str, topo: catalog.Topology, at: tuple[int, int, int], size: int
+    torus: str, source: str, target: str, topo: Topology, at: tuple[int, int, int], size: int
 ) -> None:
     address = addresses.node_address(topo, Node(coordinate=at, slot=0, name=""), 0)
     listen = "import socket; s = socket.create_server(('', 5000)); print('ready', flush=True)"

@@ -129,7 +129,7 @@ def test_routes_are_those_of_the_placements_room(topology: Topology) -> None:
     for rail in range(topology.rails):
         for source in topology.nodes:
             for target in topology.nodes:
-                wanted = route(topology, source.coordinate, target.coordinate, rail, target.slot)
+                wanted = route(topology, source.coordinate, target.coordinate, rail=rail, slot=target.slot)
                 names = [link.name for link in wanted]
                 assert found[network.nic_name(source, rail), target.name] == names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -17,6 +17,9 @@ from railyard.torus.virtual import counters, lifecycle, live_faults
 from railyard.torus.virtual.counters import Counter, Reading
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
+
+#: The dimension of the links between nodes and their router.
+HOST = "H"
 
 PERCENT = click.FloatRange(0, 100, min_open=True)
 
@@ -142,7 +145,8 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
         click.echo(json.dumps(found.to_dict(), indent=1))
     else:
         shown = [link for link in found.links if link.packets or not active]
-        click.echo("\n".join(_blocks(shown)) if shown else "nothing was sent")
+        order = [torus.topology.router_name(router) for router in torus.topology.routers]
+        click.echo("\n".join(_blocks(shown, order)) if shown else "nothing was sent")
     for line in found.lost:
         click.echo(f"bytes are not conserved: {line}", err=True)
     sys.exit(0 if found.conserved else 1)
@@ -156,13 +160,17 @@ def _load(path: Path) -> Reading:
     return counters.from_dict(document, str(path))
 
 
-def _blocks(links: list[Counter]) -> Iterator[str]:
-    """Pedretti et al., CUG'13, Figure 4, with our counters; what nodes send stands with their router."""
+def _blocks(links: list[Counter], routers: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of Pedretti et al., CUG'13, Figure 4, with our counters: a block for each router in order.
+
+    What the nodes of a router send comes after the router's own links.
+    """
     yield HEADING
-    place = None
-    for link in sorted(links, key=_place):
-        if _place(link)[:3] != place:
-            place = _place(link)[:3]
+    order = {name: place for place, name in enumerate(routers)}
+    before = None
+    for link in sorted(links, key=lambda link: (order[_router(link)], link.dimension == HOST)):
+        if _router(link) != before:
+            before = _router(link)
             yield f"({','.join(map(str, link.coordinate))})" + (f" rail {link.rail}" if link.rail else "")
         yield (
             f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {link.bytes:14d} "
@@ -170,9 +178,14 @@ def _blocks(links: list[Counter]) -> Iterator[str]:
         )
 
 
-def _place(link: Counter) -> tuple[int, bool, tuple[int, ...], int]:
-    return link.rail, link.source.startswith("spine"), link.coordinate, "UXYZH".find(link.dimension)
+def _router(link: Counter) -> str:
+    """Return the name of the router in whose block a link is shown."""
+    return link.target if _from_node(link) else link.source
+
+
+def _from_node(link: Counter) -> bool:
+    return (link.dimension, link.direction) == (HOST, "+")
 
 
 def _remote(link: Counter) -> str:
-    return f"{link.source} sends" if (link.dimension, link.direction) == ("H", "+") else link.target
+    return f"{link.source} sends" if _from_node(link) else link.target

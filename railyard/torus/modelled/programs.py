@@ -74,12 +74,11 @@ def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> I
 
 
 def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
-    at = topology.node_coordinates[nodes].copy()
-    at[:, 1] = at[:, 1] * topology.nodes_per_router + nodes % topology.nodes_per_router
-    box = tuple(len(np.unique(at[:, d])) for d in range(3))
+    at = topology.cells(nodes)
+    box = tuple(len(np.unique(at[:, d])) for d in range(at.shape[1]))
     if len(np.unique(nodes)) != len(nodes) or np.prod(box) != len(nodes):
         raise InputError("model", "rowcol", f"{len(nodes)} ranks", "one rank on each node of a block")
-    ordered = nodes[np.lexsort((at[:, 2], at[:, 1], at[:, 0]))]
+    ordered = nodes[np.lexsort(at.T[::-1])]
     for name in _words(options, "collectives"):
         for split in _words(options, "splits"):
             for size in map(int, _words(options, "sizes")):

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from placements.topology.base import Link, Node, Router, Topology
-from placements.topology.detours import Detours, detours
+from placements.topology.base import Detours, Link, Node, Router, Topology
+from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from railyard.errors import InputError
 from railyard.torus.plan import addresses, routes
@@ -156,7 +156,7 @@ def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
 
 def check_size(topology: Topology) -> None:
     """Raise InputError for a topology too large for a virtual torus, before its nodes and links are made."""
-    addresses.check(topology)
+    topology.check_addresses()
     nodes = math.prod(topology.extents) * topology.nodes_per_router
     if nodes > BRIDGE_PORTS:
         valid = (
@@ -174,10 +174,13 @@ def _check_rates(topology: Topology, shape: Shape) -> None:
         raise InputError("--rate-scale", "", shape.rate_scale, valid)
 
 
-def _mac(router: Router, port: int, *, far: bool = False) -> str:
-    """Locally administered: 02, then rail, level and end, x, y, z, port. `far` is the node's end of a host link."""
-    x, y, z = router.coordinate
-    return f"02:{16 * router.rail + 2 * router.level + far:02x}:{x:02x}:{y:02x}:{z:02x}:{port:02x}"
+def _mac(topology: Topology, router: Router, port: int, *, far: bool = False) -> str:
+    """Return a locally administered address: 02, end, the router's number in 3 bytes, port.
+
+    `far` is the node's end of a host link.
+    """
+    number = topology.router_indices[router].to_bytes(3).hex(":")
+    return f"02:{far:02x}:{number}:{port:02x}"
 
 
 def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
@@ -196,8 +199,12 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
     router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
     return Cable(
         ends=(
-            Port(namespace=topology.router_name(router), interface=f"h{node.slot}", mac=_mac(router, port)),
-            Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(router, port, far=True)),
+            Port(
+                namespace=topology.router_name(router),
+                interface=f"h{node.slot}",
+                mac=_mac(topology, router, port),
+            ),
+            Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(topology, router, port, far=True)),
         ),
         mtu_bytes=shape.mtu_bytes,
     )
@@ -219,7 +226,7 @@ def _near(topology: Topology, link: Link) -> Port:
     return Port(
         namespace=topology.router_name(link.source),
         interface=link.port,
-        mac=_mac(link.source, _index(topology, link)),
+        mac=_mac(topology, link.source, _index(topology, link)),
     )
 
 
@@ -254,10 +261,10 @@ def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, r
     ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
     table: dict[str, str] = {}
     tc = []
-    for slot in range(topology.nodes_per_router if router.level == 0 else 0):
+    for slot in range(0 if router.level else topology.nodes_at(router.coordinate)):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
         own_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
-        mac = _mac(router, NIC_PORT + slot, far=True)
+        mac = _mac(topology, router, NIC_PORT + slot, far=True)
         ports[f"h{slot}"] = (
             f"link set h{slot} up",
             *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in own_addresses),
@@ -298,7 +305,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
     for rail in range(topology.rails):
         router = Router(coordinate=node.coordinate, rail=rail)
         own = addresses.node_address(topology, node, rail)
-        mac = _mac(router, NIC_PORT + node.slot)
+        mac = _mac(topology, router, NIC_PORT + node.slot)
         ip.append(f"addr add {own}/10 dev nic{rail} noprefixroute")
         if shape.network == "router":
             queue = f"mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS}"

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placements.topology.base import Link, Router, Topology
+from placements.topology.base import Router, Topology
 from placements.topology.detours import detours
-from placements.topology.fattree import FatTree
 from placements.topology.faults import Faults
-from placements.topology.torus import Torus
 from railyard.torus.plan import addresses, routes
 from railyard.torus.plan.plan import ETHERNET_BYTES, Shape
 
@@ -98,7 +96,7 @@ def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
             rate_gbyte_s=faults.rate_gbyte_s(topology, link),
             latency_us=hop,
             ring=2 * link.dimension + (link.step < 0),
-            dateline=_dateline(topology, link),
+            dateline=topology.closes_ring(link),
             down=link.name in faults.down,
         )
 
@@ -106,15 +104,6 @@ def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
 def rate_byte_s(shape: Shape, port: Port) -> int:
     """Return the rate of a link in the torus."""
     return shape.rate_bit_s(port.rate_gbyte_s) // 8
-
-
-def _dateline(topology: Topology, link: Link) -> bool:
-    """Whether a link closes its ring: from the last coordinate to the first, or back."""
-    if isinstance(topology, FatTree):
-        return False
-    assert isinstance(topology, Torus)
-    last = topology.extents[link.dimension] - 1
-    return link.source.coordinate[link.dimension] == (last if link.step > 0 else 0)
 
 
 def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]]:

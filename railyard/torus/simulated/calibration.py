@@ -14,7 +14,6 @@ from pathlib import Path
 import yaml
 
 from placements.topology.base import Topology
-from placements.topology.torus import Torus
 from railyard import schemas
 from railyard.errors import InputError
 
@@ -53,8 +52,8 @@ def known() -> list[str]:
 
 
 def usual(topology: Topology) -> str:
-    """The calibration for a topology when none is asked for: Gemini's for a torus."""
-    return "gemini" if isinstance(topology, Torus) else "plain"
+    """Return the calibration for a topology when none is requested: its kind's."""
+    return topology.calibration
 
 
 def load(name_or_path: str) -> Calibration:

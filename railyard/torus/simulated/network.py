@@ -17,12 +17,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placements.topology import routing
-from placements.topology.base import Coordinate, Link, Node, Router, Topology
-from placements.topology.detours import Destination, Detours, detours
-from placements.topology.fattree import FatTree
+from placements.topology.base import Coordinate, Destination, Detours, Link, Node, Router, Topology
+from placements.topology.detours import detours
 from placements.topology.faults import Faults
-from placements.topology.torus import Torus
+from placements.topology.routing import walk
 from railyard.torus.simulated.calibration import Calibration
 
 FORMAT = "railyard-network/1"
@@ -121,9 +119,8 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
 
 
 def destination(topology: Topology, node: Node) -> Destination:
-    """What a route to a node leads to: its router and, in a fat tree, the group of slots that its spine serves."""
-    group = topology.spine_of(node.slot) if isinstance(topology, FatTree) else 0
-    return Destination(coordinate=node.coordinate, group=group)
+    """Return what a route to a node leads to."""
+    return topology.destination(node.coordinate, node.slot)
 
 
 def _node(links: _Links, node: Node) -> str:
@@ -146,50 +143,31 @@ def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destina
 
 
 class _Ways:
-    """Routes as text, ` 12 13 40`. On a torus without detours one is made of its runs along X, Y and Z."""
+    """Routes as text, ` 12 13 40`. Without detours a route is made of legs that other routes share."""
 
     def __init__(self, links: _Links, around: Detours) -> None:
         self.links, self.around = links, around
-        self.runs: dict[tuple[int, Coordinate, int], str] = {}
+        self.legs: dict[tuple[Router, Coordinate], str] = {}
 
     def text(self, start: Router, end: Destination) -> str:
         topology = self.links.topology
-        if isinstance(topology, Torus) and not self.around:
-            return "".join(self._run(topology, start, end.coordinate, d) for d in range(3))
-        return "".join(f" {self.links.between(link)}" for link in walk(topology, start, end, self.around))
+        corners = topology.waypoints(start.coordinate, end.coordinate)
+        if self.around or len(corners) == 1:
+            return self._text(walk(topology, start, end, self.around))
+        starts = (start.coordinate, *corners)
+        return "".join(
+            self._leg(Router(coordinate=one, rail=start.rail), other)
+            for one, other in itertools.pairwise(starts)
+        )
 
-    def _run(self, topology: Torus, start: Router, end: Coordinate, dimension: int) -> str:
-        """Along one dimension: those before it have arrived, those after it have not begun."""
-        here = tuple((end if d < dimension else start.coordinate)[d] for d in range(3))
-        at = (here[0], here[1], here[2])
-        key = (dimension, at, end[dimension])
-        if key not in self.runs:
-            there = [*at]
-            there[dimension] = end[dimension]
-            way = routing.route(topology, at, (there[0], there[1], there[2]), rail=start.rail)
-            self.runs[key] = "".join(f" {self.links.between(link)}" for link in way)
-        return self.runs[key]
+    def _leg(self, start: Router, end: Coordinate) -> str:
+        if (start, end) not in self.legs:
+            links = walk(self.links.topology, start, Destination(coordinate=end))
+            self.legs[start, end] = self._text(links)
+        return self.legs[start, end]
 
-
-def walk(topology: Topology, start: Router, end: Destination, around: Detours) -> Iterator[Link]:
-    """The links from a router to a destination, each router deciding by its own table, as on the virtual torus."""
-    here = start
-    while here.level or here.coordinate != end.coordinate:
-        link = around.get((here, end)) or _usual(topology, here, end)
-        yield link
-        here = link.target
-
-
-def _usual(topology: Topology, here: Router, end: Destination) -> Link:
-    if isinstance(topology, FatTree):
-        return topology.link(here, end.coordinate[0] if here.level else end.group)
-    assert isinstance(topology, Torus)
-    moves = (
-        (d, routing.step(here.coordinate[d], end.coordinate[d], extent))
-        for d, extent in enumerate(topology.extents)
-    )
-    dimension, move = next((d, move) for d, move in moves if move)
-    return topology.link(here, dimension, move)
+    def _text(self, links: Iterator[Link]) -> str:
+        return "".join(f" {self.links.between(link)}" for link in links)
 
 
 def link_bytes(text: str) -> Mapping[str, int]:

@@ -4,8 +4,7 @@ Nodes bear the torus's names and answer on the management network, so Slurm's ow
 A job gets whole nodes. There is no accounting, because Slurm keeps it in a database alone: finished jobs stand in
 `jobs.txt`. Leaves out cgroups: the nodes share one kernel, whose groups are not theirs to change.
 
-topology.conf says of a torus what Slurm's tree can say: a switch for each router, one for each X plane above them, one
-above all; of a fat tree its leaves.
+topology.conf is the network as a tree of switches (`Topology.switch_tree`).
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from placements.topology.base import Router, Topology
-from placements.topology.fattree import FatTree
+from placements.topology.base import Topology
 from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD
 
@@ -91,15 +89,6 @@ def _cpus() -> int:
 
 
 def _switches(topology: Topology) -> Iterator[str]:
-    names: dict[int, list[str]] = {}
-    for coordinate in topology.coordinates:
-        switch = topology.router_name(Router(coordinate=coordinate))
-        nodes = [topology.node_name(coordinate, slot) for slot in range(topology.nodes_per_router)]
-        names.setdefault(coordinate[0], []).append(switch)
-        yield f"SwitchName={switch} Nodes={','.join(nodes)}\n"
-    if isinstance(topology, FatTree):
-        yield f"SwitchName=spine Switches={','.join(leaf for (leaf,) in names.values())}\n"
-        return
-    for x, below in names.items():
-        yield f"SwitchName=x{x} Switches={','.join(below)}\n"
-    yield f"SwitchName=torus Switches={','.join(f'x{x}' for x in names)}\n"
+    for switch in topology.switch_tree():
+        below = f"Nodes={','.join(switch.nodes)}" if switch.nodes else f"Switches={','.join(switch.switches)}"
+        yield f"SwitchName={switch.name} {below}\n"

@@ -17,9 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from placements.topology.base import Link, Node, Router, Topology
-from placements.topology.fattree import FatTree
-from placements.topology.torus import DIMENSIONS
+from placements.topology.base import Node, Router, Topology
 from railyard.checkout import BUILD
 from railyard.errors import InputError, RunError
 
@@ -242,7 +240,7 @@ def _directed(topology: Topology) -> Iterator[tuple[Counter, End, End]]:
         near = topology.router_name(link.source), link.port
         far = topology.router_name(link.target), topology.reverse(link).port
         yield (
-            _empty(link.name, near, far, link.source, _dimension(topology, link), str(link.link_class)),
+            _empty(link.name, near, far, link.source, topology.direction(link), str(link.link_class)),
             near,
             far,
         )
@@ -260,12 +258,6 @@ def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
     router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
     ends = (node.name, router) if way == "+" else (router, node.name)
     return f"H{way} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
-
-
-def _dimension(topology: Topology, link: Link) -> str:
-    """`X+`; in a fat tree `U+` upwards and `U-` downwards."""
-    letter = "U" if isinstance(topology, FatTree) else DIMENSIONS[link.dimension]
-    return letter + ("+" if link.step > 0 else "-")
 
 
 def _empty(name: str, near: End, far: End, router: Router, way: str, link_class: str) -> Counter:
