@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from railyard.errors import RunError
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
+from railyard.torus.plan.values import Route, Shaper
 
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
@@ -214,6 +215,72 @@ def enter(name: str) -> None:
         os.close(descriptor)
 
 
+def ip_lines(namespace: Namespace) -> list[str]:
+    """Return all that `ip -batch` does inside a namespace, in order."""
+    ports = [line for lines in namespace.ports.values() for line in lines]
+    return [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)]
+
+
+def route_words(route: Route) -> str:
+    """Return a route for `ip route add` or `ip route replace`."""
+    words = [route.prefix]
+    words += ["via", route.gateway] if route.gateway else []
+    words += ["dev", route.interface]
+    words += ["onlink"] if route.gateway else []
+    words += ["src", route.source] if route.source else []
+    words += [route.tcp] if route.tcp else []
+    words += ["table", route.table] if route.table else []
+    return " ".join(words)
+
+
+def shaper_lines(shaper: Shaper) -> list[str]:
+    """Return a shaper's lines for `tc -batch`."""
+    root = f"qdisc replace dev {shaper.interface}"
+    bucket = f"rate {shaper.rate_bit_s}bit burst {shaper.burst_bytes} limit {shaper.queue_bytes}"
+    lines = [f"{root} root handle 1: tbf {bucket}"]
+    if shaper.delay_us is not None:
+        delay = f"delay {shaper.delay_us:.0f}us limit {shaper.delay_packets}"
+        lines.append(f"{root} parent 1:1 handle 10: netem {delay}")
+    return lines
+
+
+def reroute_lines(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
+    """Return the lines for `ip -batch` that turn a namespace's old routes into its new ones.
+
+    With `again` those to be deleted may be gone already.
+    """
+    before, after = ({route.key: route for route in host.routes} for host in (old, new))
+    changed = [route for key, route in after.items() if before.get(key) != route]
+    lines = [f"route replace {route_words(route)}" for route in changed]
+    for key, route in before.items():
+        if key not in after:
+            name = route.prefix + (f" table {route.table}" if route.table else "")
+            lines += [f"route replace unreachable {name}"] if again else []
+            lines.append(f"route del {'unreachable ' if again else ''}{name}")
+    return lines
+
+
+def reshape_lines(old: Sequence[Shaper], new: Sequence[Shaper]) -> list[str]:
+    """Return the lines for `tc -batch` that turn a namespace's old shapers into its new ones."""
+    before = {shaper.interface: shaper for shaper in old}
+    return [
+        line
+        for shaper in new
+        if before.get(shaper.interface) != shaper
+        for line in shaper_lines(shaper)
+        if shaper.interface not in before or line not in shaper_lines(before[shaper.interface])
+    ]
+
+
+def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
+    """Return the lines for `ip -batch` that bring ports up again; the kernel forgot their neighbours and routes."""
+    lines: list[str] = []
+    for port in ports:
+        through = [route for route in namespace.routes if route.interface == port]
+        lines += [*namespace.ports[port], *(f"route replace {route_words(route)}" for route in through)]
+    return lines
+
+
 def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
     """Run lines for `ip -batch` or `tc -batch` in a namespace; moves the calling process there."""
     enter(name)
@@ -237,9 +304,9 @@ def _configure(work: tuple[str, Namespace]) -> None:
     torus, namespace = work
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
-        _set(key, value)
-    _batch("ip", namespace.ip_lines)
-    _batch("tc", namespace.tc)
+        Path("/proc/sys", key).write_text(value)
+    _batch("ip", ip_lines(namespace))
+    _batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
 
 
 def _set(key: str, value: str) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from placements.topology.base import Detours, Link, Node, Router, Topology
@@ -27,6 +27,7 @@ from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from railyard.errors import InputError
 from railyard.torus.plan import addresses, routes
+from railyard.torus.plan.values import Route, Shaper
 
 HEAD = "head"
 # Longer than all TCP windows that can meet at one port: a lossless network drops nothing.
@@ -78,23 +79,17 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
-    """One host of the virtual machine, as lines for `ip -batch` and `tc -batch` inside it, and its sysctls.
+    """One host of the virtual machine: its routes, its shapers, its sysctls, and lines for `ip -batch` inside it.
 
-    `routes` maps a prefix to the rest of its route; `ports` an interface to the lines that bring it up.
+    `ip` come first; `ports` maps an interface to the lines that bring it up.
     """
 
     name: str
     ip: tuple[str, ...]
     ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    routes: Mapping[str, str] = field(default_factory=dict)
-    tc: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = ()
+    shapers: tuple[Shaper, ...] = ()
     sysctls: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def ip_lines(self) -> list[str]:
-        """All of it for `ip -batch`, in order."""
-        ports = [line for lines in self.ports.values() for line in lines]
-        return [*self.ip, *ports, *(f"route add {prefix} {rest}" for prefix, rest in self.routes.items())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,27 +235,26 @@ def _gateway(port_index: int) -> str:
     return f"169.254.0.{port_index + 1}"
 
 
-def _shaper(interface: str, rate_gbyte_s: float, shape: Shape) -> str:
-    rate = shape.rate_bit_s(rate_gbyte_s)
-    bucket = f"burst {shape.burst_bytes} limit {QUEUE_BYTES}"
-    return f"qdisc replace dev {interface} root handle 1: tbf rate {rate}bit {bucket}"
-
-
-def _delay(interface: str, topology: Topology, shape: Shape) -> list[str]:
-    """What a router's port adds where latency is scaled: one hop's latency over the rate scale."""
-    if not shape.latency_scaled:
-        return []
-    delay = topology.hop_latency_us / shape.rate_scale
-    packets = QUEUE_BYTES // shape.mtu_bytes
-    return [f"qdisc replace dev {interface} parent 1:1 handle 10: netem delay {delay:.0f}us limit {packets}"]
+def _shaper(interface: str, rate_gbyte_s: float, shape: Shape, hop_latency_us: float | None = None) -> Shaper:
+    """Return an interface's shaper; a router's port adds one hop's latency over the rate scale, if it is scaled."""
+    delayed = shape.latency_scaled and hop_latency_us is not None
+    return Shaper(
+        interface=interface,
+        rate_bit_s=shape.rate_bit_s(rate_gbyte_s),
+        burst_bytes=shape.burst_bytes,
+        queue_bytes=QUEUE_BYTES,
+        delay_us=(hop_latency_us or 0.0) / shape.rate_scale if delayed else None,
+        delay_packets=QUEUE_BYTES // shape.mtu_bytes if delayed else 0,
+    )
 
 
 def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, router: Router) -> Namespace:
     links = list(topology.links_from(router))
     own = addresses.router_address(topology, router)
     ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
-    table: dict[str, str] = {}
-    tc = []
+    table: list[Route] = []
+    shapers = []
+    hop_us = topology.hop_latency_us
     for slot in range(0 if router.level else topology.nodes_at(router.coordinate)):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
         own_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
@@ -269,22 +263,21 @@ def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, r
             f"link set h{slot} up",
             *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in own_addresses),
         )
-        table |= {f"{address}/32": f"dev h{slot}" for address in own_addresses}
-        tc += [_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape), *_delay(f"h{slot}", topology, shape)]
+        table += [Route(prefix=f"{address}/32", interface=f"h{slot}") for address in own_addresses]
+        shapers.append(_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape, hop_us))
     for link in links:
-        rate = faults.rate_gbyte_s(topology, link)
-        tc += [_shaper(link.port, rate, shape), *_delay(link.port, topology, shape)]
+        shapers.append(_shaper(link.port, faults.rate_gbyte_s(topology, link), shape, hop_us))
     gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
-    table |= {
-        prefix: f"via {gateways[link.port]} dev {link.port} onlink src {own}"
+    table += [
+        Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=own)
         for prefix, link in routes.table(topology, router, around).items()
-    }
+    ]
     return Namespace(
         name=topology.router_name(router),
         ip=("link set lo up", f"addr add {own}/32 dev lo"),
         ports=ports,
-        routes=table,
-        tc=tuple(tc),
+        routes=tuple(table),
+        shapers=tuple(shapers),
         sysctls=ROUTER_SYSCTLS,
     )
 
@@ -301,7 +294,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",
         "link set mgmt0 up",
     ]
-    table, rules, tc = {}, [], []
+    table, tables_of_rails, rules, shapers = list[Route](), list[Route](), list[str](), list[Shaper]()
     for rail in range(topology.rails):
         router = Router(coordinate=node.coordinate, rail=rail)
         own = addresses.node_address(topology, node, rail)
@@ -310,28 +303,35 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
         if shape.network == "router":
             queue = f"mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS}"
             ip.append(f"link set nic{rail} address {ROUTER_MAC} arp off {queue} up")
-            way = f"dev nic{rail} src {own} {TCP_ROUTE}"
+            gateway = ""
         else:
             ip.append(f"link set nic{rail} gso_max_segs 1 up")
             ip.append(f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent")
-            way = f"via {NIC_GATEWAY} dev nic{rail} onlink src {own} {TCP_ROUTE}"
-            tc.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
-        table[addresses.rail_prefix(rail)] = way
-        rules += _rail_rules(rail, own, way)
+            gateway = NIC_GATEWAY
+            shapers.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
+        way = Route(
+            prefix=addresses.rail_prefix(rail),
+            interface=f"nic{rail}",
+            gateway=gateway,
+            source=own,
+            tcp=TCP_ROUTE,
+        )
+        table.append(way)
+        number = str(FIRST_RAIL_TABLE + rail)
+        tables_of_rails.append(replace(way, prefix=addresses.EVERY_RAIL, table=number))
+        rules += _rail_rules(number, own)
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),
-        routes=table,
-        tc=tuple(tc),
+        routes=(*table, *(tables_of_rails if topology.rails > 1 else ())),
+        shapers=tuple(shapers),
         sysctls=(*NODE_SYSCTLS, _send_queue(topology, shape)),
     )
 
 
-def _rail_rules(rail: int, own: str, way: str) -> list[str]:
-    """What is sent from a NIC's address leaves by that NIC, whichever of a node's addresses it goes to."""
-    number = FIRST_RAIL_TABLE + rail
+def _rail_rules(number: str, own: str) -> list[str]:
+    """Return what makes packets from a NIC's address leave by that NIC, whichever address they go to."""
     return [
-        f"route add {addresses.EVERY_RAIL} {way} table {number}",
         f"route add unreachable default table {number}",
         f"rule add from {own}/32 lookup {number} pref {number}",
     ]

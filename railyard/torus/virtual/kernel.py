@@ -6,7 +6,6 @@ addresses and neighbours, without which no packet would pass.
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -79,10 +78,11 @@ def _ports(planned: Planned, links: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _routes(planned: Planned, table: list[dict[str, Any]]) -> Iterator[str]:
-    ways = {_short(p): _way(rest.split()) for p, rest in planned.host.routes.items()}
     wanted = {
-        p: way for p, way in ways.items() if way[1] not in planned.down
-    }  # the kernel drops routes of dead ports
+        _short(route.prefix): (route.gateway or None, route.interface)
+        for route in planned.host.routes
+        if not route.table and route.interface not in planned.down  # the kernel drops routes of dead ports
+    }
     found = {
         _short(r["dst"]): (r.get("gateway"), r.get("dev")) for r in table if r.get("protocol") != "kernel"
     }
@@ -95,12 +95,6 @@ def _short(prefix: str) -> str:
     return prefix.removesuffix("/32")
 
 
-def _way(words: list[str]) -> tuple[str | None, str | None]:
-    """Gateway and device of the rest of a route as `ip` takes it."""
-    pairs = dict(itertools.pairwise(words))
-    return pairs.get("via"), pairs.get("dev")
-
-
 def _said(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> str:
     if prefix not in table:
         return "none"
@@ -110,11 +104,9 @@ def _said(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> st
 
 def _delays(planned: Planned, queues: list[dict[str, Any]]) -> Iterator[str]:
     delayed = {queue["dev"] for queue in queues if queue["kind"] == "netem"}
-    for line in planned.host.tc:
-        words = line.split()
-        device = words[words.index("dev") + 1]
-        if "netem" in words and device not in delayed:
-            yield f"{planned.name} {device} adds no latency, planned {words[words.index('delay') + 1]}"
+    for shaper in planned.host.shapers:
+        if shaper.delay_us is not None and shaper.interface not in delayed:
+            yield f"{planned.name} {shaper.interface} adds no latency, planned {shaper.delay_us:.0f}us"
 
 
 def _settings(planned: Planned) -> Iterator[str]:

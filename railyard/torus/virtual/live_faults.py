@@ -15,7 +15,7 @@ from placements.topology.faults import Faults
 from railyard.errors import InputError, RunError
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
-from railyard.torus.plan.plan import Namespace, Shape
+from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 from railyard.torus.virtual.lifecycle import Torus
 
@@ -68,9 +68,9 @@ def _change(torus: Torus, from_faults: Faults, to_faults: Faults) -> None:
     old = {namespace.name: namespace for namespace in before.namespaces}
     again = torus.pending is not None
     steps: tuple[tuple[str, Batches], ...] = (
-        ("ip", {n.name: _come_back(n, healed.get(n.name, ())) for n in after.namespaces}),
-        ("ip", {n.name: _reroute(old[n.name], n, again=again) for n in after.namespaces}),
-        ("tc", {n.name: [line for line in n.tc if line not in old[n.name].tc] for n in after.namespaces}),
+        ("ip", {n.name: netns.revive_lines(n, healed.get(n.name, ())) for n in after.namespaces}),
+        ("ip", {n.name: netns.reroute_lines(old[n.name], n, again=again) for n in after.namespaces}),
+        ("tc", {n.name: netns.reshape_lines(old[n.name].shapers, n.shapers) for n in after.namespaces}),
         ("ip", {name: [f"link set {port} down" for port in ports] for name, ports in dead.items()}),
     )
     for program, batches in steps:
@@ -99,27 +99,6 @@ def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
         link: Link = topology.links_by_name[name]
         ports.setdefault(topology.router_name(link.source), []).append(link.port)
     return ports
-
-
-def _come_back(namespace: Namespace, ports: Iterable[str]) -> list[str]:
-    """Up again; the kernel forgot neighbours and routes when the port went down."""
-    lines: list[str] = []
-    for port in ports:
-        lines += namespace.ports[port]
-        through = f" dev {port} "
-        lines += [
-            f"route replace {p} {rest}" for p, rest in namespace.routes.items() if through in f" {rest} "
-        ]
-    return lines
-
-
-def _reroute(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
-    """The routes that differ; with `again` those to be deleted may be gone already."""
-    lines = [f"route replace {p} {rest}" for p, rest in new.routes.items() if old.routes.get(p) != rest]
-    for prefix in (p for p in old.routes if p not in new.routes):
-        lines += [f"route replace unreachable {prefix}"] if again else []
-        lines.append(f"route del {'unreachable ' if again else ''}{prefix}")
-    return lines
 
 
 def _run(torus: str, program: str, batches: Batches) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from railyard.errors import RunError
 from railyard.torus.engines import docker_engine, netns, router
 from railyard.torus.plan import plan, router_description
+from railyard.torus.plan.plan import Plan
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import counters, kernel, lifecycle
 from railyard.torus.virtual.lifecycle import Torus
@@ -104,14 +105,12 @@ def brief(name: str) -> dict[str, Any]:
 def inspect(torus: Torus) -> Report:
     """Ask the kernel for every namespace and every shaper of a torus."""
     routed = torus.shape.network == "router"
-    planned = _routed_rates(torus) if routed else _planned_rates(torus)
+    made = plan.make(torus.topology, torus.shape, torus.faults)
+    planned = _routed_rates(torus) if routed else _planned_rates(torus.name, made)
     existing = netns.namespaces(torus.name)
-    wanted = [
-        netns.full_name(torus.name, n.name)
-        for n in plan.make(torus.topology, torus.shape, torus.faults).namespaces
-    ]
+    wanted = [netns.full_name(torus.name, namespace.name) for namespace in made.namespaces]
     carrier = router.state(torus.name, torus.folder) if routed else None
-    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, existing))}
+    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, made, existing))}
     if routed:
         found = _rates_of_router(torus) if carrier else {}
     else:
@@ -162,15 +161,13 @@ def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
     ]
 
 
-def _planned_rates(torus: Torus) -> dict[tuple[str, str], int]:
-    """(namespace, interface) -> bit/s, as the kernel rounds it (whole bytes)."""
-    rates = {}
-    for namespace in plan.make(torus.topology, torus.shape, torus.faults).namespaces:
-        for line in namespace.tc:
-            words = line.split()
-            bits = int(words[words.index("rate") + 1].removesuffix("bit"))
-            rates[netns.full_name(torus.name, namespace.name), words[words.index("dev") + 1]] = bits // 8 * 8
-    return rates
+def _planned_rates(torus: str, made: Plan) -> dict[tuple[str, str], int]:
+    """Return the bit/s of each (namespace, interface), as the kernel reports it."""
+    return {
+        (netns.full_name(torus, namespace.name), shaper.interface): shaper.kernel_rate_bit_s
+        for namespace in made.namespaces
+        for shaper in namespace.shapers
+    }
 
 
 def _routed_rates(torus: Torus) -> dict[tuple[str, str], int]:
@@ -185,9 +182,8 @@ def _rates_of_router(torus: Torus) -> dict[tuple[str, str], int]:
     return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
-def _work(torus: Torus, existing: Sequence[str]) -> list[kernel.Planned]:
+def _work(torus: Torus, made: Plan, existing: Sequence[str]) -> list[kernel.Planned]:
     """What the kernel should show in each namespace that exists."""
-    made = plan.make(torus.topology, torus.shape, torus.faults)
     ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
     down = {(torus.topology.router_name(link.source), link.port) for link in ends}
     hosts = {netns.full_name(torus.name, host.name): host for host in made.namespaces}
