@@ -1,48 +1,80 @@
 """Host files: the nodes of an allocation, or the node of each rank, as a scheduler or a person wrote them.
 
-One node a line, its name first; what follows on the line (`slots=4`) and after `#` is not read. The names are those of
-the topology: a node that it does not have has no coordinate.
+One node per line, its name first; the rest of the line (`slots=4`) and what follows `#` is not read. The names are
+those of the topology: a node that it does not have has no coordinate.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology.base import Topology
+from placements.topology.base import Node, Topology
 from railyard.errors import InputError
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """Where a rank runs: a node, and the rail that it sends on."""
+
+    node: Node
+    rail: int = 0
+
+
 def read(path: Path, topology: Topology, *, most: int = 1) -> NDArray[np.int64]:
-    """Indices into `topology.nodes`, line by line.
+    """Return the nodes of a host file as indices into `topology.nodes`, line by line.
 
     Raises InputError, in one line, for a file that cannot be read or is empty, a node that the topology does not have,
     or one named more than `most` times.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", path.name, "a readable host file") from error
     index = {node.name: k for k, node in enumerate(topology.nodes)}
-    found: list[int] = []
+    indices: list[int] = []
     seen: Counter[str] = Counter()
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        name = words[0]
+    for number, name in _names(path):
         if name not in index:
-            some = ", ".join(node.name for node in topology.nodes[:2])
-            valid = f"a node of {topology.name}, whose coordinate is known: {some}, ..."
+            valid = f"a node of {topology.name}, whose coordinate is known: {_some(topology)}"
             raise InputError(str(path), f"line {number}", name, valid)
         seen[name] += 1
         if seen[name] > most:
             times = "once" if most == 1 else f"at most {most} times"
             raise InputError(str(path), f"line {number}", f"{name} again", f"each node {times}")
-        found.append(index[name])
-    if not found:
+        indices.append(index[name])
+    return np.array(indices, dtype=np.int64)
+
+
+def read_nics(path: Path, topology: Topology) -> list[Nic]:
+    """Return where each rank runs: line k names the node of rank k (`n0-0-0`), or one of its NICs (`n0-0-0.nic1`).
+
+    Raises InputError that names the line.
+    """
+    nodes = {node.name: node for node in topology.nodes}
+    nics = []
+    for number, word in _names(path):
+        name, _, nic = (word, "", "") if word in nodes else word.rpartition(".nic")
+        rail = int(nic) if nic.isdecimal() else 0
+        if name not in nodes or rail >= topology.rails or (nic and not nic.isdecimal()):
+            valid = f"a node of {topology.name}, {_some(topology)}, or NODE.nicK"
+            raise InputError(str(path), f"line {number}", word, valid)
+        nics.append(Nic(node=nodes[name], rail=rail))
+    return nics
+
+
+def _names(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line number and first word of each line that has one; InputError where none has."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "", path.name, "a readable host file") from error
+    content = [(number, line.partition("#")[0].split()) for number, line in enumerate(lines, start=1)]
+    if not any(words for _, words in content):
         raise InputError(str(path), "", "no node", "one node a line")
-    return np.array(found, dtype=np.int64)
+    yield from ((number, words[0]) for number, words in content if words)
+
+
+def _some(topology: Topology) -> str:
+    return ", ".join(node.name for node in topology.nodes[:2]) + ", ..."

@@ -288,7 +288,10 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
         (["gemini-2x2x2", "true"], "a program that smpicc built"),
         (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
         (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
-        (["--hostfile", "none", "gemini-2x2x2", "halo"], "--hostfile: 'none'"),
+        (
+            ["--hostfile", "none", "gemini-2x2x2", "halo"],
+            "none: 'none' is not valid here; valid: a readable host file",
+        ),
         (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
         (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
         (

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from placements.topology.base import Link, Topology
-from placements.topology.faults import Faults, find_link, find_node
+from placements.topology import fault_words
+from placements.topology.faults import Faults
 from railyard.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults
 from railyard.torus.virtual.counters import Counter, Reading
@@ -50,9 +49,7 @@ def fault(
     """
     with lifecycle.lock():
         torus = lifecycle.get(name)
-        faults = changed(
-            torus.topology,
-            torus.faults,
+        words = fault_words.Words(
             link=link,
             lanes_lost=lanes_lost,
             of_tiles=of_tiles,
@@ -60,63 +57,8 @@ def fault(
             injection=injection,
             restore=restore,
         )
-        torus = live_faults.apply(torus, faults)
+        torus = live_faults.apply(torus, fault_words.changed(torus.topology, torus.faults, words))
     click.echo(f"{name}: {_said(torus.faults)}")
-
-
-def changed(
-    topology: Topology,
-    faults: Faults,
-    *,
-    link: str | None,
-    lanes_lost: int | None,
-    of_tiles: str | None,
-    down: bool,
-    injection: float | None,
-    restore: bool,
-) -> Faults:
-    """The faults after one more, or one less, in the words of `fault`'s options; InputError names what is wrong."""
-    wanted = [lanes_lost is not None, down, injection is not None, restore]
-    if sum(wanted) != 1:
-        raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
-    if of_tiles is not None and lanes_lost is None:
-        raise InputError("--of-tiles", "", of_tiles, "an addition to --lanes-lost")
-    if injection is not None:
-        nodes = (find_node(topology, link),) if link else topology.nodes
-        return faults.throttle(nodes, injection)
-    if restore and link is None:
-        return Faults()
-    return _on_link(topology, faults, link, lanes_lost, of_tiles, restore)
-
-
-def _on_link(
-    topology: Topology,
-    faults: Faults,
-    text: str | None,
-    lanes: int | None,
-    of_tiles: str | None,
-    restore: bool,
-) -> Faults:
-    if text is None:
-        raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
-    link = find_link(topology, text)
-    if restore:
-        return faults.restore(topology, link)
-    if lanes is None:
-        return faults.take_down(topology, link)
-    return faults.lose_lanes(topology, link, lanes, _tiles(of_tiles, link))
-
-
-def _tiles(text: str | None, link: Link) -> int:
-    """`3/8` as 3; the link must have that many tiles."""
-    if text is None:
-        return link.tiles
-    match = re.fullmatch(r"(\d+)(?:/(\d+))?", text)
-    if match is None or (match[2] is not None and int(match[2]) != link.tiles):
-        raise InputError(
-            "--of-tiles", "", text, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
-        )
-    return int(match[1])
 
 
 def _said(faults: Faults) -> str:

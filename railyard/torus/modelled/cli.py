@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import numpy as np
 
+from placements.hosts.hostfile import read_nics
 from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.torus.modelled import programs
-from railyard.torus.simulated import smpi
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -39,7 +39,7 @@ def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
     del words[place : place + 2]
     network = catalog.load(topology)
     index = {node.name: k for k, node in enumerate(network.nodes)}
-    ranks = smpi.read_hostfile(hostfile, network)
+    ranks = read_nics(hostfile, network)
     nodes = np.array([index[rank.node.name] for rank in ranks], dtype=np.int64)
     found = programs.document(words, network, nodes)
     output.write_text(json.dumps(found) + "\n")

@@ -13,13 +13,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from placements.topology import catalog
+from placements.hosts.hostfile import Nic, read_nics
+from placements.topology import catalog, fault_words
 from placements.topology.base import Topology
-from placements.topology.faults import Faults
 from railyard.errors import InputError
-from railyard.torus.cli import links
 from railyard.torus.simulated import calibration, network, smpi
-from railyard.torus.simulated.smpi import Launch, Limits, Nic
+from railyard.torus.simulated.smpi import Launch, Limits
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = Limits()
@@ -102,7 +101,7 @@ def sim(
         program=program,
         calibration=calibration.load(calibrated or calibration.usual(network)),
         algorithms=smpi.read_algorithms(algorithms),
-        faults=parse_faults(network, faults),
+        faults=fault_words.parse(network, faults),
         limits=Limits(time_s=time_s, memory_gib=memory_gib),
     )
     if keep is not None:
@@ -115,19 +114,6 @@ def sim(
     if path := os.environ.get("RAILYARD_EVIDENCE"):
         Path(path).write_text(json.dumps(evidence(launch, ended)) + "\n")
     sys.exit(ended.status)
-
-
-def parse_faults(topology: Topology, text: str) -> Faults:
-    """The faults that a line says in the words of `railyard torus fault`, one set of arguments a semicolon."""
-    faults = Faults()
-    for words in filter(None, map(str.strip, text.split(";"))):
-        try:
-            said = links.fault.make_context("--faults", ["sim", *shlex.split(words)]).params
-        except (click.ClickException, ValueError) as error:
-            raise InputError("--faults", "", words, "LINK and options of `railyard torus fault`") from error
-        said.pop("name")
-        faults = links.changed(topology, faults, **said)
-    return faults
 
 
 def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
@@ -158,7 +144,7 @@ def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
 
 def _ranks(topology: Topology, hostfile: Path | None, ranks: int | None) -> list[Nic]:
     if hostfile is not None:
-        return smpi.read_hostfile(hostfile, topology)
+        return read_nics(hostfile, topology)
     nodes = topology.nodes
     if ranks is not None and ranks > len(nodes):
         raise InputError("--ranks", "", ranks, f"at most {len(nodes)}, the nodes of {topology.name}")

@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from placements.topology.base import Node, Topology
+from placements.hosts.hostfile import Nic
+from placements.topology.base import Topology
 from placements.topology.faults import Faults
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
@@ -42,14 +43,6 @@ FRAME = re.compile(
 )
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nic:
-    """Where a rank runs: a node, and the rail that it sends on."""
-
-    node: Node
-    rail: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,28 +89,6 @@ def version() -> str:
     done = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+[\d.]*", done.stdout)
     return found[0] if found else "unknown"
-
-
-def read_hostfile(path: Path, topology: Topology) -> list[Nic]:
-    """Line k says where rank k runs: a node (`n0-0-0`), or a NIC of one (`n0-0-0.nic1`). InputError names the line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("--hostfile", "", str(path), "a readable host file") from error
-    nodes = {node.name: node for node in topology.nodes}
-    found = []
-    for number, line in enumerate(lines, start=1):
-        name, _, nic = line.strip().partition(".nic")
-        rail = int(nic) if nic.isdecimal() else 0
-        if name not in nodes or rail >= topology.rails or (nic and not nic.isdecimal()):
-            some = ", ".join(list(nodes)[:2])
-            raise InputError(
-                str(path), f"line {number}", line, f"a node of {topology.name}, {some}, ..., or NODE.nicK"
-            )
-        found.append(Nic(node=nodes[name], rail=rail))
-    if not found:
-        raise InputError(str(path), "", "no node", "one node a line")
-    return found
 
 
 def read_algorithms(text: str) -> dict[str, str]:

@@ -1,0 +1,104 @@
+"""Faults in the words of `railyard torus fault`: one fault more, or one less, from the options or from a line.
+
+Pure: `torus fault` applies the result to a torus, `railyard sim --faults` to a simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from dataclasses import dataclass
+from typing import NoReturn
+
+from placements.topology.base import Link, Topology
+from placements.topology.faults import Faults, find_link, find_node
+from railyard.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The argument and the options of `railyard torus fault`, as given."""
+
+    link: str | None = None
+    lanes_lost: int | None = None
+    of_tiles: str | None = None
+    down: bool = False
+    injection: float | None = None
+    restore: bool = False
+
+
+def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
+    """Return the faults after one more, or one less; InputError names what is wrong with the words."""
+    wanted = [words.lanes_lost is not None, words.down, words.injection is not None, words.restore]
+    if sum(wanted) != 1:
+        raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
+    if words.of_tiles is not None and words.lanes_lost is None:
+        raise InputError("--of-tiles", "", words.of_tiles, "an addition to --lanes-lost")
+    if words.injection is not None:
+        if not 0 < words.injection <= 100:
+            raise InputError("--injection", "", words.injection, "above 0, at most 100 percent")
+        nodes = (find_node(topology, words.link),) if words.link else topology.nodes
+        return faults.throttle(nodes, words.injection)
+    if words.restore and words.link is None:
+        return Faults()
+    return _on_link(topology, faults, words)
+
+
+def parse(topology: Topology, text: str) -> Faults:
+    """Return the faults of a line of arguments of `railyard torus fault`, separated by semicolons.
+
+    Raises InputError that names the arguments that are wrong.
+    """
+    faults = Faults()
+    for line in filter(None, map(str.strip, text.split(";"))):
+        try:
+            words = Words(**vars(_PARSER.parse_args(shlex.split(line))))
+        except ValueError as error:
+            raise InputError("--faults", "", line, "LINK and options of `railyard torus fault`") from error
+        faults = changed(topology, faults, words)
+    return faults
+
+
+def _on_link(topology: Topology, faults: Faults, words: Words) -> Faults:
+    if words.link is None:
+        raise InputError("torus fault", "LINK", "", "a link, such as 'X+ 0,0,0>1,0,0'")
+    link = find_link(topology, words.link)
+    if words.restore:
+        return faults.restore(topology, link)
+    if words.lanes_lost is None:
+        return faults.take_down(topology, link)
+    return faults.lose_lanes(topology, link, words.lanes_lost, _tiles(words.of_tiles, link))
+
+
+def _tiles(text: str | None, link: Link) -> int:
+    """Return `3/8` as 3; the link must have that many tiles."""
+    if text is None:
+        return link.tiles
+    match = re.fullmatch(r"(\d+)(?:/(\d+))?", text)
+    if match is None or (match[2] is not None and int(match[2]) != link.tiles):
+        raise InputError(
+            "--of-tiles", "", text, f"1/{link.tiles} to {link.tiles}/{link.tiles}, of {link.name}"
+        )
+    return int(match[1])
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises ValueError where argparse would end the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("link", nargs="?")
+    parser.add_argument("--lanes-lost", type=int)
+    parser.add_argument("--of-tiles")
+    parser.add_argument("--injection", type=float)
+    parser.add_argument("--down", action="store_true")
+    parser.add_argument("--restore", action="store_true")
+    return parser
+
+
+_PARSER = _parser()

@@ -1,0 +1,59 @@
+"""What people write: faults in the words of `railyard torus fault`, and host files with nodes or NICs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.topologies import gemini
+
+from placements.hosts import hostfile
+from placements.topology import fault_words
+from railyard.errors import InputError
+
+TOPOLOGY = gemini("4x2x2", rails=2)
+
+
+def test_a_line_of_faults_adds_up() -> None:
+    text = "'X+ 0,0,0>1,0,0' --lanes-lost 1 --of-tiles 2/8; '1,0,0>2,0,0' --down; n0-0-0 --injection 50"
+    faults = fault_words.parse(TOPOLOGY, text)
+    assert faults.lost["X+ 0,0,0>1,0,0"].tiles == 2
+    assert faults.down == {"X+ 1,0,0>2,0,0", "X- 2,0,0>1,0,0"}
+    assert faults.injection_percent == {"n0-0-0": 50}
+    assert not fault_words.parse(TOPOLOGY, text + "; --restore")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("'X+ 0,0,0>1,0,0' --broken", ["--faults", "--broken"]),
+        ("'X+ 0,0,0>1,0,0", ["--faults"]),
+        ("'X+ 0,0,0>1,0,0' --lanes-lost many", ["--faults", "many"]),
+        ("--lanes-lost 1", ["LINK"]),
+        ("--injection 0", ["--injection", "above 0"]),
+        ("'X+ 0,0,0>1,0,0'", ["one of --lanes-lost"]),
+        ("'X+ 0,0,0>1,0,0' --lanes-lost 1 --of-tiles 3/4", ["--of-tiles", "3/4", "8/8"]),
+    ],
+)
+def test_a_wrong_line_of_faults_is_one_line(text: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        fault_words.parse(TOPOLOGY, text)
+    assert all(word in str(caught.value) for word in words) and "\n" not in str(caught.value)
+
+
+def test_a_rank_is_on_a_node_or_on_one_of_its_nics(tmp_path: Path) -> None:
+    path = tmp_path / "ranks"
+    path.write_text("n0-0-0\nn1-0-0.nic1  # far\n\nn0-0-0 slots=2\n")
+    assert [(nic.node.name, nic.rail) for nic in hostfile.read_nics(path, TOPOLOGY)] == [
+        ("n0-0-0", 0),
+        ("n1-0-0", 1),
+        ("n0-0-0", 0),
+    ]
+
+
+@pytest.mark.parametrize("line", ["n9-9-9", "n0-0-0.nic2", "n0-0-0.nicx", ".nic1"])
+def test_a_nic_that_does_not_exist_is_named_with_its_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "ranks"
+    path.write_text(f"n0-0-0\n{line}\n")
+    with pytest.raises(InputError, match="line 2"):
+        hostfile.read_nics(path, TOPOLOGY)
