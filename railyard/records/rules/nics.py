@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from placements.hosts import naming
 from placements.nics import evidence, policies
 from placements.nics.evidence import Sender
+from railyard.records import assemble
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
@@ -30,7 +31,7 @@ def names(read: Record) -> Iterator[Fault]:
         for (node, nic), count in counts.items():
             if count > 1:
                 yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
-            if node not in granted:
+            if node not in granted and not any(assemble.same_host(node, name) for name in granted):
                 yield Fault(field=f"{field}.nics", text=f"{node} is no node of the allocation")
             if read.origin is not Origin.MEASURED and nic not in devices:
                 yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
