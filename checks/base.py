@@ -420,7 +420,9 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for names in placing.equal(placed):
             words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
             getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
-        job = dataclasses.replace(job, launches=schedule.launches(job, self.granted, placed, self._program))
+        job = dataclasses.replace(
+            job, launches=schedule.launches(job, self.granted, placed, self._counted_program)
+        )
         stagedir.write(folder, job)
         only_if_placed = self.where.scheduled or not self._is_certain()
         lines = [
@@ -450,6 +452,13 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         """What each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
+
+    def _counted_program(self, index: int, whose: Software) -> list[str]:
+        """The same; on a real machine its ranks count what their nodes' NICs send, because nothing else does."""
+        counting = (
+            ["env", f"RAILYARD_NICS=launch-{index:03d}.nics"] if self.where.origin == "measured" else []
+        )
+        return [*counting, *self._program(index, whose)]
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """A launch in the job script."""

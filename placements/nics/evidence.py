@@ -6,7 +6,8 @@ left by the NICs assigned together, each of these must have carried a hundredth 
 fifths of its even share. Which of a node's ranks used which of its NICs cannot be seen from its bytes.
 
 Leaves out what is no payload: acknowledgements leave by the NIC of the rank that received, and count there. A node
-that sent less than `NOISE_BYTES` proves nothing.
+that sent less than `NOISE_BYTES` proves nothing. Bytes that the ranks counted themselves include what MPI sent to set
+itself up, `SETUP_BYTES` per rank at most, by any NIC.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from enum import StrEnum
 
 SHARE = 0.99
 NOISE_BYTES = 20_000
+SETUP_BYTES = 4096
 LEAST_STRIPE = 0.4  # Open MPI sends the first 64 KiB of a message through one NIC
 
 
@@ -45,8 +47,12 @@ class Found:
     reason: str = ""
 
 
-def judge(senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] | None) -> Found:
+def judge(
+    senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] | None, *, setup_bytes: int = 0
+) -> Found:
     """Whether the ranks sent through their NICs; `sent_bytes` by (node, NIC), None where nobody counted.
+
+    `setup_bytes` of each rank may have left by any NIC of its node. A node must have sent twice as much to be judged.
 
     The first rank in order that differs is named. Under a policy that assigns no NIC there is nothing to disobey:
     cannot tell.
@@ -55,9 +61,14 @@ def judge(senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] |
         return Found(verdict=Verdict.CANNOT_TELL, reason="nobody counted the bytes of the NICs")
     if not any(sender.nics for sender in senders):
         return Found(verdict=Verdict.CANNOT_TELL, reason="the policy leaves the NIC to the library")
+    named = {nic for sender in senders for nic in sender.nics}
+    if named.isdisjoint(seen := {nic for _, nic in sent_bytes}):
+        both = f"the NICs counted are {', '.join(sorted(seen)) or 'none'}, the policy's {', '.join(sorted(named))}"
+        return Found(verdict=Verdict.CANNOT_TELL, reason=f"{both}: name them in the partition's extras: nics")
     doubts = []
     for node in dict.fromkeys(sender.node for sender in senders):
-        found = _judge_node([s for s in senders if s.node == node], _of_node(sent_bytes, node))
+        here = [s for s in senders if s.node == node]
+        found = _judge_node(here, _of_node(sent_bytes, node), setup_bytes * len(here))
         if found.verdict == Verdict.NOT_OBEYED:
             return found
         if found.verdict == Verdict.CANNOT_TELL:
@@ -69,27 +80,27 @@ def _of_node(sent_bytes: Mapping[tuple[str, str], int], node: str) -> dict[str, 
     return {nic: size for (name, nic), size in sent_bytes.items() if name == node}
 
 
-def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int]) -> Found:
+def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int], setup_bytes: int) -> Found:
     node, total = senders[0].node, sum(sent.values())
-    if total < NOISE_BYTES:
+    if total < NOISE_BYTES + 2 * setup_bytes:
         return Found(verdict=Verdict.CANNOT_TELL, reason=f"{node} sent {total} bytes, too few to tell")
     allowed = {nic for sender in senders for nic in sender.nics}
     inside = sum(sent.get(nic, 0) for nic in allowed)
-    if inside < SHARE * total:
+    if inside < SHARE * total - setup_bytes:
         wrong = max((nic for nic in sent if nic not in allowed), key=lambda nic: sent[nic])
         return _differs(senders[0], wrong, sent[wrong] / total)
     if len(allowed) == 1:
         return Found(verdict=Verdict.OBEYED)
-    return _judge_shares(senders, sent, total)
+    return _judge_shares(senders, sent, total, setup_bytes)
 
 
-def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int) -> Found:
+def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int, setup_bytes: int) -> Found:
     """Several NICs of a node in use: none may be idle that a rank was given."""
     even = 1 / len({nic for sender in senders for nic in sender.nics})
     for sender in senders:
         for nic in sender.nics:
             carried = sent.get(nic, 0)
-            if carried < 0.01 * total:
+            if carried < 0.01 * total + (setup_bytes if carried < total / 10 else 0):
                 other = max(sent, key=lambda name: sent[name])
                 return _differs(sender, other, sent[other] / total)
             if len(sender.nics) > 1 and carried < LEAST_STRIPE * even * total:

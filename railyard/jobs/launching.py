@@ -163,18 +163,20 @@ def judge_nics(
     local_ranks: Sequence[int],
     assigned: Sequence[Sequence[str]],
     evidence: Sequence[Mapping[str, Any]] | None,
+    *,
+    setup_bytes: int = 0,
 ) -> Found:
     """The verdict on a launch's NICs.
 
     `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `evidence` the
-    record's `nics`.
+    record's `nics`, in which `setup_bytes` per rank may be MPI's own.
     """
     senders = [
         Sender(rank=rank, node=node, nics=tuple(assigned[local]))
         for rank, (node, local) in enumerate(zip(hosts, local_ranks, strict=True))
     ]
     sent = None if evidence is None else {(e["node"], e["nic"]): int(e["tx_bytes"]) for e in evidence}
-    return judge(senders, sent)
+    return judge(senders, sent, setup_bytes=setup_bytes)
 
 
 def file_name(text: str) -> str:

@@ -4,7 +4,7 @@
     placed.json     where each placement puts its ranks (`Placed`), written before the first launch
     code.*, boot.*  digests of what the launches run, and the machine's boot: .begun and .ended
     ended.json      the code when the record was made
-    launch-NNN.*    .begun, .ended, .json, .out, .err and .evidence of each launch
+    launch-NNN.*    .begun, .ended, .json, .out, .err, .evidence and .nics of each launch
     torus.json      the virtual torus, as `railyard torus status` said it
     machine.json    the machine that the job ran on; where there is none, it is the one that reads
     recorded        the record's path, once there is one; blank before
@@ -26,9 +26,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from placements.nics.evidence import SETUP_BYTES, Found
+from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.errors import InputError
-from railyard.jobs import launching, surroundings
+from railyard.jobs import launching, nic_counters, surroundings
 from railyard.records import archive, assemble, provenance, sessions
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.sessions import Place
@@ -315,10 +317,9 @@ def _run_of(
     reason = _reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end))
     if end and start and job.launch_limit_s and job.launch_limit_s <= end[1] - start[0]:
         reason = f"ended after its limit of {job.launch_limit_s} s (launch_limit_s){reason and f': {reason}'}"
-    found = None
+    nics, found = evidence.get("nics"), None
     if placed and hosts:
-        local, assigned = placed.local_ranks[launch.placement], placed.nics[launch.nic_policy]
-        found = launching.judge_nics(hosts, local, assigned, evidence.get("nics"))
+        nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch, nics)
     return assemble.LaunchRun(
         index=launch.index,
         placement=launch.placement,
@@ -335,11 +336,26 @@ def _run_of(
         expected_hosts=hosts,
         reason=reason,
         guard=evidence.get("guard"),
-        nics=evidence.get("nics"),
+        nics=nics,
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
         fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
     )
+
+
+def _judged_nics(
+    path: Path, job: Job, placed: Placed, launch: Planned, nics: list[dict[str, Any]] | None
+) -> tuple[list[dict[str, Any]] | None, Found]:
+    """The bytes of the NICs and the verdict on them: those that the torus counted, or else those that the ranks did."""
+    hosts, local = placed.hosts[launch.placement], placed.local_ranks[launch.placement]
+    assigned = placed.nics[launch.nic_policy]
+    if nics is not None or not path.exists():
+        return nics, launching.judge_nics(hosts, local, assigned, nics)
+    counted = nic_counters.read(path, job.devices, hosts)
+    found = launching.judge_nics(hosts, local, assigned, counted.nics, setup_bytes=SETUP_BYTES)
+    if found.verdict == NicVerdict.CANNOT_TELL and counted.reason:
+        found = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
+    return counted.nics, found
 
 
 def _utc_text(time_s: float) -> str:

@@ -220,6 +220,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "guard": None if run.guard is None else dict(run.guard),
         "nics": None if run.nics is None else [dict(each) for each in run.nics],
         "nic_verdict": str(run.nic_verdict),
+        "nic_reason": one_line(run.nic_reason) or None,
         "begun_monotonic_s": run.begun_monotonic_s,
         "ended_monotonic_s": run.ended_monotonic_s,
     }

@@ -22,7 +22,7 @@ from railyard.records.json_io import Json
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.4"
+FORMAT = "railyard-record/1.5"
 ID_DIGITS = 12
 #: Keys that are made from the content and therefore are no part of it.
 DERIVED = frozenset({"id", "sha256"})
@@ -147,7 +147,8 @@ class NicBytes:
 class Launch:
     """One mpirun. A launch that never started has no exit status, start, ranks or series.
 
-    `guard` and `nics` are None where nobody looked; `nic_verdict` says whether the NIC policy was obeyed.
+    `guard` and `nics` are None where nobody looked; `nic_verdict` says whether the NIC policy was obeyed, `nic_reason`
+    why not, or why that cannot be told.
     """
 
     index: int
@@ -168,6 +169,7 @@ class Launch:
     guard: Guard | None = None
     nics: tuple[NicBytes, ...] | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
+    nic_reason: str | None = None
     software: Software = Software.NATIVE
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None

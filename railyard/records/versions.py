@@ -60,6 +60,12 @@ VERSIONS: tuple[Version, ...] = (
         change="the provenance may have job: MPI's environment variables, modules, libraries loaded",
         provenance_fields=frozenset({"job"}),
     ),
+    Version(
+        name="railyard-record/1.5",
+        date="2026-11-22",
+        change="a launch may have nic_reason: why its NICs could not be judged",
+        launch_fields=frozenset({"nic_reason"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})

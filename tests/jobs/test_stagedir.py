@@ -244,3 +244,77 @@ def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
 
 def test_the_mark_of_a_placement_is_a_plain_file_name(tmp_path: Path) -> None:
     assert placing.mark(tmp_path, "random:7@scattered/core").name == "random-7-scattered-core.placed"
+
+
+# ---- NICs that the ranks counted ----
+
+
+def counted_nics(
+    folder: Path,
+    nics: list[dict[str, Any]],
+    reason: str | None = None,
+    *,
+    devices: list[str] | None,
+    assigned: str,
+) -> Any:
+    """The first launch of the record of a job whose ranks wrote these bytes of their NICs."""
+    asked = stagedir.read(folder)
+    nic = assigned or "library-default"
+    launches = [dataclasses.replace(asked.launches[0], nic_policy="nic-1")]
+    case = {**asked.case, "nic_policies": ["nic-1"], "placements": ["plain"], "launches_per_combination": 1}
+    stagedir.write(folder, dataclasses.replace(asked, case=case, launches=launches, devices=devices))
+    placed = stagedir.read_placed(folder)
+    assert placed is not None
+    stagedir.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
+    document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
+    (folder / "launch-000.nics").write_text(json.dumps(document))
+    return stagedir.record_of(folder).launches[0]
+
+
+def sent(nic: str, size: int, group: str, node: str = NODE) -> dict[str, Any]:
+    return {"node": node, "nic": nic, "group": group, "tx_bytes": size, "rx_bytes": 0}
+
+
+@pytest.mark.parametrize(
+    ("devices", "used", "other", "group"),
+    [
+        (["mlx5_0:1", "mlx5_1:1"], "mlx5_1:1", "mlx5_0:1", "infiniband"),
+        (["mlx5_0", "mlx5_1"], "mlx5_1:1", "mlx5_0:1", "infiniband"),
+        (["hfi1_0", "hfi1_1"], "hfi1_1:1", "hfi1_0:1", "omni-path"),
+        (["cxi0", "cxi1"], "cxi1", "cxi0", "slingshot"),
+        (["hsn0", "hsn1"], "cxi1", "cxi0", "slingshot"),
+        (None, "nic1", "nic0", "linux-net"),
+    ],
+)
+def test_bytes_of_nics_that_the_ranks_counted_prove_a_policy(
+    folder: Path, devices: list[str] | None, used: str, other: str, group: str
+) -> None:
+    """Storage and management count for nothing; a host may have its domain."""
+    own = devices[1] if devices else "nic1"
+    rest = [sent("mlx5_9:1", 10**9, "roce"), sent("eth0", 10**9, "linux-net")]
+    good = [sent(other, 900, group), sent(used, 10**6, group, f"{NODE}.site.example"), *rest]
+    good = [row | {"node": good[1]["node"]} for row in good]
+    launch = counted_nics(folder, good, devices=devices, assigned=own)
+    assert (launch.status, launch.nic_verdict, launch.nic_reason) == ("ok", "obeyed", None)
+    assert [(each.node, each.nic) for each in launch.nics][1] == (NODE, own) and len(launch.nics) == 2
+    bad = [sent(other, 10**6, group), sent(used, 900, group), *rest]
+    launch = counted_nics(folder, bad, devices=devices, assigned=own)
+    assert (launch.status, launch.nic_verdict) == ("failed", "not-obeyed")
+    assert "99.9 % of the node's bytes left by" in launch.reason
+
+
+def test_a_fabric_without_readable_counters_says_why(folder: Path) -> None:
+    reason = (
+        "counter /sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets: cannot be read: Permission denied"
+    )
+    launch = counted_nics(folder, [], reason, devices=["cxi0", "cxi1"], assigned="cxi1")
+    assert (launch.nics, launch.nic_verdict, launch.nic_reason) == (None, "cannot-tell", reason)
+
+
+def test_nics_that_the_partition_does_not_name_prove_nothing(folder: Path) -> None:
+    launch = counted_nics(folder, [sent("mlx5_0:1", 10**6, "infiniband")], devices=None, assigned="nic1")
+    assert launch.nic_verdict == "cannot-tell" and "extras: nics" in launch.nic_reason
+    launch = counted_nics(
+        folder, [sent("eth0", 5, "linux-net")], devices=["mlx5_0", "mlx5_1"], assigned="mlx5_1"
+    )
+    assert launch.nics is None and "eth0" in launch.nic_reason

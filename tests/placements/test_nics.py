@@ -186,6 +186,21 @@ def test_what_cannot_be_told_is_said_so() -> None:
     assert quiet.verdict == Verdict.CANNOT_TELL and "too few" in quiet.reason
 
 
+@pytest.mark.parametrize(
+    ("other", "verdict"), [(0, Verdict.OBEYED), (6_000, Verdict.OBEYED), (50_000, Verdict.NOT_OBEYED)]
+)
+def test_mpis_own_set_up_may_leave_by_another_nic(other: int, verdict: Verdict) -> None:
+    """Two ranks of a node, of which each may have sent 4096 bytes by any NIC before its first message."""
+    sent = {("a", "nic0"): other, ("a", "nic1"): 100_000}
+    assert evidence.judge(senders(TWO, TWO), sent, setup_bytes=evidence.SETUP_BYTES).verdict == verdict
+    assert (evidence.judge(senders(TWO, TWO), sent).verdict == Verdict.OBEYED) == (other == 0)
+
+
+def test_a_launch_that_sent_little_more_than_its_set_up_proves_nothing() -> None:
+    found = evidence.judge(senders(TWO, TWO), {("a", "nic1"): 30_000}, setup_bytes=evidence.SETUP_BYTES)
+    assert found.verdict == Verdict.CANNOT_TELL and "too few" in found.reason
+
+
 @given(st.integers(1, 4), st.integers(1, 8), st.sampled_from(sorted(set(Kind) - {Kind.NIC})))
 def test_every_rank_gets_nics_that_exist(rails: int, ranks: int, kind: Kind) -> None:
     on = policies.Host(nics=tuple(f"nic{k}" for k in range(rails)), nearest=(rails - 1,) * ranks)

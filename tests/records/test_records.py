@@ -302,6 +302,11 @@ def test_a_record_of_version_1_3_says_nothing_of_its_job() -> None:
     assert old.document["schema"] == "railyard-record/1.3" and "job" not in old.provenance
 
 
+def test_a_record_of_version_1_4_says_no_reason_of_its_nics() -> None:
+    old = record.load(DATA / "small-v1.4.json")
+    assert old.document["schema"] == "railyard-record/1.4" and old.launches[0].nic_reason is None
+
+
 def test_a_record_has_no_field_younger_than_its_version() -> None:
     document = json.loads((DATA / "small-v1.json").read_text())
     document["launches"][0]["guard"] = GUARD

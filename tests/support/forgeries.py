@@ -131,6 +131,7 @@ def of_version_1_2(document: Document) -> None:
         document["case"].pop(name)
     for launch in document["launches"]:
         launch.pop("begun_monotonic_s")
+        launch.pop("nic_reason")
         launch.pop("ended_monotonic_s")
 
 
@@ -469,6 +470,7 @@ FREE = tuple(
         r"launches\.\d+\.ranks\.\d+\.(cpu|numa_node|allowed_cpus\.\d+)",
         r"launches\.\d+\.guard\.(watched_s|traffic_s|host_limited_s|.*_share|packets_per_s|busiest_link)",
         r"launches\.\d+\.command",
+        r"launches\.\d+\.nic_reason",
         r"launches\.\d+\.(started|elapsed_s|begun_monotonic_s|ended_monotonic_s)",
         r"launches\.\d+\.ranks\.\d+\.host",
         r"launches\.\d+\.nics\.\d+\.rx_bytes",

@@ -1,0 +1,84 @@
+"""Reads what the ranks of a launch counted of their nodes' NICs, in the names that NIC policies use.
+
+The file is written by every benchmark and by `railyard-witness` (docs/formats.md, "NICs"); the virtual torus and the
+simulator count by themselves instead. Models: ports (`mlx5_0:1` is `mlx5_0`), hosts with and without their domain, the
+two names of a Slingshot NIC. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railyard.records.assemble import same_host
+
+FORMAT = "railyard-nics/1"
+ETHERNET = "linux-net"
+#: What policies call the NICs of a node whose partition names none.
+DEFAULT_NAMES = tuple(f"nic{k}" for k in range(64))
+#: The library's adapter and the network device of one Slingshot NIC.
+SLINGSHOT = re.compile(r"(cxi|hsn)(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The record's `nics`, or None and in one line why there are none."""
+
+    nics: list[dict[str, Any]] | None
+    reason: str = ""
+
+
+def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Counted:
+    """Return the bytes of each NIC of each node of a launch.
+
+    `devices` are the names of the partition's NICs; others (storage, management) are left out. Where the partition
+    names none, nic0, nic1, ... count, or else all NICs of a fabric, or else all Ethernet devices. `hosts` are the nodes
+    as the record names them.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return Counted(nics=None, reason="the ranks left no bytes of their NICs")
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return Counted(nics=None, reason=f"{path.name} is not of format {FORMAT}")
+    rows = document["nics"]
+    chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
+    reason = document["reason"] or ""
+    if not chosen:
+        return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}")
+    counted = {row["node"] for row in chosen}
+    known = {name: next((host for host in hosts if same_host(host, name)), name) for name in counted}
+    fields = ("nic", "tx_bytes", "rx_bytes")
+    nics = [{"node": known[row["node"]], **{field: row[field] for field in fields}} for row in chosen]
+    return Counted(nics=nics, reason=reason)
+
+
+def _list(rows: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(sorted({row["nic"] for row in rows})) or "none"
+
+
+def _called(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of the NICs of these names, called by them; of two rows of a NIC the fabric's, which comes first."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        name = next((name for name in names if name in _names(row["nic"])), None)
+        if name is not None:
+            found.setdefault((row["node"], name), {**row, "nic": name})
+    return list(found.values())
+
+
+def _of_fabrics(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    fabric = [dict(row) for row in rows if row["group"] != ETHERNET]
+    return fabric or [dict(row) for row in rows]
+
+
+def _names(nic: str) -> set[str]:
+    """What a NIC may be called: with and without its port, and a Slingshot NIC by either of its two names."""
+    names = {nic, nic.partition(":")[0]}
+    if match := SLINGSHOT.fullmatch(nic):
+        names |= {f"cxi{match[2]}", f"hsn{match[2]}"}
+    return names

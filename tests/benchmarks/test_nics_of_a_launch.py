@@ -1,0 +1,190 @@
+"""What benchmarks and railyard-witness count of the NICs of their nodes: fake /sys trees, a virtual torus's devices.
+
+The trees follow Documentation/ABI/stable/sysfs-class-infiniband of the kernel, drivers/infiniband/hw/hfi1 and HPE's cxi
+driver.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import counter_trees
+from support.benchmark_runs import BIN, Outcome, mpirun, preload
+from support.commands import Run
+
+from perf import nic_evidence
+from placements.topology import catalog
+
+WITNESS = BIN / "railyard-witness"
+HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
+
+
+def nics(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text())
+    assert read["format"] == "railyard-nics/1"
+    return read
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that is not railyard's: its rank 0 runs a shell command."""
+    source = tmp_path_factory.mktemp("foreign") / "foreign.c"
+    source.write_text(
+        "#include <mpi.h>\n#include <stdlib.h>\n"
+        "int main(int argc, char **argv) {\n"
+        "    int rank = 0;\n"
+        "    MPI_Init(&argc, &argv);\n"
+        "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+        "    int bad = rank == 0 && system(argv[1]) != 0;\n"
+        "    MPI_Finalize();\n"
+        "    return bad;\n"
+        "}\n"
+    )
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    subprocess.run([compiler, "-o", source.with_suffix(""), source], check=True)
+    return source.with_suffix("")
+
+
+def infiniband(root: Path) -> tuple[str, int]:
+    """Two ports, of which one is down; the file of the counter of the other, and its unit."""
+    counter_trees.rdma_port(root, "mlx5_0", {"port_xmit_data": 7})
+    counter_trees.rdma_port(root, "mlx5_1", {}, state="1: DOWN")
+    return "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", 4
+
+
+def omni_path(root: Path) -> tuple[str, int]:
+    counter_trees.rdma_port(root, "hfi1_0", {"port_xmit_data": 7})
+    return "sys/class/infiniband/hfi1_0/ports/1/counters/port_xmit_data", 8
+
+
+def slingshot(root: Path) -> tuple[str, int]:
+    counter_trees.cxi_adapter(root, "cxi0", {"hni_sts_tx_ok_octets": 7})
+    return "sys/class/cxi/cxi0/device/telemetry/hni_sts_tx_ok_octets", 1
+
+
+def efa(root: Path) -> tuple[str, int]:
+    counter_trees.efa_port(root, "rdmap0s6", {"tx_bytes": 7})
+    return "sys/class/infiniband/rdmap0s6/ports/1/hw_counters/tx_bytes", 1
+
+
+@pytest.mark.parametrize(
+    ("node", "group", "nic"),
+    [
+        (infiniband, "infiniband", "mlx5_0:1"),
+        (omni_path, "omni-path", "hfi1_0:1"),
+        (slingshot, "slingshot", "cxi0"),
+        (efa, "efa", "rdmap0s6:1"),
+    ],
+)
+def test_the_bytes_of_each_nic_of_a_foreign_program(
+    program: Path,
+    pretend_hosts: Path,
+    tmp_path: Path,
+    node: Callable[[Path], tuple[str, int]],
+    group: str,
+    nic: str,
+) -> None:
+    """Two nodes of two ranks, each with a management network; the second node's NIC sends."""
+    for host in ("n0", "n1"):
+        file, unit = node(tmp_path / "tree" / host)
+        counter_trees.net_device(tmp_path / "tree" / host, "eth0", {})
+    stamp = "@1700000009.5" if group == "slingshot" else ""
+    env = {
+        "RAILYARD_NICS": f"{tmp_path}/launch.nics",
+        "RAILYARD_SYSFS": f"{tmp_path}/tree/%h",
+        "TEST_RANKS_PER_NODE": "2",
+        "LD_PRELOAD": str(pretend_hosts),
+    }
+    words = ["env", *(f"{name}={value}" for name, value in env.items())]
+    command = f"echo 1007{stamp} > {tmp_path}/tree/n1/{file}"
+    outcome = mpirun("-n", "4", *words, WITNESS, tmp_path / "witness", program, command)
+    assert (outcome.status, outcome.err) == (0, "")
+    read = nics(tmp_path / "launch.nics")
+    rows = {(row["node"], row["nic"]): (row["group"], row["tx_bytes"]) for row in read["nics"]}
+    ethernet = {(host, "eth0"): ("linux-net", 0) for host in ("n0", "n1")}
+    assert rows == {("n0", nic): (group, 0), ("n1", nic): (group, 1000 * unit), **ethernet}
+    assert read["reason"] is None and (tmp_path / "witness").exists()
+
+
+def halo(pretend_hosts: Path, ranks: int, folder: Path = BIN, **env: str) -> Outcome:
+    """A benchmark, each of whose ranks has a node; the variables are those of rank 0 alone."""
+    unset = " ".join(f"-u {name}" for name in env)
+    words = " ".join(map(str, [folder / "halo", *HALO]))
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec {words}; exec env {unset or "-u NOTHING"} {words}'
+    preloaded = preload(pretend_hosts, folder / "halo")[1]
+    return mpirun("-n", str(ranks), "env", preloaded, "sh", "-c", script, env=env)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_a_benchmark_counts_where_rank_0_is_told_to(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int
+) -> None:
+    for rank in range(ranks):
+        counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
+    path = tmp_path / "halo.nics"
+    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree/%h"}
+    outcome = halo(pretend_hosts, ranks, sanitized, **env)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert [row["node"] for row in nics(path)["nics"]] == [f"n{rank}" for rank in range(ranks)]
+    path.unlink()
+    assert halo(pretend_hosts, ranks, sanitized).status == 0 and not path.exists()
+
+
+def test_a_node_whose_counters_cannot_be_read_says_why(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    """The other node's bytes are there; a folder in the file's place is refused to root, too."""
+    for rank in range(2):
+        counter_trees.rdma_port(tmp_path / f"tree/n{rank}", "mlx5_0", {})
+    file = tmp_path / "tree/n1/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"
+    file.unlink()
+    file.mkdir()
+    path = tmp_path / "halo.nics"
+    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree/%h"}
+    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
+    read = nics(path)
+    assert [row["node"] for row in read["nics"]] == ["n0"]
+    assert "tree/n1/" in read["reason"] and "port_xmit_data: cannot be read" in read["reason"]
+
+
+def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(
+    sanitized: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "halo.nics"
+    env = {"RAILYARD_NICS": str(path), "RAILYARD_SYSFS": f"{tmp_path}/tree"}
+    assert halo(pretend_hosts, 2, sanitized, **env).status == 0
+    assert nics(path)["nics"] == [] and "no node has a NIC" in nics(path)["reason"]
+    assert halo(pretend_hosts, 2, sanitized, RAILYARD_NIC_COUNTERS="myrinet", **env).status == 0
+    assert "myrinet.txt: cannot be read" in nics(path)["reason"]
+
+
+def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> None:
+    outcome = halo(pretend_hosts, 2, RAILYARD_NICS="/no/such/folder/x")
+    assert outcome.status == 0 and "bandwidth_gbyte_s" in outcome.out
+    (line,) = outcome.error_lines
+    assert line.startswith("railyard: /no/such/folder/x: cannot be written")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evidence(
+    railyard: Run, tmp_path: Path
+) -> None:
+    """`python -m perf.nic_evidence` does this 20 times."""
+    name = f"t{os.getpid()}-nics"
+    topology = catalog.load(nic_evidence.TOPOLOGY)
+    done = railyard("torus", "up", nic_evidence.TOPOLOGY, "--name", name)
+    assert done.returncode == 0, done.stderr
+    try:
+        for command in (nic_evidence.HALO, nic_evidence.foreign(tmp_path)):
+            for obey, wanted in ((False, "not-obeyed"), (True, "obeyed")):
+                found = nic_evidence.launch(topology, tmp_path, command, obey=obey, torus=name)
+                assert found.verdict == wanted, found
+    finally:
+        railyard("torus", "down", name)
