@@ -49,8 +49,8 @@ from railyard.jobs import interrupted, placing, schedule, stagedir, verdict
 from railyard.jobs import node as node_description
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import assemble, provenance, references, units
-from railyard.records import challenge as challenges
 from railyard.records.record import Record, Software
+from railyard.records.store import challenge as challenges
 from railyard.torus.engines import docker_engine
 from railyard.torus.simulated import smpi
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from railyard.checkout import CHECKOUT
-from railyard.records import archive
+from railyard.records.store import archive
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import lifecycle
 

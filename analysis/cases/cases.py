@@ -13,10 +13,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.records import entries, json_io
+from railyard.records import json_io
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record, Software, Status
+from railyard.records.store import entries
 
 #: What a combination consists of, for people.
 _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "software"}

@@ -18,8 +18,8 @@ from analysis.cases.comparison import place
 from analysis.stats import medians
 from analysis.stats.medians import Summary
 from railyard.records.benchmark import Labels
-from railyard.records.entries import launch_values
 from railyard.records.record import Launch, Software
+from railyard.records.store.entries import launch_values
 
 #: The whole launch, from its line in the job script to its end, as a figure of merit.
 LAUNCH = "launch_s"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from analysis.compare.sides import Side
 from railyard.records import json_io
 from railyard.records.benchmark import Labels
-from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
+from railyard.records.store.entries import Entry, SeriesKey
 
 #: Fields in which comparable records should agree; a difference is named on the row.
 PROVENANCE = (

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
+from railyard.records.store.entries import Entry, SeriesKey
 
 #: Key -> the field of a record's setting that it chooses by. Placement, nic and software choose among a record's
 #: launches, and the date is a record's own.

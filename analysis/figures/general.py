@@ -22,8 +22,9 @@ from analysis.figures import svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
 from analysis.text.numbers import percent, size_text
 from railyard.errors import InputError, RunError
-from railyard.records import archive, units
+from railyard.records import units
 from railyard.records.record import Record
+from railyard.records.store import archive
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 2

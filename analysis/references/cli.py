@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from railyard.errors import RunError
-from railyard.records import archive, references
+from railyard.records import references
 from railyard.records.cli import archive_option, index_of
+from railyard.records.store import archive
 
 file_option = click.option(
     "-o",

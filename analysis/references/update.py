@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from analysis.stats import medians
 from railyard.records import references, units
-from railyard.records.entries import Entry as Indexed
-from railyard.records.entries import SeriesKey
 from railyard.records.references import About, Entry, Reference, References
+from railyard.records.store.entries import Entry as Indexed
+from railyard.records.store.entries import SeriesKey
 from railyard.records.units import Better
 
 SPREADS = 4.0

@@ -19,10 +19,11 @@ from rich.text import Text
 
 from railyard.checkout import RESULTS
 from railyard.errors import InputError, RunError
-from railyard.records import archive, entries, json_io
+from railyard.records import json_io
 from railyard.records.cli import files_of
-from railyard.records.entries import Entry
 from railyard.records.record import Record
+from railyard.records.store import archive, entries
+from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
     from analysis.cases.cases import Case

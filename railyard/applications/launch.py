@@ -23,9 +23,9 @@ from pathlib import Path
 from railyard.applications import convert, mpip, osu, patterns, witness
 from railyard.applications.reading import Parser
 from railyard.errors import InputError
-from railyard.records import archive
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
+from railyard.records.store import archive
 
 #: What a profiled case says in its parameter `profiled_by`.
 PROFILER = "mpiP"

@@ -28,7 +28,8 @@ from railyard.errors import InputError, RunError
 from railyard.jobs import node as node_description
 from railyard.jobs import placing, stagedir, surroundings
 from railyard.jobs.stagedir import Job
-from railyard.records import archive, assemble, provenance
+from railyard.records import assemble, provenance
+from railyard.records.store import archive
 
 #: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables(), "PE_HOSTFILE")

@@ -31,9 +31,10 @@ from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.errors import InputError
 from railyard.jobs import launching, nic_counters, surroundings
-from railyard.records import archive, assemble, provenance, sessions
+from railyard.records import assemble, provenance
 from railyard.records.record import Record, Software, Verdict
-from railyard.records.sessions import Place
+from railyard.records.store import archive, sessions
+from railyard.records.store.sessions import Place
 
 FORMAT = "railyard-job/1"
 MOST_PATH_BYTES = 4096

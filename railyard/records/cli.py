@@ -17,9 +17,10 @@ import click
 
 from railyard.checkout import RESULTS
 from railyard.errors import InputError
-from railyard.records import archive, bundle, entries, index, listing, record
-from railyard.records.entries import Entry
+from railyard.records import record
 from railyard.records.json_io import Json
+from railyard.records.store import archive, bundle, entries, index, listing
+from railyard.records.store.entries import Entry
 from railyard.records.validate import Checked, check_paths, signature
 
 _MANY = 50

@@ -18,9 +18,9 @@ import yaml
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError
 from railyard.records import json_io, units
-from railyard.records.entries import head
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
+from railyard.records.store.entries import head
 from railyard.records.units import Better
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"

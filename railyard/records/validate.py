@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import archive, bag, bundle, strict_rules
+from railyard.records import strict_rules
 from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
+from railyard.records.store import archive, bag, bundle
 
 Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import bag, bundle, strict_rules
-from railyard.records.bag import Bid, Signed
+from railyard.records import strict_rules
 from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
+from railyard.records.store import bag, bundle
+from railyard.records.store.bag import Bid, Signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from railyard.errors import RunError
-from railyard.records import archive, bag
-from railyard.records.bag import Bid
 from railyard.records.cli import files_of
+from railyard.records.store import archive, bag
+from railyard.records.store.bag import Bid
 from railyard.tender import bids, completeness, evaluation, request, text
 
 PATH = click.Path(path_type=Path)

@@ -6,11 +6,12 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from railyard.records import entries, versions
+from railyard.records import versions
 from railyard.records.benchmark import point
 from railyard.records.record import Record
 from railyard.records.rules import figures
 from railyard.records.rules.registry import Fault
+from railyard.records.store import entries
 from railyard.records.units import Better
 from railyard.tender import bids
 from railyard.tender.bids import Read

@@ -32,9 +32,9 @@ from analysis.report.cli import report as command
 from analysis.stats import medians
 from analysis.text.numbers import Format, percent, size_text
 from railyard.errors import InputError, RunError
-from railyard.records import archive
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.record import Status
+from railyard.records.store import archive
 
 CHECKOUT = Path(__file__).parents[2]
 DATA = Path(__file__).parents[1] / "data" / "records"

@@ -31,10 +31,11 @@ from analysis.stats import ranktest, score
 from analysis.stats.score import Ratio
 from analysis.stats.verdicts import Finding
 from railyard.errors import InputError
-from railyard.records import archive, references
-from railyard.records import entries as records
-from railyard.records.entries import Entry, SeriesKey
+from railyard.records import references
 from railyard.records.record import Record
+from railyard.records.store import archive
+from railyard.records.store import entries as records
+from railyard.records.store.entries import Entry, SeriesKey
 from railyard.records.units import Better
 
 SPEED = {"plain": 1.0, "custom": 0.9}

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, environment
 
-from railyard.records import archive
 from railyard.records.record import Launch, Record
+from railyard.records.store import archive
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 

@@ -12,8 +12,8 @@ import pytest
 from support.commands import BIN, CHECKOUT, environment
 
 from railyard.checkout import TORUS_BIN
-from railyard.records import archive
 from railyard.records.record import Launch, Record
+from railyard.records.store import archive
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 

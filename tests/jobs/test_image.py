@@ -23,9 +23,10 @@ from analysis.figures import overhead as figures_overhead
 from analysis.report import page
 from railyard.errors import InputError
 from railyard.jobs import image
-from railyard.records import entries, record, references, strict_rules
+from railyard.records import record, references, strict_rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record, Software
+from railyard.records.store import entries
 
 IMAGE = {
     "file": "railyard.sif",

@@ -18,7 +18,8 @@ from support.commands import CHECKOUT, Run
 
 from railyard.jobs import interrupted, placing, schedule, stagedir
 from railyard.jobs.stagedir import Job, Placed, Planned
-from railyard.records import archive, provenance
+from railyard.records import provenance
+from railyard.records.store import archive
 
 GRID = [2, 1, 1]
 NODE = platform.node()

@@ -17,9 +17,10 @@ from click.testing import CliRunner
 from support import evidence, synthetic
 
 from railyard.errors import InputError, RunError
-from railyard.records import archive, bundle, json_io, record, strict_rules, studies
+from railyard.records import json_io, record, strict_rules, studies
 from railyard.records.cli import results
 from railyard.records.record import Record
+from railyard.records.store import archive, bundle
 from railyard.records.validate import check_bundle, check_file, check_paths
 
 GOOD = evidence.good()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT, Run
 
-from railyard.records import archive, strict_rules
+from railyard.records import strict_rules
+from railyard.records.store import archive
 
 EXAMPLE = CHECKOUT / "results" / "example"
 SYSTEMS = ("vcluster", "vcluster-degraded")

@@ -20,7 +20,7 @@ FILL = """
 import json, sys
 from pathlib import Path
 from railyard.errors import InputError, RunError
-from railyard.records import archive, bundle, index, record
+from railyard.records import record; from railyard.records.store import archive, bundle, index
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])
 root, said = disk / "archive", ""
 document = json.loads(source.read_text())

@@ -19,8 +19,9 @@ from placements.hosts.sources import coordinates, csv_table, located
 from placements.topology import catalog
 from railyard import yaml_io
 from railyard.errors import InputError
-from railyard.records import archive, bundle, json_io, record, text_rules
+from railyard.records import json_io, record, text_rules
 from railyard.records.cli import results
+from railyard.records.store import archive, bundle
 
 SMALL = synthetic.job(
     synthetic.case(extents=[2, 1, 1], launches_per_combination=1, placements=["plain"]),

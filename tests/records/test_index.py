@@ -11,9 +11,9 @@ from support import evidence, synthetic
 
 from analysis.cases import cases
 from railyard.errors import InputError
-from railyard.records import archive, entries, index
-from railyard.records.entries import Entry
 from railyard.records.record import Record
+from railyard.records.store import archive, entries, index
+from railyard.records.store.entries import Entry
 
 
 @pytest.fixture(autouse=True)

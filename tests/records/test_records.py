@@ -26,9 +26,10 @@ from hypothesis import strategies as st
 from support import synthetic
 
 from railyard.errors import InputError, RunError
-from railyard.records import archive, benchmark, json_io, provenance, record, units, versions
+from railyard.records import benchmark, json_io, provenance, record, units, versions
 from railyard.records.assemble import LaunchRun, absent, assemble, same_host
 from railyard.records.record import Status, Verdict
+from railyard.records.store import archive
 
 DATA = Path(__file__).parents[1] / "data" / "records"
 
@@ -589,7 +590,7 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
 def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
-        "from railyard.errors import RunError; from railyard.records import archive, record\n"
+        "from railyard.errors import RunError; from railyard.records import record; from railyard.records.store import archive\n"
         "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: archive.add(r, Path(sys.argv[2]))\n"
         "except RunError as error: print(error)\n"
@@ -609,7 +610,7 @@ def test_an_archive_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 ADDER = (
     "import itertools, json, sys; from pathlib import Path\n"
-    "from railyard.records import archive, record\n"
+    "from railyard.records import record; from railyard.records.store import archive\n"
     "document = json.loads(Path(sys.argv[1]).read_text())\n"
     "print('ready', flush=True)\n"
     "for seed in itertools.islice(itertools.count(int(sys.argv[3])), int(sys.argv[4])):\n"

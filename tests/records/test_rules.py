@@ -14,9 +14,10 @@ from support.commands import CHECKOUT
 
 from placements.topology import catalog
 from railyard.jobs import launching
-from railyard.records import archive, record, rules, strict_rules
+from railyard.records import record, rules, strict_rules
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, guard, rebuilt, times
+from railyard.records.store import archive
 from railyard.torus.virtual import fidelity
 
 TORUS = evidence.good(

@@ -23,10 +23,10 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.jobs import launching
-from railyard.records import challenge as challenges
 from railyard.records import launch_order
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software, Verdict
+from railyard.records.store import challenge as challenges
 from support import synthetic
 
 PLACEMENTS = ["plain", "random"]

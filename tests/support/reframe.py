@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from railyard.records import archive
 from railyard.records.record import Record
+from railyard.records.store import archive
 from support.commands import BIN, CHECKOUT, environment
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]

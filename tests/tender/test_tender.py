@@ -17,10 +17,10 @@ from support import evidence, forgeries
 from support.commands import CHECKOUT
 
 from railyard.errors import InputError
-from railyard.records import archive, bag
-from railyard.records import challenge as challenges
 from railyard.records.cli import results
 from railyard.records.record import Record
+from railyard.records.store import archive, bag
+from railyard.records.store import challenge as challenges
 from railyard.tender import completeness, request
 from railyard.tender.cli import tender
 

@@ -23,7 +23,7 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from placements.topology.faults import Faults, find_link
 from placements.topology.routing import route
-from railyard.records import archive
+from railyard.records.store import archive
 from railyard.torus.simulated import calibration, cost, network, smpi
 from railyard.torus.simulated.smpi import Limits
 

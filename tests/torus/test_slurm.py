@@ -23,8 +23,8 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.orders.spec import Binding, Kind
 from placements.topology import catalog
-from railyard.records import archive
 from railyard.records.record import Record
+from railyard.records.store import archive
 from railyard.torus.engines import netns
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle

@@ -7,9 +7,10 @@ import functools
 from collections.abc import Iterator, Mapping
 
 from railyard.checkout import CHECKOUT
-from railyard.records import challenge, launch_order, studies
+from railyard.records import launch_order, studies
 from railyard.records.record import Origin, Record, combination_name
 from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.records.store import challenge
 
 
 @rule("launch-order")

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import IO
 
 from railyard.errors import InputError, RunError
-from railyard.records import archive, json_io, record
+from railyard.records import json_io, record
 from railyard.records.json_io import Json
 from railyard.records.record import Record
+from railyard.records.store import archive
 
 FORMAT = "railyard-bundle/1"
 MANIFEST = "manifest.json"

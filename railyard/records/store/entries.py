@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.errors import InputError
-from railyard.records import archive, benchmark, record
+from railyard.records import benchmark, record
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
+from railyard.records.store import archive
 
 
 class SeriesKey(NamedTuple):

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from railyard.errors import InputError, RunError
-from railyard.records import archive, json_io, record, text_rules
+from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
 from railyard.records.record import Record
+from railyard.records.store import archive
 
 NAMESPACE = "railyard-bag"
 SIGNATURE = "tagmanifest-sha256.txt.sig"

@@ -23,9 +23,9 @@ import orjson
 import railyard
 from railyard import checkout
 from railyard.errors import InputError
-from railyard.records import archive, entries
-from railyard.records.entries import Entry, SeriesKey
 from railyard.records.json_io import Json
+from railyard.records.store import archive, entries
+from railyard.records.store.entries import Entry, SeriesKey
 
 #: Changes whenever a line's meaning does; an index of another version is made anew.
 VERSION = f"railyard-index/5 {railyard.__version__}".encode()

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from railyard.records import entries, units
-from railyard.records.entries import Entry
+from railyard.records import units
 from railyard.records.record import Record, combination_name
+from railyard.records.store import entries
+from railyard.records.store.entries import Entry
 
 _COLUMNS = (
     ("date", 10),
