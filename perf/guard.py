@@ -28,7 +28,10 @@ class Case:
 
 
 HALO = ("halo", "--grid", "4x4x4", "--cells", "64", "--warmups", "0", "--repeats")
-HOPS = ("hops", "--tests", "bandwidth", "--sizes", "65536,1048576", "--repeats")
+HOPS = (
+    *("hops", "--tests", "bandwidth", "--sizes", "65536,1048576", "--window", "8"),
+    *("--warmup-time", "0", "--min-time-per-point", "0", "--repeats"),
+)
 CASES = (
     Case(what="halo, 64 ranks", rate_scale=Shape().rate_scale, wanted="ok", ranks=64, program=(*HALO, "20")),
     Case(what="hops, 2 ranks", rate_scale=Shape().rate_scale, wanted="ok", ranks=2, program=(*HOPS, "3")),

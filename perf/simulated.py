@@ -37,6 +37,7 @@ RAILYARD = Path(sys.executable).parent / "railyard"
 COORDINATES = ("--coordinates", "coordinates")
 #: Every launch checks its data in an exchange before the timed one.
 ONCE = ("--repeats", "1", "--warmups", "0")
+AT_ONCE = (*ONCE, "--warmup-time", "0", "--min-time-per-point", "0")
 MEMORY_GIB = 4.0
 PLACEMENTS = ("plain", "cart-create", "custom")
 
@@ -86,7 +87,7 @@ def _collectives(collective: str, splits: str) -> Row:
         order="contiguous",
         program=(
             *("rowcol", *COORDINATES, "--collectives", collective, "--splits", splits),
-            *("--sizes", "16KiB", *ONCE, "--max-time-per-point", "0"),
+            *("--sizes", "16KiB", *AT_ONCE, "--max-time-per-point", "0"),
         ),
         memory_gib=0.9,
     )
@@ -106,14 +107,14 @@ ROWS = (
         name="Fig. 3, hops to 12",
         topology="gemini-24x1x24",
         order="axes",
-        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", *ONCE),
+        program=("hops", *COORDINATES, "--sizes", "0,1MiB", "--window", "16", *AT_ONCE),
     ),
     Row(
         name="Fig. 4, parallel paths",
         block=(7, 4, 7),
         order="contiguous",
         program=(
-            *("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", *ONCE),
+            *("paths", *COORDINATES, "--sizes", "1MiB", "--tests", "bandwidth", "--window", "16", *AT_ONCE),
         ),
     ),
     *(_halo(side, 2, placement) for side in (6, 4, 2) for placement in PLACEMENTS),

@@ -1,7 +1,9 @@
 """The benchmark suite against its peers, in one run: `hops` beside OSU, halo's packing beside a plain strided copy.
 
     osu       latency, bandwidth and bidirectional bandwidth, shared memory and TCP: the median of each program's
-              samples at every power of two from 1 B to 1 MiB, in pairs of launches whose order alternates
+              samples at every power of two from 1 B to 1 MiB, in pairs of launches whose order alternates; and
+              `rowcol` beside OSU's allreduce, alltoall, bcast and barrier from 8 B to 64 KiB: medians of the mean over
+              the ranks of each sample, which starts with a barrier in both
     packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
 
 Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
@@ -19,6 +21,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median, median_low
 from typing import Any
@@ -37,9 +40,20 @@ TRANSPORTS = {
 #: Our test -> OSU's program, and the samples of each size.
 TESTS = {"latency": ("osu_latency", 200), "bandwidth": ("osu_bw", 20), "bibandwidth": ("osu_bibw", 20)}
 SIZES = [1 << power for power in range(21)]
+#: Our collective -> OSU's program.
+COLLECTIVES = {
+    "allreduce": "osu_allreduce",
+    "alltoall": "osu_alltoall",
+    "bcast": "osu_bcast",
+    "barrier": "osu_barrier",
+}
+COLLECTIVE_SIZES = [1 << power for power in range(3, 17)]
+COLLECTIVE_SAMPLES = 200
 PRESETS = {"pena2013-2d": 4 * 2 * 65536 * 8, "pena2013-3d": 4 * 3 * 1536 * 1536 * 8}
 WINDOW = 64
 ROUNDS = 21
+#: As many samples as are asked for, of one window or round trip each.
+AS_ASKED = ("--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0")
 console = Console(width=110)
 
 
@@ -70,7 +84,8 @@ def measure(osu: Path | None, rounds: int = ROUNDS) -> dict[str, Any]:
     if folder is None:
         console.print("osu: left out, osu_bw is not on the PATH and --osu names no folder\n")
         return figures
-    found = [compare(folder, transport, test, rounds) for transport in TRANSPORTS for test in TESTS]
+    tests = [*TESTS, *COLLECTIVES]
+    found = [compare(folder, transport, test, rounds) for transport in TRANSPORTS for test in tests]
     show_osu(found, rounds)
     figures["osu"] = {f"{each.transport}, {each.test}": each.median for each in found}
     return figures
@@ -89,14 +104,16 @@ def find_osu(folder: Path | None) -> Path | None:
 
 def compare(folder: Path, transport: str, test: str, rounds: int) -> Ratios:
     """Pairs of launches, ours and OSU's, each first in turn."""
-    of_size: dict[int, list[float]] = {size: [] for size in SIZES}
+    if test in COLLECTIVES:
+        both = [partial(_rowcol, transport, test), partial(_osu_collective, folder, transport, test)]
+    else:
+        both = [partial(_hops, transport, test), partial(_osu, folder, transport, test)]
+    of_size: dict[int, list[float]] = {}
     for place in range(rounds):
-        if place % 2:
-            theirs, ours = _osu(folder, transport, test), _hops(transport, test)
-        else:
-            ours, theirs = _hops(transport, test), _osu(folder, transport, test)
-        for size in SIZES:
-            of_size[size].append(ours[size] / theirs[size])
+        order = (1, 0) if place % 2 else (0, 1)
+        found = {which: both[which]() for which in order}
+        for size, ours in found[0].items():
+            of_size.setdefault(size, []).append(ours / found[1][size])
     return Ratios(transport=transport, test=test, of_size=of_size)
 
 
@@ -125,12 +142,41 @@ def _hops(transport: str, test: str) -> dict[int, float]:
     samples = TESTS[test][1]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "hops.json")
-        options = ["--tests", test, "--sizes", f"1-{SIZES[-1]}", "--window", str(WINDOW), "--batch", "1"]
-        counts = ["--repeats", str(samples), "--warmups", str(samples // 10), "--max-time-per-point", "0"]
-        _run(transport, str(PROGRAMS / "hops"), *options, *counts, "--json", str(output))
+        options = ["--sizes", f"1-{SIZES[-1]}", "--window", str(WINDOW), "--buffers", "single", *AS_ASKED]
+        if (
+            test == "latency"
+        ):  # single round trips, as OSU's percentile; one sample has enough of them up to 8 KiB
+            options += ["--tests", "tail", "--batch", str(samples), "--repeats", "9", "--warmups", "1"]
+        else:
+            options += ["--tests", test, "--windows", "4", "--repeats", str(samples), "--warmups", "2"]
+        _run(transport, str(PROGRAMS / "hops"), *options, "--json", str(output))
         series = json.loads(output.read_text())["series"]
-    factor = 1.0 if test == "latency" else 1e3
-    return {each["labels"]["size_bytes"]: factor * median_low(each["samples"]) for each in series}
+    fom, factor = ("latency_p50_us", 1.0) if test == "latency" else ("bandwidth_gbyte_s", 1e3)
+    chosen = [each for each in series if each["fom"] == fom]
+    return {each["labels"]["size_bytes"]: factor * median_low(each["samples"]) for each in chosen}
+
+
+def _osu_collective(folder: Path, transport: str, test: str) -> dict[int, float]:
+    """Size -> median over samples of the mean over ranks, us; 0 for the barrier."""
+    options = ["-i", str(COLLECTIVE_SAMPLES), "-x", str(COLLECTIVE_SAMPLES // 10), "-z50"]
+    if test != "barrier":
+        options += ["-m", f"{COLLECTIVE_SIZES[0]}:{COLLECTIVE_SIZES[-1]}"]
+    beside = folder / COLLECTIVES[test]
+    below = folder.parent.parent / "collective/blocking" / COLLECTIVES[test]
+    printed = _run(transport, str(beside if beside.exists() else below), *options)
+    rows = [line.split() for line in printed.splitlines() if line.strip()[:1].isdigit()]
+    return {int(row[0]) if len(row) == 3 else 0: float(row[-1]) for row in rows}
+
+
+def _rowcol(transport: str, test: str) -> dict[int, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "rowcol.json")
+        options = ["--collectives", test, "--sizes", f"{COLLECTIVE_SIZES[0]}-{COLLECTIVE_SIZES[-1]}"]
+        counts = ["--repeats", str(COLLECTIVE_SAMPLES), "--warmups", str(COLLECTIVE_SAMPLES // 10)]
+        options += ["--start", "barrier", *counts, *AS_ASKED]
+        _run(transport, str(PROGRAMS / "rowcol"), *options, "--json", str(output))
+        series = json.loads(output.read_text())["series"]
+    return {s["labels"]["size_bytes"]: median_low(s["samples"]) for s in series if s["fom"] == "mean_us"}
 
 
 def _run(transport: str, *command: str, ranks: int = 2) -> str:
@@ -170,7 +216,7 @@ def show_packing(rows: list[dict[str, Any]]) -> None:
 
 def show_osu(found: list[Ratios], rounds: int) -> None:
     """One row for each transport and test."""
-    title = f"hops over OSU, {rounds} pairs of launches, {len(SIZES)} sizes"
+    title = f"hops and rowcol over OSU, {rounds} pairs of launches"
     table = Table("transport", "test", "median of all pairs", "medians of sizes", "within 2 %", title=title)
     for each in found:
         low, high = each.sizes[0], each.sizes[-1]

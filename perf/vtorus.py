@@ -224,8 +224,9 @@ def _messages(made: Torus) -> dict[int, float]:
     """Size -> median one-way time in us between n0-0-0 and n1-0-0."""
     sizes = ",".join(map(str, SIZES))
     options = ["--tests", "latency", "--dimensions", "X", "--hops", "1", "--sizes", sizes, "--repeats", "7"]
+    options += ["--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0"]
     where = ["--coordinates", str(made.folder / "coordinates")]
-    series = _measured("hops", ["n0-0-0", "n1-0-0"], [*options, *where, "--max-time-per-point", "0"])
+    series = _measured("hops", ["n0-0-0", "n1-0-0"], [*options, *where])
     return {s["labels"]["size_bytes"]: median(s["samples"]) for s in series}
 
 
