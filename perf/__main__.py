@@ -15,6 +15,7 @@
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
+    soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -28,7 +29,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from perf import archive, forgeries, guard, placements, scale, simulated, slurm, suite, topobw, vtorus
+from perf import archive, forgeries, guard, placements, scale, simulated, slurm, soak, suite, topobw, vtorus
 from perf.vtorus import console
 from railyard.checkout import CHECKOUT
 
@@ -41,6 +42,7 @@ def main() -> None:
         prog="python -m perf", description="print the figures that documents quote"
     )
     suite.osu_option(parser)
+    soak.options(parser)
     parser.add_argument("section", nargs="*", help="what to measure; by default everything")
     arguments = parser.parse_args()
     sections: dict[str, Callable[[], Any]] = {
@@ -58,6 +60,7 @@ def main() -> None:
         "slurm": partial(slurm.measure, console),
         "topobw": topobw.measure,
         "simulated": partial(simulated.measure, console),
+        "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "archive": archive.report,
         "forgeries": forgeries.measure,
     }
