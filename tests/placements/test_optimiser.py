@@ -82,7 +82,7 @@ def test_a_time_limit_returns_the_best_so_far() -> None:
     job = sparse_job(80)
     sent = stencil(job.grid, (1.0,))
     heard: list[float] = []
-    begun = time.monotonic()
+    begun = time.process_time()
     found = search(
         job,
         sent,
@@ -90,7 +90,7 @@ def test_a_time_limit_returns_the_best_so_far() -> None:
             trials_per_rank=10**9, most_trials=10**12, time_limit_s=0, progress=lambda d, s: heard.append(s)
         ),
     )
-    assert time.monotonic() - begun < 60
+    assert time.process_time() - begun < 60, "processor time: its trials would take days"
     assert found.slowest_s > 0 and sorted(np.bincount(found.at).tolist()) == [16] * len(
         job.allocation.indices
     )

@@ -21,6 +21,7 @@ from typing import Any
 import docker
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
+from support.waiting import LIMIT_S
 
 from placements.topology import catalog
 from railyard.torus.engines import docker_engine, netns
@@ -205,7 +206,7 @@ def test_a_command_in_a_container_ends_with_railyards_own(railyard: Run, boxed: 
         wait_for(lambda: running_count("sleep 983") == 0)
 
 
-def wait_for(condition: Any, timeout_s: float = 20) -> None:
+def wait_for(condition: Any, timeout_s: float = LIMIT_S) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline
@@ -224,7 +225,7 @@ def test_down_ends_what_runs_and_leaves_nothing(
         wait_for(lambda: running_count("sleep 984") == 4)
         assert railyard("torus", "down", torus_name).returncode == 0
         assert running_count("sleep 984") == 0
-        assert job.wait(timeout=30) != 0
+        assert job.wait(timeout=LIMIT_S) != 0
     assert left_of(client, torus_name) == []
     assert {network.id for network in client.networks.list()} == networks
     assert host_network() == engine
@@ -372,7 +373,7 @@ def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
         torus_name,
     ]
     with subprocess.Popen([*command, "--slurm"], env=environment(), stdout=subprocess.DEVNULL) as job:
-        wait_for(lambda: (lifecycle.RUN / torus_name / "slurm/slurmctld.pid").exists(), timeout_s=60)
+        wait_for(lambda: (lifecycle.RUN / torus_name / "slurm/slurmctld.pid").exists())
         job.kill()
     done = railyard("torus", "down", torus_name)
     assert done.returncode == 0, done.stderr

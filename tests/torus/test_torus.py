@@ -15,6 +15,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topologies import gemini
+from support.waiting import LIMIT_S, wait_until
 
 from placements.topology import catalog
 from placements.topology.base import Node
@@ -171,26 +172,19 @@ def test_down_ends_what_runs_in_the_torus(railyard: Run, torus_name: str) -> Non
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "4", "sleep", "987"]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and len(_running("sleep 987")) < 4:
-        time.sleep(0.05)
-    assert len(_running("sleep 987")) == 4
+    wait_until(lambda: len(_running("sleep 987")) == 4, "all four ranks run")
     assert railyard("torus", "down", torus_name).returncode == 0
     assert _running("sleep 987") == []
-    assert job.wait(timeout=30) != 0
+    assert job.wait(timeout=LIMIT_S) != 0
 
 
 def test_killing_mpirun_leaves_no_rank(railyard: Run, torus_name: str) -> None:
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     command: list[str | Path] = [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "2", "sleep", "986"]
     job = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while len(_running("sleep 986")) < 2:
-        time.sleep(0.05)
+    wait_until(lambda: len(_running("sleep 986")) == 2, "both ranks run")
     job.kill()
-    deadline = time.monotonic() + 30
-    while _running("sleep 986") and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert _running("sleep 986") == []
+    wait_until(lambda: not _running("sleep 986"), "no rank is left")
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.45])
@@ -309,10 +303,7 @@ def test_an_ordinary_user_has_a_torus_too(home_of_nobody: Path) -> None:
     assert sorted(ran.stdout.split()) == ["n0-0-0", "n0-0-1", "n0-1-0", "n0-1-1"], ran.stderr
     assert json.loads(as_nobody(home_of_nobody, "torus", "status", "mine", "--json").stdout)["sound"]
     assert as_nobody(home_of_nobody, "torus", "down", "mine").returncode == 0
-    deadline = time.monotonic() + 10
-    while _running("railyard-holder") and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert _running("railyard-holder") == []
+    wait_until(lambda: not _running("railyard-holder"), "the holder has ended")
 
 
 def test_without_permission_for_namespaces_one_line_says_so(home_of_nobody: Path) -> None:
@@ -345,4 +336,4 @@ def test_leftover_processes_cannot_hide(torus_name: str) -> None:
     while not netns.processes(netns.identities([netns.full_name(torus_name, "n0-0-0")])):
         time.sleep(0.01)
     lifecycle.down(torus_name)
-    assert hidden.wait(timeout=5) == -signal.SIGKILL
+    assert hidden.wait(timeout=LIMIT_S) == -signal.SIGKILL
