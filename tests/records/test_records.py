@@ -590,7 +590,8 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
 def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
-        "from railyard.errors import RunError; from railyard.records import record; from railyard.records.store import archive\n"
+        "from railyard.errors import RunError; from railyard.records import record\n"
+        "from railyard.records.store import archive\n"
         "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: archive.add(r, Path(sys.argv[2]))\n"
         "except RunError as error: print(error)\n"
