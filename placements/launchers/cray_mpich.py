@@ -41,6 +41,6 @@ LAUNCHER = Launcher(
     name="cray-mpich",
     render=render,
     selected_by=(("srun", "cray-mpich"),),
-    local_rank=("PALS_LOCAL_RANKID",),
+    local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
 )

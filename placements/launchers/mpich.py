@@ -39,10 +39,12 @@ def render(placed: Placement, stem: str) -> Rendered:
     return Rendered(command=command, files={file: text})
 
 
+HYDRA = ("mpich", "intel-mpi", "mvapich2")
+
 LAUNCHER = Launcher(
     name="mpich",
     render=render,
-    selected_by=(("mpiexec", "mpich"), ("mpirun", "mpich")),
+    selected_by=tuple((name, mpi) for name in ("mpiexec", "mpirun", "mpirun-intelmpi") for mpi in HYDRA),
     local_rank=("MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK"),
     node_files=BATCH_NODE_FILES,
 )

@@ -33,7 +33,9 @@ def launcher(name: str, features: tuple[str, ...], rankfile_option: str) -> Laun
     return Launcher(
         name=name,
         render=render,
-        selected_by=tuple(("mpirun", feature) for feature in features),
+        selected_by=tuple(
+            (started, feature) for started in ("mpirun", "mpirun-openmpi") for feature in features
+        ),
         local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
         node_files=BATCH_NODE_FILES,
         pass_variables=pass_by_options,

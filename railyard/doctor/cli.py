@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from railyard.doctor import findings as diagnosis
+from railyard.doctor import trial
 from railyard.doctor.inventory import look
 
 
@@ -18,18 +19,26 @@ from railyard.doctor.inventory import look
     "--fragment", "only_fragment", is_flag=True, help="The configuration alone, to be written to a file."
 )
 @click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
-def doctor(only_fragment: bool, as_json: bool) -> None:
+@click.option(
+    "--on-a-node",
+    "on_a_node",
+    is_flag=True,
+    help="Read the NICs on one compute node, by one step of the scheduler (srun), instead of here.",
+)
+def doctor(only_fragment: bool, as_json: bool, on_a_node: bool) -> None:
     """Look at this machine: what railyard can use, what a missing part would enable, how reframe.yml would name it.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
-    machine = look()
+    machine = trial.with_nics_of_a_node(look()) if on_a_node else look()
     if as_json:
         found = [asdict(finding) for finding in diagnosis.findings(machine)]
         click.echo(json.dumps({"machine": asdict(machine), "findings": found}, indent=1))
         return
     fragment = diagnosis.fragment(machine)
+    if reason := trial.fault(fragment, diagnosis.system_name(machine)):
+        click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)
     if not only_fragment:
         table = Table("part", "", "found", "enables", title=f"{machine.hostname}: {machine.cpus} CPUs")
         for finding in diagnosis.findings(machine):

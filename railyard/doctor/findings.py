@@ -6,7 +6,8 @@ Pure: `railyard.look` looks. The fragment is a whole configuration file, to be g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,16 @@ from railyard.doctor.inventory import Machine, Mpi
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
 #: The stack that NIC policies are told to, by fabric; MPICH and Cray MPICH have their own.
-STACKS = {"infiniband": "ucx", "omni-path": "psm2"}
+STACKS = {"infiniband": "ucx", "omni-path": "psm2", "ethernet": "openmpi-tcp"}
+#: MPIs that use the stack of the fabric; MPICH's depends on how it was built, which nothing here says.
+TAKES_FABRIC = frozenset({"openmpi", "openmpi5"})
 OWN_STACKS = {"cray-mpich": ["cray-mpich"], "mvapich2": ["mvapich2"], "intel-mpi": ["intel-mpi"]}
 #: What srun is asked for, where it has it; other libraries are served by the cluster's default.
-PMI = {"openmpi": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
-BUILD = {"openmpi": "openmpi", "mpich": "mpich"}
+PMI = {"openmpi": "pmix", "openmpi5": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
+#: Folder of the benchmarks in build/: Debian's wrappers have one each, any other machine has `site`.
+BUILD = {"mpicc.openmpi": "openmpi", "mpicc.mpich": "mpich"}
+SCHEDULERS = {"flux": "local", "sge": "local"}
+TIME_LIMIT = "30m"
 
 #: The template's variable.
 CHECKOUT = "{{ checkout }}"
@@ -31,7 +37,7 @@ HEADER = """\
 #     reframe -C reframe.yml -C THIS-FILE --system {name} -c checks -r -t smoke
 # docs/cluster.md explains every line. Add by hand what cannot be seen: --account and --qos in `access`; in `extras`
 # `coordinates` (a file that says where the nodes stand) and `topology` (a name or .yml file), if you know them.
-{{% set checkout = getenv('RAILYARD_CHECKOUT') or getenv('PWD') %}}
+{{% set checkout = (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") %}}
 """
 
 
@@ -68,6 +74,19 @@ def findings(machine: Machine) -> Iterator[Finding]:
         there=bool(machine.nics),
         found=", ".join(f"{nic.name} ({nic.fabric}{_numa(nic.numa_node)})" for nic in machine.nics),
         enables="NIC policies" if len(fast) > 1 else "NIC policies where a node has several of a fast fabric",
+    )
+    yield Finding(
+        part="modules",
+        there=bool(machine.modules),
+        found=" ".join(machine.modules) or machine.modules_system,
+        enables="the fragment loads what is loaded here; load compiler and MPI before you run doctor",
+    )
+    folders = ", ".join(f"build/benchmarks-{name}" for name in machine.built)
+    yield Finding(
+        part="benchmarks",
+        there=bool(machine.built),
+        found=folders,
+        enables="every check but those of other programs; make setup builds them with the MPI that is loaded",
     )
     yield _virtual_torus(machine)
     tools = machine.tools
@@ -109,69 +128,70 @@ def _numa(node: int) -> str:
     return f", NUMA node {node}" if node >= 0 else ""
 
 
+def system_name(machine: Machine) -> str:
+    """Return what records call the machine: the cluster's name, the same from each login node, or the host's."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", (machine.scheduler.cluster or machine.hostname).lower())
+
+
 def fragment(machine: Machine) -> str:
     """The configuration file to start from, as text."""
-    name = machine.hostname.lower()
-    body: dict[str, Any] = {
-        "systems": [
-            {
-                "name": name,
-                "descr": f"{machine.hostname}, as railyard doctor saw it",
-                "hostnames": [f"^{machine.hostname}"],
-                "partitions": [_partition(machine, *each) for each in _partitions(machine)],
-            }
-        ],
-        "environments": [_environment(machine, mpi, name) for mpi in machine.mpis],
+    name = system_name(machine)
+    stem = re.sub(r"\d+$", "", machine.hostname)
+    mpis = machine.mpis or (Mpi(name="none", version="", compiler="mpicc"),)
+    system: dict[str, Any] = {
+        "name": name,
+        "descr": f"{name}, as railyard doctor saw it on {machine.hostname}",
+        "hostnames": [rf"^{re.escape(stem)}\d*"],
+        **({"modules_system": machine.modules_system} if machine.modules_system else {}),
+        "partitions": [_partition(machine, mpis)],
     }
-    if not machine.mpis:
-        body["environments"] = [{"name": _environment_name("none"), "target_systems": [name], "cc": "mpicc"}]
+    body = {"systems": [system], "environments": [_environment(machine, mpi, name) for mpi in mpis]}
     text = yaml.safe_dump(body, sort_keys=False, width=120, default_flow_style=None)
-    return HEADER.format(hostname=machine.hostname, name=name) + text
+    others = [p.name for p in machine.scheduler.partitions if p != machine.scheduler.chosen]
+    more = f"# Other partitions: {', '.join(others)}.\n" if others else ""
+    return HEADER.format(hostname=machine.hostname, name=name) + more + text
 
 
-def _partitions(machine: Machine) -> list[tuple[str, int, list[str]]]:
-    """Name, nodes to ask for, options of the scheduler."""
-    if not machine.scheduler.partitions:
-        return [("local" if machine.scheduler.name == "local" else "compute", 1, [])]
-    return [
-        (p.name, max(1, min(p.nodes, DEFAULT_NODES)), [f"--partition={p.name}"])
-        for p in machine.scheduler.partitions
-    ]
-
-
-def _partition(machine: Machine, name: str, nodes: int, access: list[str]) -> dict[str, Any]:
-    scheduler = machine.scheduler
-    launcher = (
-        LAUNCHERS.get(scheduler.name, "mpirun") if scheduler.pmi or scheduler.name == "local" else "mpirun"
-    )
+def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
+    scheduler, chosen = machine.scheduler, machine.scheduler.chosen
+    name = chosen.name if chosen else "local" if scheduler.name == "local" else "compute"
+    nodes = max(1, min(chosen.nodes, DEFAULT_NODES)) if chosen else 1
+    by_srun = scheduler.pmi or scheduler.name == "local"
+    launcher = LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
     extras: dict[str, Any] = {"origin": "measured", "nodes": nodes}
-    if devices := [nic.name for nic in machine.nics if nic.fabric != "ethernet"]:
+    if scheduler.name in SCHEDULERS:
+        extras["nodes_from"] = "environment"
+    if devices := [nic.name for nic in machine.devices]:
         extras["nics"] = devices
     return {
-        "name": name,
+        "name": re.sub(r"[^A-Za-z0-9_-]", "-", name),
         "descr": f"{name} on {machine.hostname}",
-        "scheduler": scheduler.name,
+        "scheduler": SCHEDULERS.get(scheduler.name, scheduler.name),
         "launcher": launcher,
-        **({"access": access} if access else {}),
-        "environs": [_environment_name(mpi.name) for mpi in machine.mpis] or [_environment_name("none")],
-        "max_jobs": 1 if scheduler.name == "local" else 4,
+        **({"access": [f"--partition={chosen.name}"]} if chosen else {}),
+        "environs": [_environment_name(mpi.name) for mpi in mpis],
+        "max_jobs": 1 if scheduler.name in {"local", *SCHEDULERS} else 4,
+        "time_limit": TIME_LIMIT,
         "features": ["torus"],
         "extras": extras,
-        "prepare_cmds": [f"export PATH={CHECKOUT}/.venv/bin:$PATH"],
+        "prepare_cmds": [f'export PATH="{CHECKOUT}/.venv/bin:$PATH"'],
     }
 
 
 def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
-    fabrics = {nic.fabric for nic in machine.nics}
-    stack = OWN_STACKS.get(mpi.name) or [STACKS[f] for f in sorted(fabrics & STACKS.keys())][:1]
-    variables = [["PATH", f"{CHECKOUT}/build/benchmarks-{BUILD.get(mpi.name, 'site')}/bin:$PATH"]]
+    fabrics = {nic.fabric for nic in machine.devices}
+    by_fabric = [STACKS[f] for f in sorted(fabrics & STACKS.keys(), reverse=True)][:1]
+    stack = OWN_STACKS.get(mpi.name) or (by_fabric if mpi.name in TAKES_FABRIC else [])
+    folder = BUILD.get(mpi.compiler, "site")
+    variables = [["PATH", f'"{CHECKOUT}/build/benchmarks-{folder}/bin:$PATH"']]
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
         variables.append(["SLURM_MPI_TYPE", str(pmi)])
     return {
         "name": _environment_name(mpi.name),
         "target_systems": [system],
+        **({"modules": list(machine.modules)} if machine.modules and machine.modules_system else {}),
         "cc": mpi.compiler,
-        "features": ["mpi", *dict.fromkeys([mpi.name, *stack])],
+        "features": ["mpi", *dict.fromkeys([mpi.name, *stack])] if mpi.name != "none" else [],
         "env_vars": variables,
     }
 

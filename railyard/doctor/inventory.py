@@ -6,6 +6,7 @@ compute nodes have and this one lacks is not seen. Leaves out what follows from 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import platform
 import re
@@ -15,17 +16,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from railyard.checkout import BUILD
+
 SYS = Path("/sys")
 TIMEOUT_S = 10
-VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap")
+VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "mgmt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """One partition of a scheduler: its name, and how many nodes it has."""
+    """One partition of a scheduler: its name, how many nodes it has, and whether jobs go there by default."""
 
     name: str
     nodes: int
+    default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,12 @@ class Scheduler:
     version: str = ""
     partitions: tuple[Partition, ...] = ()
     pmi: tuple[str, ...] = ()
+    cluster: str = ""
+
+    @property
+    def chosen(self) -> Partition | None:
+        """The partition that a configuration starts with: the scheduler's default, or the one with the most nodes."""
+        return max(self.partitions, key=lambda each: (each.default, each.nodes), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +59,10 @@ class Mpi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """A network device; `fabric` is infiniband, omni-path, slingshot or ethernet, `numa_node` -1 where nobody says."""
+    """A network device; `fabric` is infiniband, omni-path, slingshot or ethernet, `numa_node` -1 where nobody says.
+
+    `name` has the port where the stack wants it: mlx5_0:1.
+    """
 
     name: str
     fabric: str
@@ -69,6 +82,15 @@ class Machine:
     tools: Mapping[str, str] = field(default_factory=dict)
     is_root: bool = False
     user_namespaces: bool = False
+    modules: tuple[str, ...] = ()
+    modules_system: str = ""
+    built: tuple[str, ...] = ()
+    nics_of_a_node: bool = False
+
+    @property
+    def devices(self) -> tuple[Nic, ...]:
+        """The NICs that jobs have: a login node's Ethernet cards are its own, adapters of a fabric are everywhere."""
+        return tuple(nic for nic in self.nics if self.nics_of_a_node or nic.fabric != "ethernet")
 
 
 def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
@@ -80,55 +102,105 @@ def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machin
         scheduler=scheduler(),
         mpis=tuple(_mpis(environment)),
         nics=nics(sys),
+        modules=tuple(name for name in environment.get("LOADEDMODULES", "").split(":") if name),
+        modules_system=modules_system(environment),
+        built=tuple(
+            sorted(path.parent.parent.name.removeprefix("benchmarks-") for path in built_benchmarks())
+        ),
         tools={name: find(environment) for name, find in TOOLS.items()},
         is_root=os.geteuid() == 0,
         user_namespaces=_succeeds(["unshare", "--user", "--map-root-user", "--net", "true"]),
     )
 
 
+def modules_system(environment: Mapping[str, str]) -> str:
+    """Return ReFrame's name of the module system; empty where there is none."""
+    if environment.get("LMOD_CMD"):
+        return "lmod"
+    return "envmod" if environment.get("MODULES_CMD") or environment.get("MODULESHOME") else ""
+
+
+def built_benchmarks() -> list[Path]:
+    """Return the benchmarks that are built in the checkout, one program for each MPI."""
+    return list(BUILD.glob("benchmarks-*/bin/halo"))
+
+
 def scheduler() -> Scheduler:
     """The scheduler whose commands are here and answer; local where none does."""
-    if partitions := _output(["sinfo", "--noheader", "--format", "%R %D"]):
+    if partitions := _output(["sinfo", "--noheader", "--format", "%P %D"]):
         return Scheduler(
             name="slurm" if _succeeds(["sacct", "--noheader"]) else "squeue",
             version=_first(["sinfo", "--version"]).removeprefix("slurm "),
             partitions=_partitions(partitions),
             pmi=_pmi(),
+            cluster=_cluster(),
         )
-    for name, command in (("pbs", ["qstat", "--version"]), ("lsf", ["bqueues", "-V"])):
-        if shutil.which(command[0]):
-            return Scheduler(name=name, version=_first(command))
+    for name, command, sign in OTHERS:
+        if shutil.which(command[0]) and re.search(sign, said := _output(command), re.IGNORECASE):
+            return Scheduler(name=name, version=next(iter(said.splitlines()), "").strip())
     return Scheduler(name="local")
+
+
+#: Name, command, and what its output has in it: Grid Engine has a qstat, too.
+OTHERS = (
+    ("pbs", ["qstat", "--version"], "pbs"),
+    ("flux", ["flux", "--version"], "flux"),
+    ("lsf", ["bqueues", "-V"], "lsf"),
+    ("oar", ["oarstat", "--version"], "oar"),
+    ("sge", ["qstat", "-help"], "GE |grid engine"),
+)
+
+
+def _cluster() -> str:
+    """Return the name that Slurm has for the machine, the same on each of its login nodes."""
+    found = re.search(r"^ClusterName\s*=\s*(\S+)", _output(["scontrol", "show", "config"]), re.M)
+    return found[1] if found else ""
 
 
 def nics(sys: Path) -> tuple[Nic, ...]:
     """The network devices: adapters of high-speed fabrics, or where there are none the interfaces of Ethernet cards."""
-    fast = [_nic(path, _fabric(path.name)) for path in sorted((sys / "class/infiniband").glob("*"))]
+    fast = [nic for path in sorted((sys / "class/infiniband").glob("*")) for nic in _adapter(path)]
     fast += [_nic(path, "slingshot") for path in sorted((sys / "class/cxi").glob("*"))]
     if fast:
         return tuple(fast)
-    interfaces = sorted((sys / "class/net").glob("*"))
+    interfaces = sorted(path for path in (sys / "class/net").glob("*") if path.is_dir())
     return tuple(_nic(path, "ethernet") for path in interfaces if not path.name.startswith(VIRTUAL))
 
 
-def _nic(path: Path, fabric: str) -> Nic:
+def _adapter(path: Path) -> list[Nic]:
+    """Return an adapter's active ports on a fabric: no Ethernet (RoCE, EFA, iWARP), none that is down."""
+    if path.name.startswith("hfi1"):
+        return [_nic(path, "omni-path")] if _is_active(path / "ports/1") else []
+    ports = sorted(port for port in (path / "ports").glob("*") if port.name.isdigit())
+    active = [port for port in ports if _is_active(port) and _text(port / "link_layer") == "InfiniBand"]
+    return [dataclasses.replace(_nic(path, "infiniband"), name=f"{path.name}:{port.name}") for port in active]
+
+
+def _is_active(port: Path) -> bool:
+    return "ACTIVE" in _text(port / "state")
+
+
+def _text(path: Path) -> str:
     try:
-        node = int((path / "device/numa_node").read_text())
-    except (OSError, ValueError):
-        node = -1
-    return Nic(name=path.name, fabric=fabric, numa_node=node)
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
 
 
-def _fabric(device: str) -> str:
-    return "omni-path" if device.startswith("hfi1") else "infiniband"
+def _nic(path: Path, fabric: str) -> Nic:
+    text = _text(path / "device/numa_node")
+    return Nic(name=path.name, fabric=fabric, numa_node=int(text) if re.fullmatch(r"-?\d+", text) else -1)
 
 
 def _partitions(text: str) -> tuple[Partition, ...]:
     nodes: dict[str, int] = {}
     for line in text.splitlines():
         name, _, count = line.strip().partition(" ")
-        nodes[name] = nodes.get(name, 0) + int(count or 0)
-    return tuple(Partition(name=name, nodes=count) for name, count in nodes.items())
+        nodes[name] = nodes.get(name, 0) + int(count.strip() or 0)
+    return tuple(
+        Partition(name=name.removesuffix("*"), nodes=count, default=name.endswith("*"))
+        for name, count in nodes.items()
+    )
 
 
 def _pmi() -> tuple[str, ...]:
@@ -138,36 +210,51 @@ def _pmi() -> tuple[str, ...]:
 
 
 def _mpis(environment: Mapping[str, str]) -> list[Mpi]:
-    found = []
     if version := environment.get("CRAY_MPICH_VERSION"):
-        found.append(Mpi(name="cray-mpich", version=version, compiler="cc"))
-    if root := environment.get("I_MPI_ROOT"):
-        found.append(Mpi(name="intel-mpi", version=Path(root).name, compiler="mpiicc"))
-    for name, pattern, compilers in MPIS:
-        compiler = next(filter(shutil.which, compilers), None)
-        if compiler is None:
-            continue
-        version_said = re.search(pattern, _output([compiler, "-show"]) + _said_by(name))
-        if version_said:
-            found.append(Mpi(name=name, version=version_said[1], compiler=compiler))
-    return found
+        return [Mpi(name="cray-mpich", version=version, compiler="cc")]
+    found: dict[str, Mpi] = {}
+    for wrapper in filter(shutil.which, WRAPPERS):
+        mpi = _identified(wrapper, environment)
+        if mpi is not None:
+            found.setdefault(mpi.name, mpi)
+    return list(found.values())
 
 
-def _said_by(mpi: str) -> str:
-    """What an MPI's own programs say of their version."""
-    programs = {"openmpi": ("mpirun.openmpi", "mpirun"), "mpich": ("mpichversion",), "mvapich2": ("mpiname",)}
-    options = {"openmpi": ["--version"], "mpich": [], "mvapich2": ["-a"]}
-    for program in programs[mpi]:
-        if said := _output([program, *options[mpi]]):
-            return said
-    return ""
+def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
+    """Return the MPI of a compiler wrapper, by what the wrapper and its library say, not by its name."""
+    shown = _output([wrapper, "-show"])
+    beside = Path(shutil.which(wrapper) or "").resolve().parent
+    suffix = wrapper.partition(".")[2]
+    said = "\n".join(
+        _output([str(program), *options])
+        for name, options in VERSIONS
+        for program in (beside / (f"{name}.{suffix}" if suffix else name), beside / name)
+        if program.is_file()
+    )
+    for name, pattern in SIGNS:
+        if version := re.search(pattern, f"{shown}\n{said}"):
+            return Mpi(name=name, version=version[1], compiler=wrapper)
+    if "intel" in shown.lower() and (root := environment.get("I_MPI_ROOT")):
+        return Mpi(name="intel-mpi", version=Path(root).name, compiler=wrapper)
+    return None
 
 
-#: Name, where its version stands in what its programs say, its compilers in order of preference.
-MPIS = (
-    ("openmpi", r"\((?:Open MPI|OpenRTE)\) (\S+)", ("mpicc.openmpi", "mpicc")),
-    ("mpich", r"MPICH Version:\s+(\S+)", ("mpicc.mpich", "mpicc")),
-    ("mvapich2", r"MVAPICH2 (\S+)", ("mpicc.mvapich2", "mpicc")),
+#: Compiler wrappers in order of preference; Debian's names first, because there they are the exact ones.
+WRAPPERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "mpiicx", "mpiicc")
+#: Programs beside a wrapper that say their version.
+VERSIONS: tuple[tuple[str, list[str]], ...] = (
+    ("mpirun", ["--version"]),
+    ("mpichversion", []),
+    ("mpiname", ["-a"]),
+    ("impi_info", ["-v"]),
+)
+#: Name and pattern of its version, the most special first: MVAPICH 3 calls itself MPICH, too.
+SIGNS = (
+    ("intel-mpi", r"Intel\(R\) MPI Library[^\n]*?Version (\S+)"),
+    ("mvapich2", r"MVAPICH2?(?:\s+Version:?)?\s+(\d\S*)"),
+    ("openmpi5", r"\((?:Open MPI|PRRTE|OpenRTE)\) (5\.\S+|3\.\d\S*prrte)"),
+    ("openmpi", r"\((?:Open MPI|OpenRTE)\) (\S+)"),
+    ("mpich", r"MPICH Version:\s+(\S+)"),
 )
 
 

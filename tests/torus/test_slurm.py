@@ -247,14 +247,18 @@ def test_a_new_user_gets_from_doctor_to_records(
     """docs/cluster.md: the fragment as it is, then with coordinates; Slurm chooses the nodes."""
     mine = from_doctor(head, tmp_path / "mine.yml")
     assert "scheduler: squeue" in mine.read_text() and "--partition=torus" in mine.read_text()
-    on = {"system": "head:torus", "configs": (mine,)}
+    on = {"system": f"{cluster}:torus", "configs": (mine,)}
     done = reframe(*HALO, *FOUR_NODES, "-S", "placements=random,custom", **on)
+    assert done.returncode == 0, "what the machine cannot do fails nothing"
+    assert "custom is left out" in done.stdout + done.stderr
     (record,) = records(tmp_path)
-    by_placement = {launch.placement: launch for launch in record.launches}
-    assert (record.origin, record.case.topology) == ("measured", None)
-    assert by_placement["random"].placement_verdict == "obeyed", done.stdout
-    assert "no coordinates" in by_placement["custom"].reason
-    assert by_placement["custom"].status == "not-measured"
+    assert (record.origin, record.case.topology, record.status) == ("measured", None, "ok")
+    assert {launch.placement: launch.placement_verdict for launch in record.launches} == {"random": "obeyed"}
+    places = [node["coordinate"] for node in record.case.allocation["nodes"]]
+    assert None not in places, "Slurm's path of switches says where the nodes are, without a file"
+    job = record.provenance["job"]
+    assert job["variables"]["SLURM_MPI_TYPE"] == "pmix" and record.provenance["reframe"]["job"]
+    assert any("libmpi" in library["file"] and library["sha256"] for library in job["libraries"])
 
     from_doctor(head, mine, coordinates(cluster))
     reframe(*HALO, *FOUR_NODES, "-S", "placements=hilbert", **on)
@@ -262,6 +266,52 @@ def test_a_new_user_gets_from_doctor_to_records(
     assert newest.status == "ok" and newest.case.topology is not None
     assert len(newest.case.allocation["nodes"]) == 4 and newest.case.allocation["order"] == "scheduler"
     assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
+
+
+def test_a_binding_is_the_same_on_every_node_and_a_hung_launch_costs_itself_alone(
+    reframe: ReFrame, head: Callable[..., str], cluster: str, tmp_path: Path
+) -> None:
+    mine = from_doctor(head, tmp_path / "mine.yml")
+    hangs = tmp_path / "bin"
+    hangs.mkdir()
+    program = hangs / "halo"
+    real = f"exec {CHECKOUT}/build/benchmarks-openmpi/bin/halo"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *launch-000*) sleep 300;; esac\n{real} "$@"\n')
+    program.chmod(0o755)
+    prepare = f"{PLAIN_SRUN} PATH={hangs}:$PATH"
+    chosen = ["-p", "openmpi-here", "-S", "nodes=4", "-S", prepare, "-S", "launch_limit_s=20"]
+    chosen += ["-S", "placements=random/core", "-S", "launches=2"]
+    done = reframe(*HALO, *chosen, system=f"{cluster}:torus", configs=(mine,))
+    assert done.returncode != 0
+    (record,) = records(tmp_path)
+    hung, good = record.launches
+    assert "ended after its limit of 20 s" in hung.reason and good.status == "ok", good.reason
+    assert {len(rank.allowed_cpus or ()) for rank in good.ranks} == {1}, "a core each"
+    assert not head("squeue", "-h").strip()
+
+
+def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str, tmp_path: Path) -> None:
+    mine = from_doctor(head, tmp_path / "mine.yml")
+    text = (
+        mine.read_text()
+        .replace("scheduler: squeue", "scheduler: local")
+        .replace("max_jobs: 4", "max_jobs: 1")
+    )
+    mine.write_text(re.sub(r"    access: .*\n", "", text).replace("nodes: 8", "nodes_from: environment"))
+    fixed = ["-p", "openmpi-here", "-S", PLAIN_SRUN, "-S", "placements=random"]
+    words = command(tmp_path, *HALO, *fixed, system=f"{cluster}:torus", configs=(mine,))
+    done = subprocess.run(
+        on_head(cluster, ["salloc", "--quiet", "--nodes=4", *words]),
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(),
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    assert (record.status, len(record.case.allocation["nodes"])) == ("ok", 4)
 
 
 def test_a_drained_node_ends_its_job_and_another_takes_its_place(
@@ -275,7 +325,7 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
     go = tmp_path / "go"
     chosen = [*HALO, *FOUR_NODES, "-S", "placements=random", "-S", "launches=3"]
     waiting = ["-S", f"{PLAIN_SRUN},until test -e {go}; do sleep 0.1; done"]
-    words = command(tmp_path, *chosen, *waiting, system="head:torus", configs=(mine,))
+    words = command(tmp_path, *chosen, *waiting, system=f"{cluster}:torus", configs=(mine,))
     running = subprocess.Popen(on_head(cluster, words), cwd=CHECKOUT, env=environment())
     wait_until(lambda: head("squeue", "-ho", "%B", "--states=running").strip(), "the job runs")
     drained = head("squeue", "-ho", "%B", "--states=running").strip()
@@ -283,7 +333,7 @@ def test_a_drained_node_ends_its_job_and_another_takes_its_place(
     go.touch()
     try:
         assert running.wait(300) == 0
-        done = reframe(*chosen, system="head:torus", configs=(mine,))
+        done = reframe(*chosen, system=f"{cluster}:torus", configs=(mine,))
         assert done.returncode == 0, done.stdout
     finally:
         head("scontrol", "update", f"nodename={drained}", "state=resume")

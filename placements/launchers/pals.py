@@ -1,0 +1,40 @@
+"""PALS: HPE's mpiexec on Cray EX under PBS, ranks dealt to the lines of a host file (mpiexec(1) of PALS).
+
+Leaves out orders that return to a node, which need Cray MPICH's reorder file, and bindings by PALS itself: a script
+binds ranks on real machines.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
+from placements.orders.placement import Placement
+from placements.orders.spec import Binding
+from railyard.errors import InputError
+
+
+def render(placed: Placement, stem: str) -> Rendered:
+    """Return the launch; raises InputError for nodes that recur, or that have unequal numbers of ranks."""
+    names = placed.allocation.topology.nodes
+    runs = [(names[node].name, len(list(same))) for node, same in itertools.groupby(placed.indices.tolist())]
+    counts = {count for _, count in runs}
+    if len({name for name, _ in runs}) < len(runs) or len(counts) > 1:
+        valid = "for pals the same number of ranks on every node, one after another (cart-create, snake, scheduler)"
+        raise InputError("launcher", "placement", str(placed.kind), valid)
+    file, (per_node,) = f"{stem}.hosts", counts
+    ranks = ("mpiexec", "-n", str(len(placed.indices)), "--ppn", str(per_node))
+    return Rendered(
+        command=(*ranks, "--hostfile", file, "--cpu-bind", "none"),
+        files={file: "".join(f"{name}\n" for name, _ in runs)},
+    )
+
+
+LAUNCHER = Launcher(
+    name="pals",
+    render=render,
+    selected_by=(("mpiexec", "pals"), ("mpiexec", "cray-mpich")),
+    local_rank=("PALS_LOCAL_RANKID",),
+    node_files=BATCH_NODE_FILES,
+    bindings=frozenset({Binding.NONE}),
+)
