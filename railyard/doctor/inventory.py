@@ -225,18 +225,20 @@ def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
     shown = _output([wrapper, "-show"])
     beside = Path(shutil.which(wrapper) or "").resolve().parent
     suffix = wrapper.partition(".")[2]
-    said = "\n".join(
-        _output([str(program), *options])
-        for name, options in VERSIONS
-        for program in (beside / (f"{name}.{suffix}" if suffix else name), beside / name)
-        if program.is_file()
-    )
+    said = "\n".join(_said(name, options, beside, suffix) for name, options in VERSIONS)
     for name, pattern in SIGNS:
         if version := re.search(pattern, f"{shown}\n{said}"):
             return Mpi(name=name, version=version[1], compiler=wrapper)
     if "intel" in shown.lower() and (root := environment.get("I_MPI_ROOT")):
         return Mpi(name="intel-mpi", version=Path(root).name, compiler=wrapper)
     return None
+
+
+def _said(name: str, options: list[str], beside: Path, suffix: str) -> str:
+    """Return what a program beside a wrapper says of its version: Debian's `mpirun.mpich` before `mpirun`."""
+    names = [f"{name}.{suffix}", name] if suffix else [name]
+    program = next((beside / each for each in names if (beside / each).is_file()), None)
+    return _output([str(program), *options]) if program else ""
 
 
 #: Compiler wrappers in order of preference; Debian's names first, because there they are the exact ones.
