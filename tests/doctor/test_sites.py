@@ -18,7 +18,7 @@ from support.commands import BIN, CHECKOUT, environment
 
 SITES = sorted((CHECKOUT / "config/sites").glob("*.yml"))
 LMOD = 'case "$1" in --version) echo "Modules based on Lua: Version 8.7.37" >&2;; esac'
-ENVMOD = 'case "$1" in -V|--version) echo "Modules Release 5.3.1" >&2;; esac'
+ENVMOD = 'case "$*" in *-V*) echo "Modules Release 5.3.1 (2023-06-27)" >&2;; esac'
 
 
 def program(folder: Path, name: str, text: str) -> Path:
