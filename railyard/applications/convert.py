@@ -27,6 +27,7 @@ def document(
         "benchmark": benchmark,
         "version": reading.version,
         "parameters": {},
+        "reported": dict(reading.parameters),
         "mpi": dict(witness.mpi),
         "verified": reading.verified,
         "ranks": witness.ranks,

@@ -223,6 +223,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "nic_reason": one_line(run.nic_reason) or None,
         "begun_monotonic_s": run.begun_monotonic_s,
         "ended_monotonic_s": run.ended_monotonic_s,
+        "reported": dict(output.reported) if output else {},
     }
 
 

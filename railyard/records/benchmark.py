@@ -8,7 +8,7 @@ was obeyed and what the samples mean; `results.assemble` and `analysis` decide.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.errors import InputError
@@ -66,6 +66,7 @@ class Benchmark:
     ranks_json: Sequence[Json]
     series_json: Sequence[Json]
     not_measured_json: Sequence[Json]
+    reported: Mapping[str, Json] = field(default_factory=dict)
 
 
 def load(path: Path) -> Benchmark:
@@ -93,6 +94,7 @@ def parse(document: Json, source: str) -> Benchmark:
         ranks_json=document["ranks"],
         series_json=document["series"],
         not_measured_json=document.get("not_measured", []),
+        reported=document.get("reported", {}),
     )
 
 

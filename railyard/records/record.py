@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +23,7 @@ from railyard.records.json_io import Json
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.5"
+FORMAT = "railyard-record/1.6"
 ID_DIGITS = 12
 #: Keys that are made from the content and therefore are no part of it.
 DERIVED = frozenset({"id", "sha256"})
@@ -173,6 +174,7 @@ class Launch:
     software: Software = Software.NATIVE
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
+    reported: Mapping[str, Json] = dataclass_field(default_factory=dict)
 
     @property
     def is_void(self) -> bool:

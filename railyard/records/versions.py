@@ -66,6 +66,12 @@ VERSIONS: tuple[Version, ...] = (
         change="a launch may have nic_reason: why its NICs could not be judged",
         launch_fields=frozenset({"nic_reason"}),
     ),
+    Version(
+        name="railyard-record/1.6",
+        date="2026-11-22",
+        change="a launch may have reported: what a third-party program says of its run beside figures",
+        launch_fields=frozenset({"reported"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
