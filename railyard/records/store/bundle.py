@@ -33,7 +33,7 @@ MOST_RECORD_BYTES = 64 << 20
 MOST_MANIFEST_BYTES = 64 << 20
 MOST_BUNDLE_BYTES = 16 << 30
 _BLOCK = tarfile.BLOCKSIZE
-_TAIL = 20 * _BLOCK
+_TAIL = 21 * _BLOCK  # two blocks of zeros whose second begins a record of 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
