@@ -14,7 +14,7 @@ from support.commands import CHECKOUT
 
 NOBODY = pwd.getpwnam("nobody")
 #: What else may lie in build/: images, their bases, Apptainer.
-LARGE = ("apptainer", "base", "docker", "image", "spack", "spack-image")
+LARGE = ("apptainer", "base", "cache", "context-*", "docker", "environments", "image", "spack")
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
 
 
