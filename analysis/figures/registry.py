@@ -1,37 +1,54 @@
 """Which figures a case has: those of its benchmark first, then the general ones of all that is left.
 
-Models: a table from the benchmark's name to the function that makes its figures. A benchmark without an entry has
-the general figures: comparisons as points with intervals, curves over hops and message size.
+Models: a benchmark's figures are made by `drawings` in the module of this folder with the benchmark's name. A benchmark
+without one has the general figures: comparisons as points with intervals, curves over hops and message size.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from analysis.cases.cases import Case
-from analysis.figures import nics, overhead
+from analysis.figures import applications, nics, overhead
 from analysis.figures.drawing import Drawing
 
+#: Modules of this folder that are no benchmark's: figures of any case, of several cases, and how figures are made.
+SHARED = frozenset(
+    {
+        "__init__",
+        "applications",
+        "by_extent",
+        "drawing",
+        "general",
+        "mpi_profile",
+        "nics",
+        "overhead",
+        "registry",
+        "render_all",
+        "svg",
+    }
+)
+
+
+def _figures() -> Mapping[str, str]:
+    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
+    return {name: f"{__package__}.{name}:drawings" for name in names if name not in SHARED}
+
+
 #: Benchmark -> `module:function`; the function takes a `Case` and returns a sequence of `Drawing`, empty when the
-#: case lacks what they need. Modules are `analysis/figures_<benchmark>.py` and are imported when first needed.
-FIGURES: dict[str, str] = {
-    **dict.fromkeys(("amg", "lulesh", "minife", "minighost"), "analysis.figures.applications:drawings"),
-    "contention": "analysis.figures.contention:drawings",
-    "halo": "analysis.figures.halo:drawings",
-    "paths": "analysis.figures.paths:drawings",
-    "rowcol": "analysis.figures.rowcol:drawings",
-    "sonar": "analysis.figures.sonar:drawings",
-    "topobw": "analysis.figures.topobw:drawings",
-}
+#: case lacks what they need. Modules are imported when first needed.
+FIGURES = dict(_figures())
 
 
 def own_drawings(case: Case) -> list[Drawing]:
-    """The figures that the case's benchmark brings along, what an image costs where the case has both, and what each
-    NIC carried where there are several.
+    """Return the figures of the case's benchmark, then those that any case has if it has what they show.
+
+    These are the sizes of a profiled application's messages, what an image costs, and what each of several NICs sent.
     """
-    common = [*overhead.drawings(case), *nics.drawings(case)]
-    place = FIGURES.get(case.first.case.benchmark)
+    common = [*applications.drawings(case), *overhead.drawings(case), *nics.drawings(case)]
+    place = FIGURES.get(case.first.case.benchmark.replace("-", "_"))
     if place is None:
         return common
     module, _, function = place.partition(":")
