@@ -26,7 +26,7 @@ from placements.topology import catalog
 from placements.topology.torus import DIMENSIONS
 from railyard.checkout import CHECKOUT
 from railyard.torus.engines import docker_engine
-from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.engines.base import Containers
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
@@ -81,7 +81,13 @@ def predict(made: Torus) -> dict[str, Any]:
 @contextmanager
 def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[Torus]:
     """gemini-4x4x4, up for as long as the block lasts."""
-    made, _ = lifecycle.up(catalog.load("gemini-4x4x4"), name=NAME, shape=shaped, containers=containers)
+    made, _ = lifecycle.up(
+        catalog.load("gemini-4x4x4"),
+        name=NAME,
+        shape=shaped,
+        engine="docker" if containers else "netns",
+        containers=containers,
+    )
     try:
         yield made
     finally:

@@ -16,8 +16,9 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError, RunError
 from railyard.torus.cli import links
-from railyard.torus.engines import docker_engine, router
-from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
+from railyard.torus.engines import docker_engine, engines, router
+from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
@@ -62,7 +63,7 @@ def torus() -> None:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["netns", "docker"]),
+    type=click.Choice(list(engines())),
     default="netns",
     show_default=True,
     help="What a node is: a network namespace, or a container.",
@@ -126,6 +127,7 @@ def up(
             topo,
             name=name or topo.name,
             shape=shape,
+            engine=engine,
             containers=containers,
             with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
@@ -259,17 +261,11 @@ def _rate_scale(text: str, topology: Topology, mtu_bytes: int) -> float:
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
-    """What `up` makes the nodes of; None for engine netns. InputError for options that do not go together."""
-    if engine == "docker":
-        if rootless.INSIDE in os.environ:
-            raise InputError(
-                "--engine", "", engine, "netns for an ordinary user; the docker engine is for root"
-            )
-        return docker_engine.containers(image or docker_engine.DEFAULT_IMAGE, volumes)
-    for option, value in (("--image", image), ("--volume", " ".join(volumes))):
-        if value:
-            raise InputError(option, "", value, "only with --engine docker")
-    return None
+    """Return what the engine makes the nodes of; InputError for options that do not go together."""
+    if engine != DEFAULT_ENGINE and rootless.INSIDE in os.environ:
+        valid = f"{DEFAULT_ENGINE} for an ordinary user; the {engine} engine is for root"
+        raise InputError("--engine", "", engine, valid)
+    return engines()[engine].made_of(image, volumes)
 
 
 def _check_slurm() -> None:

@@ -15,15 +15,15 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from railyard.errors import InputError, RunError
 from railyard.torus.engines import netns
+from railyard.torus.engines.base import Containers, Engine, Order, Progress
 from railyard.torus.native.programs import ENTER
 
 if TYPE_CHECKING:
@@ -48,28 +48,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Containers:
-    """What the nodes are made of: an image, and this machine's folders that they see under the same path."""
-
-    image: str
-    image_sha256: str
-    volumes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """What a service that runs in every container needs there: environment variables, and this machine's files and
-    folders by the path under which a host's container sees them.
-    """
-
-    environment: Mapping[str, str] = field(default_factory=dict)
-    seen: Callable[[str], Mapping[Path, Path]] = lambda host: {}
-
-
-NO_SERVICE = Service()
-
-
 def containers(image: str, volumes: Sequence[str]) -> Containers:
     """The image as the engine has it and the folders as absolute paths; by default the current one.
 
@@ -90,24 +68,15 @@ def missing(image: str) -> str:
     return ""
 
 
-def create(
-    torus: str,
-    nodes: Sequence[str],
-    made_of: Containers,
-    hosts: Mapping[str, str],
-    folder: Path,
-    progress: netns.Progress,
-    service: Service = NO_SERVICE,
-) -> dict[str, int]:
-    """A running container for every node; node -> process number of its first process.
+def create(order: Order, progress: Progress) -> dict[str, int]:
+    """Make a running container for every node; return node -> process number of its first process.
 
-    `hosts` is what /etc/hosts says (name -> address), `folder` the torus's own. Raises RunError with the engine's
-    reason. What was made by then stays, for `remove`.
+    Raises RunError with the engine's reason. What was made by then stays, for `remove`.
     """
     client = _client()
-    start = functools.partial(_start, client, torus, made_of, hosts, folder, service)
-    pids = dict(zip(nodes, _at_once(start, nodes, progress), strict=True))
-    known = folder / "containers"
+    start = functools.partial(_start, client, order)
+    pids = dict(zip(order.nodes, _at_once(start, order.nodes, progress), strict=True))
+    known = order.folder / "containers"
     known.mkdir(exist_ok=True)
     for node, pid in pids.items():
         (known / node).write_text(f"{pid}\n", encoding="utf-8")
@@ -147,7 +116,7 @@ def tori() -> set[str]:
     return {container["Labels"][LABEL] for container in listed}
 
 
-def remove(torus: str, *, settle_s: float = 0, timeout_s: float = 60) -> None:
+def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
     """Remove a torus's containers, running or not. Idempotent.
 
     The engine may still be making one that a killed `up` had asked for: with `settle_s`, wait so long for more.
@@ -207,37 +176,36 @@ def _folder(volume: str) -> str:
     return str(path)
 
 
-def _start(
-    client: DockerClient,
-    torus: str,
-    made_of: Containers,
-    hosts: Mapping[str, str],
-    folder: Path,
-    service: Service,
-    host: str,
-) -> int:
-    """Make and start one container; its first process."""
+def _start(client: DockerClient, order: Order, host: str) -> int:
+    """Make and start one container; return its first process."""
     from docker.types import LogConfig, Mount
 
+    made_of = order.made_of
+    assert made_of is not None
     volumes = {Path(volume): Path(volume) for volume in made_of.volumes}
 
     with _asking(f"make the container of {host}"):
         container = client.containers.create(
             f"sha256:{made_of.image_sha256}",
             entrypoint=list(KEEPER),
-            name=netns.full_name(torus, host),
+            name=netns.full_name(order.torus, host),
             hostname=host,
-            labels={LABEL: torus, "railyard.host": host},
+            labels={LABEL: order.torus, "railyard.host": host},
             network_mode="none",
             init=True,  # adopts and buries what a launch leaves
-            environment=dict(service.environment),
+            environment=dict(order.service.environment),
             mounts=[
                 _agent(),
                 *(Mount(str(there), str(here), type="bind") for there, here in volumes.items()),
-                *(Mount(str(there), str(here), type="bind") for there, here in service.seen(host).items()),
+                *(
+                    Mount(str(there), str(here), type="bind")
+                    for there, here in order.service.seen(host).items()
+                ),
             ],
-            tmpfs={str(folder): "mode=1777"},  # where Open MPI's daemons keep their session, as on the head
-            extra_hosts=dict(hosts),
+            tmpfs={
+                str(order.folder): "mode=1777"
+            },  # where Open MPI's daemons keep their session, as on the head
+            extra_hosts=dict(order.hosts),
             shm_size=SHARED_MEMORY,
             log_config=LogConfig(type=LogConfig.types.NONE),
         )
@@ -273,7 +241,7 @@ def _remove(client: DockerClient, container: str) -> None:
                 raise
 
 
-def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: netns.Progress) -> list[Result]:
+def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Progress) -> list[Result]:
     """The results in order; the first error ends what has not begun."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [pool.submit(work, item) for item in items]
@@ -325,3 +293,19 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _made_of(image: str | None, volumes: Sequence[str]) -> Containers:
+    return containers(image or DEFAULT_IMAGE, volumes)
+
+
+ENGINE = Engine(
+    name="docker",
+    missing=missing,
+    made_of=_made_of,
+    create=create,
+    remove=remove,
+    tori=tori,
+    ended=ended,
+    keepers=keepers,
+)

@@ -21,7 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TypeVar
 
-from railyard.errors import RunError
+from railyard.errors import InputError, RunError
+from railyard.torus.engines.base import Containers, Engine, Progress
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
 from railyard.torus.plan.values import Route, Shaper
 
@@ -34,8 +35,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 #: Device and inode of a namespace.
 Identity = tuple[int, int]
-
-Progress = Callable[[int], None]
 
 
 def full_name(torus: str, host: str) -> str:
@@ -359,3 +358,24 @@ def _first_failure(stderr: str, text: str) -> str:
     number = stderr.rpartition("Command failed -:")[2].strip()
     command = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else lines[0]
     return f"{'; '.join(reasons) or 'no reason given'} (in: {command})"
+
+
+def _made_of(image: str | None, volumes: Sequence[str]) -> Containers | None:
+    """Return nothing: nodes are namespaces alone. InputError for options of the other engines."""
+    for option, value in (("--image", image), ("--volume", " ".join(volumes))):
+        if value:
+            raise InputError(option, "", value, "only with an engine of containers, such as --engine docker")
+    return None
+
+
+#: Nodes are namespaces and nothing else, which `create` and `remove` above make and remove for every engine.
+ENGINE = Engine(
+    name="netns",
+    missing=lambda image: "",
+    made_of=_made_of,
+    create=lambda order, progress: {},
+    remove=lambda torus, settle_s: None,
+    tori=set,
+    ended=lambda torus, folder: [],
+    keepers=lambda folder: set(),
+)

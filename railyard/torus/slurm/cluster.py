@@ -28,7 +28,7 @@ from tempfile import TemporaryFile
 
 from placements.topology.base import Topology
 from railyard.errors import RunError
-from railyard.torus.engines.docker_engine import Containers, Service
+from railyard.torus.engines.base import Containers, Service
 from railyard.torus.native.programs import ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import config

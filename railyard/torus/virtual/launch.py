@@ -20,7 +20,7 @@ from typing import NoReturn
 from railyard.checkout import TORUS_BIN
 from railyard.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
@@ -66,7 +66,7 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
 def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
     """The same for the system's MPICH, whose launcher is Hydra's mpiexec."""
     if torus.containers:
-        raise InputError("torus mpiexec", "engine", "docker", "a torus of engine netns")
+        raise InputError("torus mpiexec", "engine", torus.engine, "a torus of engine netns")
     program = shutil.which("mpiexec.mpich") or shutil.which("mpiexec.hydra")
     if program is None:
         raise RunError("no mpiexec.mpich on the PATH; Debian's package mpich has it")

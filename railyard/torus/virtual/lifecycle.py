@@ -27,7 +27,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
@@ -37,8 +37,8 @@ from placements.topology import faults as fault_model
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
 from railyard.errors import InputError, RunError
-from railyard.torus.engines import docker_engine, netns, router
-from railyard.torus.engines.docker_engine import Containers
+from railyard.torus.engines import DEFAULT, engines, netns, router
+from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, Order, Progress
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Plan, Shape
 from railyard.torus.slurm import cluster
@@ -61,7 +61,7 @@ class Torus:
     """
 
     name: str
-    engine: Literal["netns", "docker"]
+    engine: str
     topology: Topology
     shape: Shape
     complete: bool
@@ -100,13 +100,14 @@ def up(
     *,
     name: str,
     shape: Shape,
+    engine: str = DEFAULT,
     containers: Containers | None = None,
     with_slurm: bool = False,
-    progress: netns.Progress = lambda done: None,
+    progress: Progress = lambda done: None,
 ) -> tuple[Torus, bool]:
     """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
 
-    With `containers` the nodes are containers (engine docker), and `progress` counts them before the namespaces. With
+    Where the nodes of `engine` are made of `containers`, `progress` counts them before the namespaces. With
     `with_slurm` a Slurm runs on it, and `progress` counts its nodes after them.
     Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
     when the kernel or the Docker engine refuses, after removing what had been made.
@@ -117,7 +118,7 @@ def up(
     made = plan.make(topo, shape)
     wanted = Torus(
         name=name,
-        engine="docker" if containers else "netns",
+        engine=engine,
         topology=topo,
         shape=shape,
         complete=True,
@@ -134,7 +135,7 @@ def up(
             raise InputError(
                 "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
             )
-        _remove(name, labelled=containers is not None)
+        _remove(name, also=engine)
         write(dataclasses.replace(wanted, complete=False), made)
         try:
             _create(wanted, made, progress)
@@ -153,10 +154,10 @@ def carries(torus: Torus) -> bool:
 def down(name: str) -> None:
     """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
     with lock():
-        labelled = docker_engine.tori() if name not in names() else set()
-        if name not in names() | labelled:
-            raise InputError("torus", "", name, ", ".join(sorted(names() | labelled)) or "none is up")
-        _remove(name, labelled=name in labelled)
+        known = names() if name in names() else names() | _left_to_engines()
+        if name not in known:
+            raise InputError("torus", "", name, ", ".join(sorted(known)) or "none is up")
+        _remove(name)
 
 
 def down_all() -> list[str]:
@@ -166,11 +167,10 @@ def down_all() -> list[str]:
     """
     failed: list[str] = []
     with lock():
-        labelled = docker_engine.tori()
-        found = sorted(names() | labelled)
+        found = sorted(names() | _left_to_engines())
         for name in found:
             try:
-                _remove(name, labelled=name in labelled)
+                _remove(name)
             except (RunError, OSError, ValueError) as error:
                 failed.append(f"torus {name} could not be removed: {error}")
     if failed:
@@ -181,6 +181,11 @@ def down_all() -> list[str]:
 def names() -> set[str]:
     """Of every torus of which anything exists; one of which only containers are left is known to `down` alone."""
     return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
+
+
+def _left_to_engines() -> set[str]:
+    """Return the tori of which an engine has any node."""
+    return set[str]().union(*(engine.tori() for engine in engines().values()))
 
 
 def get(name: str) -> Torus:
@@ -199,7 +204,7 @@ def read(name: str) -> Torus | None:
         document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
         return Torus(
             name=name,
-            engine=document["engine"],
+            engine=engines()[document["engine"]].name,
             topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
             shape=Shape(**document["shape"]),
             complete=document["complete"],
@@ -254,19 +259,20 @@ def write(torus: Torus, made: Plan) -> None:
         temporary.rename(path)
 
 
-def _create(torus: Torus, made: Plan, progress: netns.Progress) -> None:
+def _create(torus: Torus, made: Plan, progress: Progress) -> None:
     nodes = [node.name for node in torus.topology.nodes]
-    before = 0
-    pids: dict[str, int] = {}
     if torus.slurm:
         cluster.prepare(torus.name, torus.topology, torus.folder)
-    if torus.containers:
-        hosts = dict(made.hosts)
-        service = cluster.service(torus.folder) if torus.slurm else docker_engine.NO_SERVICE
-        pids = docker_engine.create(
-            torus.name, nodes, torus.containers, hosts, torus.folder, progress, service
-        )
-        before = len(nodes)
+    order = Order(
+        torus=torus.name,
+        nodes=nodes,
+        made_of=torus.containers,
+        hosts=dict(made.hosts),
+        folder=torus.folder,
+        service=cluster.service(torus.folder) if torus.slurm else NO_SERVICE,
+    )
+    pids = engines()[torus.engine].create(order, progress)
+    before = len(pids)
     netns.create(
         torus.name,
         made,
@@ -290,8 +296,8 @@ def _start_router(torus: Torus) -> None:
         router.start(torus.name, torus.topology, torus.shape, torus.faults, torus.folder)
 
 
-def _remove(name: str, *, labelled: bool = False) -> None:
-    """End what runs in a torus and remove what there is of it; `labelled` where containers may be left of it.
+def _remove(name: str, *, also: str = "") -> None:
+    """End what runs in a torus and remove what there is of it; the engine `also` may have nodes of it, too.
 
     Needs no torus.json that this version understands. From its first step on the torus counts as incomplete.
     """
@@ -300,8 +306,9 @@ def _remove(name: str, *, labelled: bool = False) -> None:
     finished = torus is not None and torus.complete
     _mark_incomplete(name)
     netns.remove(name)
-    if labelled or _may_have_containers(name, torus):
-        docker_engine.remove(name, settle_s=0 if finished else UNFINISHED_S)
+    for engine in engines().values():
+        if engine.name == also or _may_have_nodes(name, torus, engine):
+            engine.remove(name, 0 if finished else UNFINISHED_S)
     shutil.rmtree(RUN / name, ignore_errors=True)
 
 
@@ -315,11 +322,11 @@ def _mark_incomplete(name: str) -> None:
         temporary.rename(path)
 
 
-def _may_have_containers(name: str, torus: Torus | None) -> bool:
-    """Whether the Docker engine has to be asked; where torus.json does not say, its labels do."""
+def _may_have_nodes(name: str, torus: Torus | None, engine: Engine) -> bool:
+    """Whether an engine may have nodes of a torus; where torus.json does not name the engine, the engine is asked."""
     if torus is not None:
-        return torus.containers is not None
-    return name in docker_engine.tori()
+        return torus.engine == engine.name
+    return name in engine.tori()
 
 
 def _collect() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.errors import RunError
-from railyard.torus.engines import docker_engine, netns, router
+from railyard.torus.engines import engines, netns, router
 from railyard.torus.plan import plan, router_description
 from railyard.torus.plan.plan import Plan
 from railyard.torus.slurm import cluster
@@ -117,7 +117,8 @@ def inspect(torus: Torus) -> Report:
         found = {(name, device): rate for name, host in seen.items() for device, rate in host.rates.items()}
     wrong = [key for key, rate in planned.items() if found.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
-    ended = docker_engine.ended(torus.name, torus.folder)
+    engine = engines()[torus.engine]
+    ended = engine.ended(torus.name, torus.folder)
     scheduler, silent = _scheduler(torus)
     own = {carrier.process} if carrier else set()
     if routed and carrier is None:
@@ -128,9 +129,7 @@ def inspect(torus: Torus) -> Report:
         namespaces_planned=len(wanted),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(
-            netns.processes(netns.identities(existing)) - docker_engine.keepers(torus.folder) - own
-        ),
+        processes=len(netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - own),
         scheduler=scheduler,
         router=carrier,
         absent=tuple(sorted({key for host in seen.values() for key in host.absent})),
