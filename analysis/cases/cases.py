@@ -115,7 +115,7 @@ def group(records: Iterable[Record]) -> list[Case]:
     once.
     """
     cases: dict[str, list[Record]] = {}
-    for record in {record.sha256: record for record in records}.values():
+    for record in _once(records):
         cases.setdefault(case_key(record), []).append(record)
     made = [
         _case(key, sorted(of_key, key=lambda each: (each.created, each.id))) for key, of_key in cases.items()
@@ -123,10 +123,20 @@ def group(records: Iterable[Record]) -> list[Case]:
     return sorted(made, key=_order)
 
 
+def _once(records: Iterable[Record]) -> list[Record]:
+    """Each job's launches once: of several records of one job, made before and after it ended, the fullest."""
+    by_job: dict[str, Record] = {}
+    for record in records:
+        known = by_job.setdefault(record.job, record)
+        if sum(each.is_result for each in record.launches) > sum(each.is_result for each in known.launches):
+            by_job[record.job] = record
+    return list(by_job.values())
+
+
 def case_key(record: Record) -> str:
     """Equal for records that may be compared, and for no others."""
     known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
-    parts = {**shared(record), "alone": "" if known else record.id}
+    parts = {**shared(record), "alone": "" if known else record.sha256}
     return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()
 
 

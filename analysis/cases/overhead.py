@@ -61,7 +61,7 @@ def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
     natives: dict[tuple[str, str, str, int], Launch] = {}
     for wanted in (Software.NATIVE, Software.IMAGE):
         for record, launch in cases.launches(case):
-            key = (record.id, launch.placement, launch.nic_policy, launch.repeat)
+            key = (record.sha256, launch.placement, launch.nic_policy, launch.repeat)
             if launch.software is not wanted or not launch.is_result:
                 continue
             if wanted is Software.NATIVE:

@@ -72,7 +72,7 @@ def _key(case: Case) -> str:
             "dimensions": len(parameters["grid"]),
             "cells": cells[:1] if isinstance(cells, list) else cells,
         },
-        "run": "" if is_clean else run["session"] if run else record.id,
+        "run": "" if is_clean else run["session"] if run else record.sha256,
     }
     return json_io.canonical(parts)
 

@@ -21,7 +21,7 @@ import scipy.stats
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import synthetic
+from support import evidence, synthetic
 
 from analysis.cases import cases, comparison, curves, tables
 from analysis.cases.titles import origin_note
@@ -32,6 +32,7 @@ from analysis.report.cli import report as command
 from analysis.stats import medians
 from analysis.text.numbers import Format, percent, size_text
 from railyard.errors import InputError, RunError
+from railyard.records import record
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.record import Status
 from railyard.records.store import archive
@@ -587,3 +588,26 @@ def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> No
     assert re.search(r"Error bound of the launches: 1\.\d % in the middle, 1\.\d % at most\.$", note), note
     (without,) = cases.group([synthetic.halo(launches=3)])
     assert "Error bound" not in origin_note(without)
+
+
+def test_two_records_of_one_job_give_its_launches_once() -> None:
+    """One was recovered while the job ran, the other made when it had ended."""
+    whole = evidence.good(launches=6)
+    document = json.loads(record.text(whole))
+    document["status"], document["reason"] = "not-measured", "1 of 24 launches not measured: killed"
+    last = document["launches"][-1]
+    empty = {
+        "status": "not-measured",
+        "reason": "killed",
+        "exit_status": None,
+        "started": None,
+        "elapsed_s": None,
+    }
+    last.update(
+        empty, ranks=[], series=[], verified=None, guard=None, nics=None, placement_verdict="cannot-tell"
+    )
+    last.update(nic_verdict="cannot-tell", begun_monotonic_s=None, ended_monotonic_s=None)
+    partial = record.validate(record.sealed(document), "partial")
+    for both in ([whole, partial], [partial, whole]):
+        (case,) = cases.group(both)
+        assert [each.sha256 for each in case.records] == [whole.sha256]
