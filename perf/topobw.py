@@ -31,7 +31,7 @@ PROGRAM = CHECKOUT / "build/benchmarks-openmpi/bin/topobw"
 NAME = "bench-topobw"
 CLEAN_RUNS = 100
 COUNTED_RUNS = 5
-LOAD = ("--size", "64KiB", "--messages", "4")
+LOAD = ("--size", "64KiB", "--messages", "4", "--routes", "strict")
 console = Console(width=110)
 
 

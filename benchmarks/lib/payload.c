@@ -18,6 +18,10 @@ uint64_t payload_key(uint64_t seed, uint64_t round, uint64_t rank, uint64_t part
     return payload_word(payload_word(payload_word(seed, round), rank), part);
 }
 
+uint64_t payload_key_from(uint64_t key, uint64_t index) {
+    return key + index * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 double payload_double(uint64_t key, uint64_t index) {
     uint64_t word = payload_word(key, index) & ~(UINT64_C(1) << 62);
     double value;

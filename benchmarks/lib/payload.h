@@ -18,6 +18,9 @@ uint64_t payload_key(uint64_t seed, uint64_t round, uint64_t rank, uint64_t part
 /* Word index of the payload of that key (splitmix64). */
 uint64_t payload_word(uint64_t key, uint64_t index);
 
+/* The key of the payload that begins at word index of another. */
+uint64_t payload_key_from(uint64_t key, uint64_t index);
+
 /* The same as a finite double: one exponent bit is cleared, 63 of 64 bits look random. */
 double payload_double(uint64_t key, uint64_t index);
 

@@ -141,9 +141,10 @@ static int find_suspect(const struct search *search, struct suspect *best) {
 static int other_direction(const struct search *search, int link, const struct link_result *results) {
     const struct tested_link *links = search->plan->links;
     for (int i = 0; i < search->plan->link_count; i++)
-        if (i != link && verdict_is_bad(&results[i]) && search->explained_by[i] < 0 &&
-            links[i].dimension == links[link].dimension && links[i].step == -links[link].step &&
-            same_router(links[i].from, links[link].to) && same_router(links[i].to, links[link].from))
+        if (i != link && (verdict_is_bad(&results[i]) || results[i].state == LINK_DETOUR) &&
+            search->explained_by[i] < 0 && links[i].dimension == links[link].dimension &&
+            links[i].step == -links[link].step && same_router(links[i].from, links[link].to) &&
+            same_router(links[i].to, links[link].from))
             return i;
     return -1;
 }

@@ -25,13 +25,19 @@ static bool parse_limit(const char *text, void *field) {
     return true;
 }
 
-/* "ttl" or "off". */
+static const char *const routes_names[] = {"off", "ttl", "strict"};
+
+const char *topobw_routes_name(enum routes routes) {
+    return routes_names[routes];
+}
+
 static bool parse_routes(const char *text, void *field) {
-    bool ttl = strcmp(text, "ttl") == 0;
-    if (!ttl && strcmp(text, "off") != 0)
-        return false;
-    *(bool *)field = ttl;
-    return true;
+    for (int routes = ROUTES_OFF; routes <= ROUTES_STRICT; routes++)
+        if (strcmp(text, routes_names[routes]) == 0) {
+            *(enum routes *)field = (enum routes)routes;
+            return true;
+        }
+    return false;
 }
 
 #define FIELD(name) offsetof(struct topobw_config, name)
@@ -58,8 +64,9 @@ static const struct option_row rows[] = {
      FIELD(tolerance_percent)},
     {"deadline", "SECONDS", "60", NULL, "1 to 1000000", "time limit of one phase; then its links are dead",
      parse_limit, FIELD(stream.limit_s)},
-    {"routes", "HOW", "ttl", NULL, "ttl (a datagram's time to live), off",
-     "how to count the routers on the way", parse_routes, FIELD(probe_routes)},
+    {"routes", "HOW", "off", NULL,
+     "off, ttl (a datagram's time to live; a detour is bad when it is slow), strict (whatever its rate)",
+     "how to count the routers on the way to the hosts' names", parse_routes, FIELD(routes)},
     {"counters", "FILE", NULL, "none", "a path that can be written",
      "where rank 0 writes what the counters library counted meanwhile (RAILYARD_COUNTERS_*)", parse_text,
      FIELD(counters)},

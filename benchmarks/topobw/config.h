@@ -10,6 +10,8 @@
 #include "lib/options.h"
 #include "topobw/stream.h"
 
+enum routes { ROUTES_OFF, ROUTES_TTL, ROUTES_STRICT };
+
 struct topobw_config {
     const char *coordinates;
     const char *links;
@@ -18,7 +20,7 @@ struct topobw_config {
     int repeats;
     int retests;
     double tolerance_percent;
-    bool probe_routes;
+    enum routes routes;
     const char *counters;
     const char *json;
 };
@@ -27,5 +29,8 @@ struct topobw_config {
  * Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same.
  */
 enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config);
+
+/* "off", "ttl", "strict". */
+const char *topobw_routes_name(enum routes routes);
 
 #endif

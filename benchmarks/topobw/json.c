@@ -97,7 +97,7 @@ void topobw_write_parameters(struct json *json, const void *context) {
     json_double(json, config->tolerance_percent);
     json_key(json, "deadline_s");
     json_double(json, config->stream.limit_s);
-    json_key_text(json, "routes", config->probe_routes ? "ttl" : "off");
+    json_key_text(json, "routes", topobw_routes_name(config->routes));
     json_key(json, "seed");
     json_unsigned(json, config->stream.seed);
 }

@@ -203,6 +203,18 @@ static void print_coverage(const struct topobw *run, int dimension) {
                      'X' + dimension, percent(blind));
 }
 
+/* A detour that costs no rate: a way to another network's address, or a network that has routed around a
+ * link. */
+static void print_notes(const struct topobw *run) {
+    char name[LINK_NAME_BYTES];
+    for (int link = 0; link < run->plan.link_count; link++)
+        if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0) {
+            plan_link_name(&run->plan.links[link], name);
+            (void)printf("note: link %s: %d routers on the way, more than usual; its rate is sound\n", name,
+                         run->results[link].routers);
+        }
+}
+
 static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
     (void)printf("\nverdict: %s\n", run->finding_count ? "faulty" : "sound");
@@ -210,6 +222,7 @@ static void print_findings(const struct topobw *run, const struct evidence_list 
         topobw_finding_text(run, evidence, &run->findings[i], text);
         (void)printf("  %s\n", text);
     }
+    print_notes(run);
     (void)fflush(stdout);
 }
 

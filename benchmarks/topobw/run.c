@@ -223,7 +223,8 @@ static double best_seconds(const struct topobw *run, int link) {
 static void judge(struct topobw *run) {
     struct verdict_config config = {.tolerance = run->config.tolerance_percent / 100,
                                     .factor = run->config.factor,
-                                    .host_gbyte_s = run->rates.host_gbyte_s};
+                                    .host_gbyte_s = run->rates.host_gbyte_s,
+                                    .detours_are_bad = run->config.routes == ROUTES_STRICT};
     for (int link = 0; link < run->plan.link_count; link++) {
         struct link_result *result = &run->results[link];
         result->seconds = best_seconds(run, link);
@@ -243,7 +244,7 @@ static unsigned gather_and_judge(struct topobw *run) {
     if (check_rank() == 0) {
         judge(run);
         for (int link = 0; link < run->plan.link_count; link++)
-            if (run->results[link].state == LINK_SLOW)
+            if (run->results[link].slow)
                 phases |= 1u << run->plan.links[link].phase;
     }
     MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
@@ -323,7 +324,7 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
     unsigned phases = used_phases(run);
     for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
         measure_round(run, &stream, phases, round, problem);
-        if (round == 0 && run->config.probe_routes && !run->stuck)
+        if (round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
             probe_routes(run, phases);
     }
     unsigned suspects = gather_and_judge(run);

@@ -9,19 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_DATA = 21, TAG_ANSWER = 22, TAG_READY = 23 };
+enum { TAG_DATA = 21, TAG_ANSWER = 22, TAG_READY = 23, WORDS_APART = 8 };
 
 static uint64_t key_of(const struct stream_config *config, int rank) {
     return payload_key(config->seed, 0, (uint64_t)rank, 0);
 }
 
+/* Bytes from the begin of one message to that of the next, in what is sent. */
+static const size_t step_bytes = WORDS_APART * sizeof(uint64_t);
+
+static size_t outgoing_bytes(const struct stream_config *config) {
+    return config->message_bytes + step_bytes * (size_t)config->messages;
+}
+
 struct stream stream_open(const struct stream_config *config) {
     struct stream stream = {.config = config};
-    stream.outgoing = check_alloc_pages(config->message_bytes);
-    stream.incoming = check_alloc_pages(config->message_bytes);
+    stream.outgoing = check_alloc_pages(outgoing_bytes(config));
+    stream.incoming = check_alloc_pages(config->message_bytes * (size_t)config->messages);
     stream.sends = check_alloc((size_t)config->messages + 1, sizeof *stream.sends);
     stream.receives = check_alloc((size_t)config->messages, sizeof *stream.receives);
-    payload_fill(stream.outgoing, config->message_bytes, key_of(config, check_rank()));
+    payload_fill(stream.outgoing, outgoing_bytes(config), key_of(config, check_rank()));
     return stream;
 }
 
@@ -36,10 +43,10 @@ void stream_prepare(struct stream *stream, int from) {
     const struct stream_config *config = stream->config;
     if (from < 0)
         return;
-    memset(stream->incoming, 0, config->message_bytes);
+    memset(stream->incoming, 0, config->message_bytes * (size_t)config->messages);
     for (int i = 0; i < config->messages; i++)
-        MPI_CHECK(MPI_Irecv(stream->incoming, (int)config->message_bytes, MPI_CHAR, from, TAG_DATA,
-                            MPI_COMM_WORLD, &stream->receives[i]));
+        MPI_CHECK(MPI_Irecv(stream->incoming + (size_t)i * config->message_bytes, (int)config->message_bytes,
+                            MPI_CHAR, from, TAG_DATA, MPI_COMM_WORLD, &stream->receives[i]));
 }
 
 bool stream_meet(struct stream *stream, int to, int from) {
@@ -55,8 +62,8 @@ bool stream_meet(struct stream *stream, int to, int from) {
 static void start_sending(struct stream *stream, int to) {
     const struct stream_config *config = stream->config;
     for (int i = 0; i < config->messages; i++)
-        MPI_CHECK(MPI_Isend(stream->outgoing, (int)config->message_bytes, MPI_CHAR, to, TAG_DATA,
-                            MPI_COMM_WORLD, &stream->sends[i]));
+        MPI_CHECK(MPI_Isend(stream->outgoing + (size_t)i * step_bytes, (int)config->message_bytes, MPI_CHAR,
+                            to, TAG_DATA, MPI_COMM_WORLD, &stream->sends[i]));
     MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_ANSWER, MPI_COMM_WORLD, &stream->sends[config->messages]));
 }
 
@@ -107,15 +114,27 @@ struct stream_times stream_run(struct stream *stream, int to, int from, bool *st
     return (struct stream_times){start_s, progress.sent ? progress.sent_s : INFINITY};
 }
 
-void stream_verify(const struct stream *stream, int from, struct problem *problem) {
-    size_t bytes = stream->config->message_bytes;
-    if (from < 0)
-        return;
-    payload_test_fault(stream->incoming, bytes, check_rank());
-    size_t wrong = payload_first_difference(stream->incoming, bytes, key_of(stream->config, from));
+/* Messages of one sender arrive in the order in which they were sent: message i is in slot i. */
+static bool verify_message(const struct stream *stream, int message, int from, struct problem *problem) {
+    const struct stream_config *config = stream->config;
+    size_t bytes = config->message_bytes;
+    const char *slot = stream->incoming + (size_t)message * bytes;
+    uint64_t key = payload_key_from(key_of(config, from), WORDS_APART * (uint64_t)message);
+    size_t wrong = payload_first_difference(slot, bytes, key);
     if (wrong < bytes)
         problem_set(
             problem,
-            "data are wrong, no rate is printed: rank %d, message of %zu bytes from rank %d, byte %zu",
-            check_rank(), bytes, from, wrong);
+            "data are wrong, no rate is printed: rank %d, message %d of %d, of %zu bytes from rank %d, byte "
+            "%zu",
+            check_rank(), message + 1, config->messages, bytes, from, wrong);
+    return wrong == bytes;
+}
+
+void stream_verify(const struct stream *stream, int from, struct problem *problem) {
+    if (from < 0)
+        return;
+    payload_test_fault(stream->incoming, stream->config->message_bytes, check_rank());
+    for (int i = 0; i < stream->config->messages; i++)
+        if (!verify_message(stream, i, from, problem))
+            return;
 }

@@ -4,7 +4,8 @@
  *
  * The receiver has posted all its receives and says so before the time starts: a rank that leaves the
  * barrier late must not make its link look slow. The sender's time runs from its first send to the receiver's
- * answer, which follows the last message. The received bytes are checked afterwards. What takes longer than
+ * answer, which follows the last message. Each message has a payload and a receive buffer of its own, and
+ * every byte of each is checked afterwards. What takes longer than
  * the time limit is given up; its buffers must not be used again.
  *
  * Leaves out: more than one partner per direction.
@@ -28,8 +29,8 @@ struct stream_config {
 
 struct stream {
     const struct stream_config *config;
-    char *outgoing;
-    char *incoming;
+    char *outgoing;        /* message i begins step_bytes x i behind the first: one payload, many messages */
+    char *incoming;        /* a slot for each message */
     MPI_Request *sends;    /* messages, then the answer to them */
     MPI_Request *receives; /* messages */
     double until_s;        /* when the transfer is given up, by MPI_Wtime */

@@ -29,7 +29,7 @@ const char *verdict_name(enum link_state state) {
 }
 
 bool verdict_is_bad(const struct link_result *result) {
-    return result->state != LINK_SOUND && result->state != LINK_UNTESTED;
+    return result->bad;
 }
 
 static bool has_rate(const struct link_result *result) {
@@ -148,12 +148,15 @@ static double reference_of(const struct link_result *result) {
 static void judge_link(const struct verdict_config *config, int usual, struct link_result *result) {
     if (result->rate_gbyte_s < (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s)
         result->state = LINK_SLOW;
+    result->slow = result->state == LINK_SLOW;
     if (result->routers != ROUTE_UNKNOWN && result->routers > usual)
         result->state = LINK_DETOUR;
     if (isinf(result->seconds))
         result->state = LINK_SILENT;
     if (result->seconds == 0)
         result->state = LINK_UNTESTED;
+    result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT ||
+                  (result->state == LINK_DETOUR && (result->slow || config->detours_are_bad));
     if (verdict_is_bad(result) && reference_of(result) > 0)
         result->missing = fmax(0, 1 - result->rate_gbyte_s / reference_of(result));
 }

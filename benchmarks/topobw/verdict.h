@@ -28,13 +28,16 @@ struct link_result {
     double expected_gbyte_s; /* 0: nothing is known */
     double peers_gbyte_s;    /* their median; 0: fewer than PEERS_MIN */
     double missing;          /* of the reference, 0 to 1 */
+    bool slow;               /* by its peers or by expectation */
+    bool bad;                /* a detour is bad when it is slow, or where the configuration says so */
     enum link_state state;
 };
 
 struct verdict_config {
-    double tolerance;    /* 0 to 1 */
-    double factor;       /* payload rate / rate in the links file; 0: the median over all links */
-    double host_gbyte_s; /* of the links file */
+    double tolerance;     /* 0 to 1 */
+    double factor;        /* payload rate / rate in the links file; 0: the median over all links */
+    double host_gbyte_s;  /* of the links file */
+    bool detours_are_bad; /* whatever their rate */
 };
 
 /* Fills expectation, peers, missing and state of every link. Returns the factor used, 0 without expectations.
@@ -45,7 +48,7 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
 /* The rate of a link file's link and its sharers' host links: what limits a test of it. */
 double verdict_limit(const struct verdict_config *config, const struct tested_link *link);
 
-/* Whether the link failed its test. */
+/* Whether the link failed its test. A detour that is as fast as other links is a note. */
 bool verdict_is_bad(const struct link_result *result);
 
 /* "sound", "slow", "detour", "no answer", "not tested". */

@@ -29,16 +29,16 @@ from support.benchmark_runs import (
     run,
 )
 from support.commands import Run
-from support.dead_links import dead_cable
 from support.topologies import gemini
 
+from perf.dead_links import dead_cable
 from placements.launchers import files
 from placements.topology.catalog import load
 
 Pretend = Callable[[str], PretendedTorus]
 
 QUICK = ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"]
-LOAD = ["--size", "64KiB", "--messages", "2"]
+LOAD = ["--size", "64KiB", "--messages", "2", "--routes", "strict"]
 #: For large faults: the pauses before further retests only take time.
 NAMING = ["--tolerance", "5", "--retests", "3"]
 
@@ -190,7 +190,7 @@ def test_topobw_finds_a_corrupted_byte(pretend: Pretend, sanitized: Path, tmp_pa
     path = tmp_path / "t.json"
     torus = pretend(block(2, 1, 1))
     outcome = torus.run("topobw", 2, *QUICK, "--json", path, folder=sanitized, RAILYARD_TEST_FAULT="1")
-    assert_data_wrong(outcome, path, "rank 1, message of 1024 bytes from rank 0, byte 512")
+    assert_data_wrong(outcome, path, "rank 1, message 1 of 2, of 1024 bytes from rank 0, byte 512")
 
 
 def test_the_mpich_build_runs(tmp_path: Path) -> None:
