@@ -40,7 +40,7 @@ def test_rows_and_planes_say_what_the_paper_says() -> None:
     said = figure.statement.replace("\N{MINUS SIGN}", "-")
     assert said == "Time in Y against X -74.0 %, XY against XZ -59.0 %, YZ against XZ -59.0 %."
     assert [row[1] for row in figure.data.rows] == ["X", "Y", "Z", "XY", "XZ", "YZ"]
-    assert figure.foms == {"slowest_us", "split_us"}
+    assert figure.foms >= {"slowest_us", "split_us", "mean_us"}
 
 
 def test_every_collective_has_its_figure_and_every_placement_its_bars() -> None:

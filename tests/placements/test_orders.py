@@ -279,7 +279,7 @@ def test_a_partition_without_a_launcher_is_one_line() -> None:
 
 
 def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
-    """Only the launchers without a machine have no cores to bind to."""
+    """The launchers without a machine have no cores to bind to, and PALS is given none."""
     refusing = set()
     for name in launchers.LAUNCHERS:
         try:
@@ -287,7 +287,7 @@ def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
         except InputError as error:
             assert "core for " + name in str(error)
             refusing.add(name)
-    assert refusing == {"smpi", "linkload"}
+    assert refusing == {"smpi", "linkload", "pals"}
 
 
 def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:

@@ -572,7 +572,7 @@ def test_archive_tells_an_edited_record(tmp_path: Path) -> None:
     path.write_text(record.text(HALO))
     with pytest.raises(InputError, match="as the file's name says"):
         archive.load_all(tmp_path)
-    with pytest.raises(InputError, match="as the file's name says"):
+    with pytest.raises(InputError, match="another record of the same id"):
         archive.add(SMALL, tmp_path)
 
 

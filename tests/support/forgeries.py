@@ -13,6 +13,7 @@ from typing import Any
 from railyard.errors import InputError
 from railyard.records import record, strict_rules
 from railyard.records.record import Record
+from support.versions import as_version
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]
@@ -123,16 +124,10 @@ def overlap(document: Document) -> None:
 
 
 def of_version_1_2(document: Document) -> None:
-    """Before 1.3, when fewer things were said."""
-    document["schema"] = "railyard-record/1.2"
-    for name in ("run", "sha256"):
-        document.pop(name)
-    for name in ("ranks_per_node", "grid", "block", "cube", "devices", "challenge"):
-        document["case"].pop(name)
-    for launch in document["launches"]:
-        launch.pop("begun_monotonic_s")
-        launch.pop("nic_reason")
-        launch.pop("ended_monotonic_s")
+    """Rewrite a record as it was before 1.3, when it held less."""
+    old = as_version(document, "railyard-record/1.2")
+    document.clear()
+    document.update(old)
 
 
 def then(*changes: Change) -> Change:
