@@ -16,6 +16,7 @@ from support.commands import BIN, CHECKOUT, TESTS, Run, environment
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
 MODULES = {
     "analysis/test_page.py": "browser",
+    "benchmarks/test_nics_of_a_launch.py": "torus",
     "jobs/test_stagedir.py": "mpi",
     "records/test_full_disk.py": "torus",
     "torus/test_counters.py": "unit",

@@ -251,6 +251,7 @@ def findings(read: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
 
 
 @needs_root
+@pytest.mark.torus
 def test_a_sound_torus_is_sound(bench: Bench) -> None:
     outcome, read = bench.topobw("--tolerance", "5")
     assert (outcome.status, outcome.err) == (0, ""), outcome
@@ -259,6 +260,7 @@ def test_a_sound_torus_is_sound(bench: Bench) -> None:
 
 
 @needs_root
+@pytest.mark.torus
 @pytest.mark.parametrize(
     ("link", "options", "missing"),
     [
@@ -279,6 +281,7 @@ def test_a_slow_link_is_named_with_what_is_missing(
 
 
 @needs_root
+@pytest.mark.torus
 def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) -> None:
     bench.fault("X+ 1,0,0>2,0,0", "--down")
     outcome, read = bench.topobw(*NAMING)
@@ -289,6 +292,7 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
 
 
 @needs_root
+@pytest.mark.torus
 @pytest.mark.parametrize(
     ("direction", "ends"),
     [("X+", ("1,0,0", "2,0,0")), ("Y-", ("3,1,1", "3,0,1")), ("Z+", ("0,0,0", "0,0,1"))],
@@ -306,6 +310,7 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
 
 
 @needs_root
+@pytest.mark.torus
 def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
     bench.fault("n2-1-0", "--injection", "50")
     outcome, read = bench.topobw(*NAMING)
