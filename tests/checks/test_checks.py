@@ -79,7 +79,9 @@ def test_launches_are_plain_lines_in_a_seeded_random_order(reframe: ReFrame, tmp
     assert done.returncode == 0, done.stdout
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
     lines = re.findall(
-        r"^mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$", script, re.M
+        r"^timeout --foreground -k 30 \d+ mpirun -np 8 --map-by seq --hostfile (\S+)\.hostfile --bind-to none halo .*$",
+        script,
+        re.M,
     )
     rounds = [lines[i : i + 3] for i in range(0, 9, 3)]
     assert all(sorted(r) == ["cart-create", "custom", "plain"] for r in rounds)
