@@ -153,12 +153,12 @@ static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, 
     return true;
 }
 
-/* What one ping adds to silence: below 0 where less was counted with pings than without. NaN where the group
- * has no such metric, or a counter went backwards. */
+/* What one ping adds to silence, not below 0: records hold counts. NaN where the group has no such metric, or
+ * a counter went backwards; fmax alone would make that a 0. */
 static double per_ping(const struct sonar *sonar, const struct echo *with, const struct echo *without,
                        int end, int metric) {
     double added = with->seen[end][metric] - without->seen[end][metric];
-    return added / sonar->config.pings;
+    return isnan(added) ? added : fmax(0, added) / sonar->config.pings;
 }
 
 /* ---- are the data right? ---- */
