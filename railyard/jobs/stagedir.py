@@ -15,6 +15,7 @@ Leaves out how a launch is made (`checks.base`, `checks.launching`) and where it
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -29,7 +30,7 @@ from typing import Any
 from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
-from railyard.errors import InputError
+from railyard.errors import InputError, RunError
 from railyard.jobs import launching, nic_counters, surroundings
 from railyard.records import assemble, provenance
 from railyard.records.record import Record, Software, Verdict
@@ -271,11 +272,12 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
 
 
 def _ended(folder: Path) -> dict[str, Any]:
-    """The code at the job's end, as the first call saw it."""
+    """Return the code's state at the job's end, as the first call saw it; on a full disk it is not noted."""
     known = _json(folder / "ended.json")
     if not known:
         known = provenance.state()
-        archive.write_whole(folder / "ended.json", json.dumps(known), replace=True)
+        with contextlib.suppress(OSError, RunError):
+            archive.write_whole(folder / "ended.json", json.dumps(known), replace=True)
     return known
 
 

@@ -303,7 +303,7 @@ def _configure(work: tuple[str, Namespace]) -> None:
     torus, namespace = work
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
-        Path("/proc/sys", key).write_text(value)
+        _set(key, value)
     _batch("ip", ip_lines(namespace))
     _batch("tc", (line for shaper in namespace.shapers for line in shaper_lines(shaper)))
 

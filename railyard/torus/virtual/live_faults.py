@@ -31,6 +31,10 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     """
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
+    if not lifecycle.carries(torus):
+        raise RunError(
+            f"the router of torus {torus.name} does not run; run: railyard torus down {torus.name}"
+        )
     torus = settle(torus)
     before = plan.make(torus.topology, torus.shape, torus.faults)
     pending = dataclasses.replace(torus, pending=faults)
