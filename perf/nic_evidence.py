@@ -90,7 +90,7 @@ def launch(
     words = [
         "torus",
         "mpirun",
-        NAME,
+        torus,
         "-q",
         "-np",
         str(len(nodes)),
