@@ -73,8 +73,8 @@ check: lint  ## lint, types, and every test that needs neither root, MPI nor a c
 	$(BIN)/python -m pytest -q -m unit -n 2
 
 test: check setup test-tools analyze image sif simulated mpich  ## all tests, on real namespaces, containers, MPIs and SimGrid
-	$(BIN)/python -m pytest -q -m mpi -n 2 --dist loadfile
-	$(BIN)/python -m pytest -q -m "not unit and not mpi" --durations 25
+	$(BIN)/python -m pytest -q -m "built or mpi" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -m "not unit and not built and not mpi" --durations 25
 
 lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, codespell
 	$(BIN)/ruff check

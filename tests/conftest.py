@@ -18,6 +18,7 @@ MODULES = {
     "analysis/test_page.py": "browser",
     "benchmarks/test_nics_of_a_launch.py": "torus",
     "jobs/test_stagedir.py": "mpi",
+    "placements/test_optimiser.py": "built",
     "records/test_full_disk.py": "torus",
     "torus/test_counters.py": "unit",
     "torus/test_docker.py": "docker",
@@ -41,7 +42,7 @@ FIXTURES = {
     "small": "torus",
     "torus_name": "torus",
 }
-NEEDS = ("mpi", "torus", "reframe", "docker", "slurm", "apptainer", "simgrid", "browser")
+NEEDS = ("built", "mpi", "torus", "reframe", "docker", "slurm", "apptainer", "simgrid", "browser")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,16 +20,33 @@ from placements.orders.spec import Binding, Kind, Spec
 from railyard.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 4)] * 3)
-ORDERS = ["plain", "cart-create", "snake", "hilbert", "random:3", "scheduler", "blocks:1x1x2", "optimised:1"]
+ORDERS = ["plain", "cart-create", "snake", "hilbert", "random:3", "scheduler", "blocks:1x1x2"]
+JOBS = {
+    "extents": EXTENTS,
+    "choice": st.sampled_from(sorted(Choice)),
+    "percent": st.integers(1, 100),
+    "seed": st.integers(0, 5),
+}
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    EXTENTS, st.sampled_from(ORDERS), st.sampled_from(sorted(Choice)), st.integers(1, 100), st.integers(0, 5)
-)
+@given(order=st.sampled_from(ORDERS), **JOBS)
 def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
-    extents: tuple[int, int, int], order: str, choice: Choice, percent: int, seed: int
+    order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
 ) -> None:
+    check_slots(order, extents, choice, percent, seed)
+
+
+@pytest.mark.built
+@settings(deadline=None, max_examples=20)
+@given(**JOBS)
+def test_the_optimiser_fills_the_slots_of_the_chosen_nodes_and_no_other(
+    extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
+) -> None:
+    check_slots("optimised:1", extents, choice, percent, seed)
+
+
+def check_slots(order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int) -> None:
     topo = gemini("x".join(map(str, extents)), nodes_per_router=2)
     granted = occupied(allocate(topo, "snake"), percent, seed)
     nodes = max(1, len(granted.indices) // 2)

@@ -279,6 +279,7 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
 # ---- bad input ----
 
 
+@pytest.mark.simgrid
 @simulates
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -306,6 +307,7 @@ def test_bad_input_is_one_line(words: list[str], said: str, railyard: Run) -> No
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
 
 
+@pytest.mark.simgrid
 @simulates
 def test_a_limit_ends_a_simulation(railyard: Run) -> None:
     path = f"{PROGRAMS}:{os.environ['PATH']}"
