@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.benchmark_runs import PretendedTorus
-from support.commands import BIN, CHECKOUT, TESTS, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment
 
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def railyard() -> Run:
     """Run `railyard ARGUMENTS...`; the result has its output and status."""
 
-    def run(*arguments: str, timeout_s: float = 120, **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [BIN / "railyard", *arguments],
             capture_output=True,

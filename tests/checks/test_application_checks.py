@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment
 
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
@@ -33,7 +33,7 @@ def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.Compl
         [str(BIN / "reframe"), *fixed, *into, *arguments],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HUNG_S,
         cwd=CHECKOUT,
         env=environment(**{**QUICK, **changes}),
         check=False,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import CHECKOUT, environment
+from support.commands import CHECKOUT, HUNG_S, environment
 from support.reframe import QUICK, ReFrame, command, into, records, reframe_in
 
 from railyard.checkout import TORUS_BIN
@@ -108,7 +108,13 @@ def test_a_placement_that_was_not_obeyed_fails_and_names_the_first_rank(
     full = command(tmp_path, *arguments)
     full[full.index("-C") + 1] = str(tmp_path / "reframe.yml")
     done = subprocess.run(
-        full, capture_output=True, text=True, timeout=120, cwd=CHECKOUT, env=environment(**QUICK), check=False
+        full,
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        cwd=CHECKOUT,
+        env=environment(**QUICK),
+        check=False,
     )
     assert done.returncode != 0
     (record,) = records(tmp_path)

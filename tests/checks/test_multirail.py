@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment
 
 from railyard.checkout import TORUS_BIN
 from railyard.records.record import Launch, Record
@@ -27,7 +27,7 @@ def run(tmp_path: Path, config: Path, *options: str) -> tuple[subprocess.Complet
         [str(BIN / "reframe"), *fixed, *chosen],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HUNG_S,
         cwd=CHECKOUT,
         env=environment(RAILYARD_RATE_SCALE="0.00025"),
         check=False,

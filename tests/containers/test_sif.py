@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT, environment
+from support.commands import CHECKOUT, HUNG_S, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.reframe import ReFrame, into, records, reframe_in
 
@@ -54,7 +54,7 @@ def run(*command: object, **changes: str) -> subprocess.CompletedProcess[str]:
         list(map(str, command)),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HUNG_S,
         cwd=CHECKOUT,
         env=environment(PATH=path, **changes),
         check=False,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support import synthetic
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, HUNG_S
 from support.versions import as_version
 
 from analysis.cases import cases, comparison, overhead
@@ -239,7 +239,7 @@ def test_another_mpis_program_under_mpirun_says_so(tmp_path: Path) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HUNG_S,
         env={**os.environ, **root},
         check=False,
     )

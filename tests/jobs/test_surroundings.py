@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -81,16 +80,14 @@ def test_a_limit_goes_behind_the_variables_of_a_command(command: str, wanted: st
 
 def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:
     hangs = Planned(
-        index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 60"
+        index=0, placement="plain", nic_policy="library-default", repeat=0, command="X=1 sleep 3600"
     )
     works = Planned(index=1, placement="plain", nic_policy="library-default", repeat=1, command="true")
     text = [line for one in (hangs, works) for line in schedule.lines(one, only_if_placed=False, limit_s=1)]
-    begun = time.monotonic()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
         ["bash", "-c", "\n".join(text)], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
     )
-    assert time.monotonic() - begun < 50
     assert (tmp_path / "launch-000.ended").read_text().startswith("124 ")
     assert (tmp_path / "launch-001.ended").read_text().startswith("0 ")
 

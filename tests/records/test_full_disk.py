@@ -19,6 +19,8 @@ NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
 FILL = """
 import json, sys
 from pathlib import Path
+from support.commands import HUNG_S
+
 from railyard.errors import InputError, RunError
 from railyard.records import record; from railyard.records.store import archive, bundle, index
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])
@@ -66,7 +68,7 @@ def on_a_small_disk(tmp_path: Path, program: str) -> dict[str, Any]:
         text=True,
         cwd=CHECKOUT,
         env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(disk / "cache")},
-        timeout=60,
+        timeout=HUNG_S,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

@@ -24,6 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import synthetic
+from support.commands import HUNG_S
 
 from railyard.errors import InputError, RunError
 from railyard.records import benchmark, json_io, provenance, record, units, versions
@@ -628,7 +629,7 @@ def python(program: str, *arguments: object) -> list[str]:
 def run_python(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
     return subprocess.run(
-        python(program, *arguments), capture_output=True, text=True, check=True, cwd=root, timeout=50
+        python(program, *arguments), capture_output=True, text=True, check=True, cwd=root, timeout=HUNG_S
     )
 
 
@@ -641,7 +642,7 @@ def test_several_processes_add_the_same_and_other_records(tmp_path: Path) -> Non
         )
         for start in starts
     ]
-    assert [adder.wait(timeout=50) for adder in adders] == [0] * 4
+    assert [adder.wait(timeout=HUNG_S) for adder in adders] == [0] * 4
     seeds = sorted(each.case.seed for each in archive.load_all(tmp_path))
     assert seeds == sorted(set(itertools.chain(*(range(start, start + 20) for start in starts))))
     assert len(list((tmp_path / "vtorus").iterdir())) == len(seeds)

@@ -12,6 +12,8 @@ from railyard.checkout import CHECKOUT as CHECKOUT
 
 BIN = Path(sys.executable).parent
 TESTS = CHECKOUT / "tests"
+#: After this time a command has hung. No test judges how long a command takes: the machine may be busy.
+HUNG_S = 900.0
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

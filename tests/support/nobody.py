@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.commands import CHECKOUT
+from support.commands import CHECKOUT, HUNG_S
 
 NOBODY = pwd.getpwnam("nobody")
 #: What else may lie in build/: images, their bases, Apptainer.
@@ -28,7 +28,7 @@ def as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subpro
         [*bound, *within, *AS_NOBODY, "/usr/bin/python3", "-m", "railyard.cli", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HUNG_S,
         cwd="/",
         env={
             **os.environ,

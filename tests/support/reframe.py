@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.records.record import Record
 from railyard.records.store import archive
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
@@ -30,7 +30,7 @@ def reframe_in(tmp_path: Path) -> ReFrame:
             command(tmp_path, *arguments, checks=checks),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=HUNG_S,
             cwd=CHECKOUT,
             env=environment(**QUICK, **changes),
             check=False,

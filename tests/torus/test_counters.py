@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import Run
+from support.commands import HUNG_S, Run
 from support.topologies import gemini
 
 from placements.topology import catalog
@@ -148,7 +148,7 @@ def _transfer(
     )
     assert receiver.stdout is not None and receiver.stdout.readline() == "ready\n"
     subprocess.run([*inside, f"railyard.{torus}.{source}", "python3", "-c", send], check=True)
-    assert receiver.wait(timeout=60) == 0
+    assert receiver.wait(timeout=HUNG_S) == 0
 
 
 @AS_ROOT

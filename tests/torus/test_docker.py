@@ -20,7 +20,7 @@ from typing import Any
 
 import docker
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.waiting import LIMIT_S
 
 from placements.topology import catalog
@@ -65,7 +65,7 @@ def engine() -> Iterator[str]:
         subprocess.run([CHECKOUT / "containers/build-image"], check=True, stderr=subprocess.DEVNULL)
         yield before
         holder.stdin.close()
-        assert holder.wait(timeout=60) == 0
+        assert holder.wait(timeout=HUNG_S) == 0
     if where:
         assert not Path(where.removeprefix("unix://")).parent.exists()
     assert host_network() == before
@@ -118,7 +118,7 @@ def mpirun(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProc
         [BIN / "railyard", "torus", "mpirun", name, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HUNG_S,
         cwd=folder,
         env=environment(),
         check=False,
@@ -263,8 +263,7 @@ def test_a_killed_up_leaves_only_what_down_removes(
         job.kill()
     done = railyard("torus", "down", "--all" if alone else torus_name)
     assert done.returncode == 0 and torus_name in done.stdout, done.stderr
-    time.sleep(0.5)
-    assert left_of(client, torus_name) == []
+    wait_for(lambda: left_of(client, torus_name) == [])
 
 
 def test_down_finds_containers_by_their_label_alone_but_not_without_the_engine(
@@ -304,7 +303,7 @@ def on_cluster(folder: Path, *words: str, **changes: str) -> subprocess.Complete
         [BIN / "railyard", "torus", *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HUNG_S,
         cwd=folder,
         env=environment(**changes),
         check=False,
@@ -406,7 +405,7 @@ def test_two_ups_at_once(railyard: Run, torus_name: str, client: docker.DockerCl
         torus_name,
     ]
     jobs = [subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = sorted(job.communicate(timeout=60)[0] for job in jobs)
+    said = sorted(job.communicate(timeout=HUNG_S)[0] for job in jobs)
     assert [job.returncode for job in jobs] == [0, 0]
     assert "already up" in said[0] and "already up" not in said[1]
     assert status(railyard, torus_name)["sound"]
@@ -504,7 +503,7 @@ def reframe(
         [BIN / "reframe", *fixed, *chosen],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=HUNG_S,
         cwd=CHECKOUT,
         env=environment(**QUICK, **changes),
         check=False,

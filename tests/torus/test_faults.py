@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import Run
+from support.commands import HUNG_S, Run
 
 from placements.topology import catalog, faults
 from placements.topology.faults import Faults, find_link, find_node
@@ -97,7 +97,10 @@ def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: st
 
 @AS_ROOT
 def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, torus_name: str) -> None:
-    """Pings go on throughout; the counters say which way they went."""
+    """Pings go on throughout; the counters show which way they went.
+
+    A ping every 20 ms over four seconds: without the detour, all of those while the cable is down are lost.
+    """
     railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
     ping = ["ip", "netns", "exec", f"railyard.{torus_name}.n0-1-0", "ping", "-q"]
     hosts = Path("/run/railyard", torus_name, "hosts").read_text()
@@ -110,14 +113,14 @@ def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, 
         subprocess.run([*ping, "-c", "10", "-i", "0.01", address], stdout=subprocess.DEVNULL, check=True)
         after = _packets(railyard, torus_name)
         sent.append({name for name in after if after[name] - before[name] >= 10 and name[0] == "Y"})
-    told, _ = pings.communicate(timeout=300)
+    told, _ = pings.communicate(timeout=HUNG_S)
     assert sent[0] == {
         *("Y- 0,1,0>0,0,0", "Y- 0,0,0>0,3,0", "Y- 0,3,0>0,2,0"),
         *("Y+ 0,2,0>0,3,0", "Y+ 0,3,0>0,0,0", "Y+ 0,0,0>0,1,0"),
     }
     assert sent[1] == {"Y+ 0,1,0>0,2,0", "Y- 0,2,0>0,1,0"}
     received = int(re.search(r"(\d+) received", told)[1])  # type: ignore[index]
-    assert received >= 198, told
+    assert received >= 190, told
 
 
 def _packets(railyard: Run, name: str) -> dict[str, int]:

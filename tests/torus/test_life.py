@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.topologies import gemini
 from support.waiting import wait_until
 
@@ -39,7 +39,7 @@ def sandbox(script: str) -> subprocess.CompletedProcess[str]:
     prepared = f"mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard\n{script}"
     alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
     return subprocess.run(
-        alone, capture_output=True, text=True, timeout=300, cwd=CHECKOUT, env=environment(), check=False
+        alone, capture_output=True, text=True, timeout=HUNG_S, cwd=CHECKOUT, env=environment(), check=False
     )
 
 
@@ -132,7 +132,7 @@ def test_an_up_whose_worker_is_killed_ends_in_one_line_and_leaves_nothing(
         wait_until(lambda up=up: _workers(up.pid) or up.poll() is not None, "up has workers")  # type: ignore[misc]
         for worker in _workers(up.pid)[:1]:
             os.kill(worker, signal.SIGKILL)
-        _, errors = up.communicate(timeout=300)
+        _, errors = up.communicate(timeout=HUNG_S)
         if up.returncode:
             break
         railyard("torus", "down", torus_name)
@@ -202,7 +202,7 @@ def test_the_torus_of_a_job_that_lives_is_left_alone(railyard: Run, torus_name: 
     mine = f"job{[job.stdout.readline(), job.stdout.readline()][1].strip()}"
     assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
     assert state(railyard, mine) == "up"
-    job.communicate("\n", timeout=300)
+    job.communicate("\n", timeout=HUNG_S)
     assert state(railyard, mine) == ""
 
 
@@ -212,7 +212,7 @@ def test_who_waits_for_the_lock_says_for_whom(railyard: Run, small: str, torus_n
     assert up.stderr is not None
     line = up.stderr.readline()
     os.close(descriptor)
-    assert up.wait(timeout=300) == 0
+    assert up.wait(timeout=HUNG_S) == 0
     assert f"process {os.getpid()} (" in line and "waiting for another torus command" in line
 
 

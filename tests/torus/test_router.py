@@ -52,7 +52,7 @@ def simulate(
     path.write_text(description)
     text = "".join(f"{at} {2 * source} 10.0.0.{to} {size}\n" for at, source, to, size in messages)
     command = [str(PROGRAM), "--simulate", str(path)]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=HUNG_S, check=False)
 
 
 def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.benchmark_runs import document
-from support.commands import BIN, CHECKOUT, Run
+from support.commands import BIN, CHECKOUT, HUNG_S, Run
 from support.reframe import ReFrame
 from support.topologies import gemini
 
@@ -383,7 +383,7 @@ def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             [BIN / "reframe", *fixed, "--nocolor", "--system", system, *archive, *arguments, "-r"],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=HUNG_S,
             cwd=CHECKOUT,
             check=False,
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.waiting import wait_until
 
 from placements.launchers import render
@@ -104,7 +104,7 @@ def reframe(cluster: str, tmp_path: Path) -> ReFrame:
             on_head(cluster, command(tmp_path, *arguments, system=system, configs=configs)),
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=HUNG_S,
             cwd=CHECKOUT,
             env=environment(),
             check=False,
@@ -306,7 +306,7 @@ def test_checks_run_inside_an_allocation(head: Callable[..., str], cluster: str,
         text=True,
         cwd=CHECKOUT,
         env=environment(),
-        timeout=300,
+        timeout=HUNG_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -351,7 +351,7 @@ def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path,
     with (disk / "full").open("wb", buffering=0) as full, contextlib.suppress(OSError):
         while full.write(bytes(4096)):
             pass
-    said, _ = running.communicate(timeout=300)
+    said, _ = running.communicate(timeout=HUNG_S)
     assert running.returncode != 0
     (record,) = records(tmp_path)
     good = [launch for launch in record.launches if launch.status == "ok"]
@@ -392,7 +392,7 @@ def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
     finished = wait_for_launches(stage, 2)
     netns.kill([netns.full_name(cluster, "n1-1-1")])
     head("scontrol", "update", "nodename=n1-1-1", "state=down", "reason=test")
-    said, _ = running.communicate(timeout=300)
+    said, _ = running.communicate(timeout=HUNG_S)
     assert running.returncode != 0
     (record,) = records(tmp_path)
     good = [launch for launch in record.launches if launch.status == "ok"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.topologies import gemini
 from support.waiting import LIMIT_S, wait_until
@@ -147,7 +147,6 @@ def test_mpirun_starts_each_rank_on_the_node_asked_for(railyard: Run, small: str
     assert done.returncode == 0, done.stderr
     found = dict(re.findall(r"\[1,(\d)\]<stdout>:(\S+)", done.stdout))
     assert found == {"0": "n1-1-0", "1": "n0-0-0", "2": "n0-1-1"}
-    assert done.stderr == ""
 
 
 def test_mpirun_passes_the_programs_exit_status_on(railyard: Run, small: str) -> None:
@@ -160,7 +159,7 @@ def test_a_stock_mpirun_line_runs_on_the_torus(small: str) -> None:
         ["mpirun", "-np", "8", "hostname"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HUNG_S,
         check=True,
         env=environment(RAILYARD_TORUS=small)
         | {"PATH": f"{CHECKOUT}/railyard/torus/bin:{BIN}:{os.environ['PATH']}"},
