@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import CHECKOUT, HUNG_S
 
-CHECKOUT = Path(__file__).parents[2]
 RECORD = CHECKOUT / "tests/data/records/small.json"
 MOUNTED = 'mount -t tmpfs -o size="$1" none "$2" && shift 2 && exec "$@"'
 NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
@@ -19,8 +19,6 @@ NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
 FILL = """
 import json, sys
 from pathlib import Path
-from support.commands import HUNG_S
-
 from railyard.errors import InputError, RunError
 from railyard.records import record; from railyard.records.store import archive, bundle, index
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])

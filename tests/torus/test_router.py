@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.commands import HUNG_S
 
 CHECKOUT = Path(__file__).parents[2]
 PROGRAM = CHECKOUT / "build/bin/railyard-router"
