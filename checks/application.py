@@ -21,6 +21,7 @@ from typing import Any
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, variable
 
+from checks import scales
 from checks.base import PlacedCheck, plainly
 from checks.building import applications_image, applications_native
 from checks.multirail import POSTER
@@ -65,6 +66,12 @@ MACHINES: Mapping[Scale, Machine] = {
 }
 
 
+#: The scales of other checks.
+ALIASES: Mapping[str, str] = {"small": Scale.LAPTOP, "standard": Scale.NODE, "large": Scale.RACK}
+#: The scale of what a program sends, where its ranks are those of a machine.
+MESSAGES: Mapping[str, str] = {Scale.NODE: "standard", Scale.RACK: "large"}
+
+
 class ApplicationCheck(PlacedCheck):
     """A program that is not ours, under several placements and NIC policies."""
 
@@ -107,11 +114,9 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``''``
     leaves = variable(str, value="")
 
-    #: Sizes for which machine: laptop, ci, node, rack (8, 27, 64, 512 ranks).
-    #:
-    #: :type: :class:`str`
-    #: :default: ``'laptop'``
-    scale = variable(str, value="laptop")
+    #: Ranks and sizes for which machine: laptop, ci, node, rack (8, 27, 64, 512 ranks). The words small, standard and
+    #: large of other checks mean laptop, node and rack.
+    scale = "laptop"
 
     #: Profile the launches by mpiP.
     #:
@@ -122,12 +127,17 @@ class ApplicationCheck(PlacedCheck):
     @run_after("init")
     def choose_machine(self) -> None:
         """Grid and ranks a node of the scale, where the check itself does not say."""
+        self.scale = ALIASES.get(self.scale, self.scale)
         if self.grid or self.scale not in MACHINES:
             return
         machine = MACHINES[Scale(self.scale)]
         self.grid, self.ranks_per_node = self._decomposed(machine.grid), machine.ranks_per_node
         if machine.ranks_per_node == 1 and not self.torus:
             self.block = list(machine.grid)
+
+    def _scale(self) -> scales.Scale:
+        """By the number of ranks, or where they fit on a virtual torus, too, by the origin."""
+        return scales.chosen(self.name, MESSAGES.get(self.scale, ""), self.where.origin)
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
         """The program's own grid of as many ranks as the scale's cube has."""

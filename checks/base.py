@@ -32,7 +32,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from checks import requirements
+from checks import requirements, scales
 from checks.partition import Partition
 from placements import launchers
 from placements.hosts import naming
@@ -207,6 +207,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``600``
     launch_limit_s = variable(int, value=600)
 
+    #: Sizes of the run: small, standard or large; empty for standard on a machine and small elsewhere.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    scale = variable(str, value="")
+
     #: Variables that differ on a real machine: name -> value where it is computed or emulated, value where it is
     #: measured. One that was set by hand to something else is left alone.
     #:
@@ -276,6 +282,19 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for name, (elsewhere, measured) in self.on_a_real_machine.items():
             if self.where.origin == "measured" and getattr(self, name) == elsewhere:
                 setattr(self, name, measured)
+
+    @run_after("setup")
+    @plainly()
+    def choose_scale(self) -> None:
+        """Give each variable that was not set by hand the value of the scale (checks/scales.py)."""
+        self.chosen_scale = self._scale()
+        self.scaled = scales.sizes(type(self), self.chosen_scale)
+        for name, value in self.scaled.items():
+            if not scales.is_set(name, getattr(self, name)):
+                setattr(self, name, value)
+
+    def _scale(self) -> scales.Scale:
+        return scales.chosen(self.name, self.scale, self.where.origin)
 
     @run_after("setup")
     def need_the_simulator(self) -> None:
@@ -587,7 +606,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             "check": self.name.split(" ")[0],
             "benchmark": self.benchmark,
             "studies": self.studies,
-            "parameters": self.parameters,
+            "parameters": {**({"scale": str(self.chosen_scale)} if self.scaled else {}), **self.parameters},
             "placements": self.placements,
             "nic_policies": self.nics,
             "software": list(map(str, self.chosen)),

@@ -6,6 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
+from checks import scales
 from checks.base import PlacedCheck
 
 
@@ -27,20 +28,31 @@ class ContentionCheck(PlacedCheck):
     #: Message sizes in bytes.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[8, 64 KiB]``
-    sizes = variable(typ.List[int], value=[8, 1 << 16])
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
 
     #: Samples of each point.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    repeats = variable(int, value=5)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
 
     #: Messages in flight for bandwidth.
     #:
     #: :type: :class:`int`
-    #: :default: ``2``
-    window = variable(int, value=2)
+    #: :default: by `scale`
+    window = variable(int, value=0)
+
+    #: Least seconds of each point at the scale `small`: samples of small messages are made longer until they take so
+    #: much time. A short sample would end before all pairs have begun, and would measure no contention.
+    #:
+    #: :type: :class:`float`
+    #: :default: ``0.6``
+    least_s = variable(float, value=0.6)
+
+    small = {"sizes": [8, 1 << 16], "repeats": 5, "window": 2}
+    standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
+    large = {"repeats": 100}
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -54,11 +66,7 @@ class ContentionCheck(PlacedCheck):
             *("--pairs", ",".join(map(str, self.pairs))),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
-            *("--repeats", str(self.repeats)),
-            *("--warmups", "1"),
-            *("--warmup-time", "0"),
-            *("--min-time-per-point", "0"),
-            *("--max-time-per-point", "0"),
+            *scales.timing(self.chosen_scale, repeats=self.repeats, warmups=1, least_s=self.least_s),
         ]
 
 
@@ -70,9 +78,7 @@ class contention_pairs(ContentionCheck):
     torus = "dual-rail-small"
     ranks_per_node = 4
     pairs = [1, 2, 4]
-    sizes = [8, 1 << 15]
-    window = 1
-    repeats = 3
+    small = {"sizes": [8, 1 << 15], "window": 1, "repeats": 3}
     launches = 2
 
 
@@ -82,6 +88,5 @@ class contention_smoke(ContentionCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    sizes = [8, 1 << 14]
+    small = {"sizes": [8, 1 << 14], "repeats": 3}
     launches = 1
-    repeats = 3

@@ -19,8 +19,8 @@ class HaloCheck(PlacedCheck):
     #: Local cells (doubles) of each rank in each dimension.
     #:
     #: :type: :class:`int`
-    #: :default: ``64`` (faces of 32 KiB)
-    cells = variable(int, value=64)
+    #: :default: by `scale`
+    cells = variable(int, value=0)
 
     #: Ways to exchange: manual, datatypes, neighbours; copy packs alone.
     #:
@@ -31,20 +31,24 @@ class HaloCheck(PlacedCheck):
     #: Timed iterations of each variant in each launch.
     #:
     #: :type: :class:`int`
-    #: :default: ``4``
-    repeats = variable(int, value=4)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
 
     #: Untimed iterations of each variant before.
     #:
     #: :type: :class:`int`
-    #: :default: ``1``
-    warmups = variable(int, value=1)
+    #: :default: by `scale`
+    warmups = variable(int, value=-1)
 
     #: Bytes of a face's memory before its strides are folded; 0 for the benchmark's own.
     #:
     #: :type: :class:`int`
     #: :default: ``0``
     face_memory = variable(int, value=0)
+
+    small = {"cells": 64, "repeats": 4, "warmups": 1}  # faces of 32 KiB
+    standard = {"cells": 128, "repeats": 100, "warmups": 10}
+    large = {"cells": 256, "repeats": 1000, "warmups": 20}
 
     @run_after("init")
     def name_needs(self) -> None:
@@ -84,9 +88,8 @@ class HaloPaper(HaloCheck):
     valid_systems = ["+torus +simulated", "+modelled", REAL]
     studies = ["pena2013"]
     torus = "blue-waters"
-    repeats = 1
-    warmups = 0  # the exchange that checks the data comes before
-    on_a_real_machine = {"repeats": (1, 50), "warmups": (0, 5)}
+    small = {"repeats": 1, "warmups": 0}  # the exchange that checks the data comes before
+    standard = {"repeats": 50, "warmups": 5}
 
 
 @rfm.simple_test
@@ -94,7 +97,8 @@ class halo_paper_2d(HaloPaper):
     """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB a face, as the paper."""
 
     side = parameter([2, 4, 6, 8, 10, 12])
-    cells = 65536
+    small = {"cells": 65536}
+    standard = {"cells": 65536}
     face_memory = 8 * 8 * 65536
 
     @run_after("init")
@@ -107,13 +111,8 @@ class halo_paper_3d(HaloPaper):
     """Figure 6b: N x N x N nodes. Simulated faces have 72 KiB, not 18 MiB: 512 ranks share one process's memory."""
 
     side = parameter([4, 6, 8])
-    cells = 96
-    face_memory = 8 * 8 * 96 * 96
-    on_a_real_machine = {
-        **HaloPaper.on_a_real_machine,
-        "cells": (96, 1536),
-        "face_memory": (8 * 8 * 96 * 96, 0),
-    }
+    small = {"cells": 96, "face_memory": 8 * 8 * 96 * 96}
+    standard = {"cells": 1536}
 
     @run_after("init")
     def choose_block(self) -> None:
@@ -130,8 +129,7 @@ class halo_injection(HaloPaper):
     percent = parameter([10, 25, 50, 75, 100])
     block = [6, 3, 6]
     grid = [6, 6, 6]
-    cells = 96
-    face_memory = 8 * 8 * 96 * 96
+    small = {"cells": 96, "face_memory": 8 * 8 * 96 * 96}
 
     @run_after("setup")
     def limit_injection(self) -> None:
@@ -156,5 +154,4 @@ class halo_smoke(HaloCheck):
     tags = {"smoke"}
     placements = ["cart-create", "custom"]
     launches = 1
-    cells = 32
-    repeats = 3
+    small = {"cells": 32, "repeats": 3}

@@ -6,6 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
+from checks import scales
 from checks.base import REAL, PlacedCheck
 
 
@@ -20,20 +21,24 @@ class HopsCheck(PlacedCheck):
     #: Message sizes in bytes; 0 is for latency alone.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[0, 64 KiB]``
-    sizes = variable(typ.List[int], value=[0, 1 << 16])
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
 
     #: Samples of each point.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    repeats = variable(int, value=5)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
 
     #: Messages in flight for bandwidth.
     #:
     #: :type: :class:`int`
-    #: :default: ``2``
-    window = variable(int, value=2)
+    #: :default: by `scale`
+    window = variable(int, value=0)
+
+    small = {"sizes": [0, 1 << 16], "repeats": 5, "window": 2}
+    standard = {"sizes": [0, *scales.SWEEP], "repeats": 20, "window": 64}
+    large = {"repeats": 100}
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -42,11 +47,7 @@ class HopsCheck(PlacedCheck):
             *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
-            *("--repeats", str(self.repeats)),
-            *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
-            *("--warmup-time", "0"),
-            *("--min-time-per-point", "0"),
-            *("--max-time-per-point", "0"),
+            *scales.timing(self.chosen_scale, repeats=self.repeats),
         ]
 
 
@@ -56,8 +57,7 @@ class hops_curve(HopsCheck):
 
     studies = ["pena2013"]
     launches = 1
-    sizes = [0, 1 << 13, 1 << 16, 1 << 17]
-    repeats = 3
+    small = {"sizes": [0, 1 << 13, 1 << 16, 1 << 17], "repeats": 3}
 
 
 @rfm.simple_test
@@ -68,10 +68,9 @@ class hops_paper(HopsCheck):
     studies = ["pena2013"]
     torus = "gemini-24x1x24"
     launches = 1
-    sizes = [0, 1 << 20]
-    window = 16
-    repeats = 1
-    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
+    small = {"sizes": [0, 1 << 20], "window": 16, "repeats": 1}
+    standard = {"sizes": [0, 1 << 20], "repeats": 50}
+    on_a_real_machine = {"launches": (1, 6)}
 
 
 @rfm.simple_test
@@ -80,8 +79,7 @@ class hops_range(HopsCheck):
 
     torus = "gemini-24x1x24"
     launches = 1
-    sizes = [1 << 16]
-    repeats = 3
+    small = {"sizes": [1 << 16], "repeats": 3}
 
 
 @rfm.simple_test
@@ -90,4 +88,4 @@ class hops_smoke(HopsCheck):
 
     tags = {"smoke"}
     launches = 1
-    repeats = 3
+    small = {"repeats": 3}

@@ -80,5 +80,4 @@ class image_smoke(OverheadCheck):
 
     tags = {"image"}
     launches = 1
-    cells = 32
-    repeats = 3
+    small = {"cells": 32, "repeats": 3}

@@ -20,8 +20,8 @@ class MultirailCheck(HaloCheck):
     nics = [*POSTER, "stripe"]
     ranks_per_node = 2
     grid = [8, 4]
-    cells = 16384
-    repeats = 2
+    small = {"cells": 16384, "repeats": 2}
+    standard = {"cells": 65536}
 
 
 @rfm.simple_test
@@ -45,9 +45,7 @@ class multirail_contention(ContentionCheck):
     ranks_per_node = 4
     nics = POSTER
     pairs = [4]
-    window = 1
-    sizes = [1 << 15]
-    repeats = 3
+    small = {"window": 1, "sizes": [1 << 15], "repeats": 3}
 
 
 @rfm.simple_test
@@ -57,4 +55,4 @@ class multirail_smoke(MultirailCheck):
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]
     launches = 1
-    cells = 2048
+    small = {"cells": 2048}

@@ -8,6 +8,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from checks.application import ApplicationCheck
 from checks.multirail import POSTER
 
+POINT_TO_POINT = ("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr")
 WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
 
 
@@ -22,20 +23,33 @@ class OsuCheck(ApplicationCheck):
     #: Smallest and largest message in bytes, powers of two; 0 for a program without messages.
     #:
     #: :type: :class:`int`
+    #: :default: the largest by `scale`
     smallest = variable(int, value=1)
-    largest = variable(int, value=1 << 16)
+    largest = variable(int, value=0)
 
     #: Timed and untimed iterations of each size.
     #:
     #: :type: :class:`int`
-    iterations = variable(int, value=10)
-    warmups = variable(int, value=2)
+    #: :default: by `scale`
+    iterations = variable(int, value=0)
+    warmups = variable(int, value=-1)
 
     #: Messages in flight for bandwidth; OSU's own default is 64.
     #:
     #: :type: :class:`int`
-    #: :default: ``8``
-    window = variable(int, value=8)
+    #: :default: by `scale`
+    window = variable(int, value=0)
+
+    #: Memory of the messages: cuda, rocm or managed, as OSU's option -d takes it; empty for the host's. OSU must be
+    #: built for it.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    device = variable(str, value="")
+
+    small = {"largest": 1 << 16, "iterations": 10, "warmups": 2, "window": 8}
+    standard = {"largest": 1 << 22, "iterations": 1000, "warmups": 100, "window": 64}
+    large = {"iterations": 10000, "warmups": 1000}
 
     @run_after("init")
     def choose_program(self) -> None:
@@ -49,7 +63,11 @@ class OsuCheck(ApplicationCheck):
             "sizes_bytes": self.message_sizes,
         }
         self.options = ["-i", str(self.iterations), "-x", str(self.warmups)]
+        if self.device:
+            self.parameters["device"] = self.device
+            self.options += ["-d", self.device]
         if self.test in WINDOWS:
+            self.parameters["window"] = self.window
             self.options += ["-W", str(self.window)]
         if self.test == "osu_allreduce":
             # OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code saturates them
@@ -57,6 +75,11 @@ class OsuCheck(ApplicationCheck):
             self.options += ["-T", "mpi_float"]
         if self.message_sizes:
             self.options += ["-m", f"{self.smallest}:{self.largest}", "-c"]
+        if self.device and self.test in POINT_TO_POINT:
+            self.options += [
+                "D",
+                "D",
+            ]  # both ranks' messages in the device's memory; a collective's always are
 
     @property
     def message_sizes(self) -> list[int]:
@@ -83,7 +106,8 @@ class OsuCollectives(OsuCheck):
         ["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"]
     )
     smallest = 4
-    largest = 1 << 14
+    small = {"largest": 1 << 14}
+    standard = {"largest": 1 << 20}
     placements = ["plain", "cart-create", "custom"]
 
 

@@ -6,6 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
+from checks import scales
 from checks.base import REAL, PlacedCheck
 
 
@@ -27,20 +28,24 @@ class PathsCheck(PlacedCheck):
     #: Message sizes in bytes.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[64 KiB]``
-    sizes = variable(typ.List[int], value=[1 << 16])
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
 
     #: Samples of each point.
     #:
     #: :type: :class:`int`
-    #: :default: ``3``
-    repeats = variable(int, value=3)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
 
     #: Messages in flight.
     #:
     #: :type: :class:`int`
-    #: :default: ``2``
-    window = variable(int, value=2)
+    #: :default: by `scale`
+    window = variable(int, value=0)
+
+    small = {"sizes": [1 << 16], "repeats": 3, "window": 2}
+    standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
+    large = {"repeats": 100}
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -56,11 +61,7 @@ class PathsCheck(PlacedCheck):
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--tests", "bandwidth"),
             *("--window", str(self.window)),
-            *("--repeats", str(self.repeats)),
-            *("--warmups", "0"),  # every size is exchanged once, to verify the data, before it is timed
-            *("--warmup-time", "0"),
-            *("--min-time-per-point", "0"),
-            *("--max-time-per-point", "0"),
+            *scales.timing(self.chosen_scale, repeats=self.repeats),
         ]
 
 
@@ -83,10 +84,9 @@ class paths_paper(PathsCheck):
     torus = "blue-waters"
     block = [7, 4, 7]
     launches = 1
-    sizes = [1 << 20]
-    window = 16
-    repeats = 1
-    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
+    small = {"sizes": [1 << 20], "window": 16, "repeats": 1}
+    standard = {"sizes": [1 << 20], "repeats": 50}
+    on_a_real_machine = {"launches": (1, 6)}
 
 
 @rfm.simple_test
@@ -95,5 +95,5 @@ class paths_smoke(PathsCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    sizes = [1 << 15]
+    small = {"sizes": [1 << 15]}
     launches = 1

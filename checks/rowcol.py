@@ -10,6 +10,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
+from checks import scales
 from checks.base import REAL, PlacedCheck
 from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import Need
@@ -44,14 +45,18 @@ class RowcolCheck(PlacedCheck):
     #: Sizes in bytes: of a block for each pair (alltoall), of a contribution (allgather), of the vector.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[16 KiB]``
-    sizes = variable(typ.List[int], value=[1 << 14])
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
 
     #: Samples of each point.
     #:
     #: :type: :class:`int`
-    #: :default: ``3``
-    repeats = variable(int, value=3)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    small = {"sizes": [1 << 14], "repeats": 3}
+    standard = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16], "repeats": 100}
+    large = {"sizes": [8, 1 << 10, 1 << 14, 1 << 16, 1 << 20], "repeats": 1000}
 
     @run_after("setup")
     def choose_options(self) -> None:
@@ -66,12 +71,9 @@ class RowcolCheck(PlacedCheck):
             *("--splits", ",".join(self.splits)),
             *("--collectives", ",".join(self.collectives)),
             *("--sizes", ",".join(map(str, self.sizes))),
-            *("--repeats", str(self.repeats)),
-            *("--warmups", "0"),  # every size is run once, to verify the data, before it is timed
-            *("--warmup-time", "0"),
-            *("--min-time-per-point", "0"),
-            *("--max-time-per-point", "0"),
-            *("--start", "barrier"),  # many ranks share a core, so they cannot begin at one moment
+            *scales.timing(self.chosen_scale, repeats=self.repeats),
+            # At `small` many ranks share a core, so they cannot begin at one moment.
+            *("--start", "barrier" if self.chosen_scale is scales.Scale.SMALL else "auto"),
         ]
 
     @run_after("setup")
@@ -139,8 +141,9 @@ class RowcolPaper(RowcolCheck):
     torus = "blue-waters"
     collectives = ["alltoall", "allgather"]
     launches = 1
-    repeats = 1
-    on_a_real_machine = {"repeats": (1, 50), "launches": (1, 6)}
+    small = {"repeats": 1}
+    standard = {"sizes": [1 << 14], "repeats": 50}
+    on_a_real_machine = {"launches": (1, 6)}
 
 
 @rfm.simple_test
@@ -149,7 +152,6 @@ class rowcol_paper(RowcolPaper):
 
     block = [7, 4, 7]
     cube = [7, 7, 7]
-    sizes = [1 << 14]
 
 
 @rfm.simple_test
@@ -160,7 +162,8 @@ class rowcol_paper_long(RowcolPaper):
     cube = [7, 7, 7]
     splits = ["X", "Y", "Z"]
     collectives = ["alltoall"]
-    sizes = [1 << 16]
+    small = {"sizes": [1 << 16]}
+    standard = {"sizes": [1 << 16]}
 
 
 @rfm.simple_test
@@ -170,7 +173,6 @@ class rowcol_routers(RowcolPaper):
     valid_systems = ["+modelled"]
 
     block = [7, 7, 7]
-    sizes = [1 << 14]
 
 
 @rfm.simple_test
@@ -183,7 +185,7 @@ class rowcol_all(RowcolCheck):
     ranks_per_node = 4
     splits = ["all"]
     collectives = ["allreduce", "bcast", "barrier"]
-    sizes = [8, 1 << 16]
+    small = {"sizes": [8, 1 << 16]}
     launches = 2
 
 
@@ -193,5 +195,5 @@ class rowcol_smoke(RowcolCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    sizes = [1 << 13]
+    small = {"sizes": [1 << 13]}
     launches = 1

@@ -23,8 +23,8 @@ class SonarCheck(PlacedCheck):
     #: Bytes of a ping.
     #:
     #: :type: :class:`List[int]`
-    #: :default: ``[1 B, 1 KiB, 64 KiB]``
-    sizes = variable(typ.List[int], value=[1, 1 << 10, 1 << 16])
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
 
     #: Kinds of ping: send, put, get.
     #:
@@ -35,14 +35,18 @@ class SonarCheck(PlacedCheck):
     #: Pings between two readings of the counters.
     #:
     #: :type: :class:`int`
-    #: :default: ``5``
-    count = variable(int, value=5)
+    #: :default: by `scale`
+    count = variable(int, value=0)
 
     #: Soundings of each size.
     #:
     #: :type: :class:`int`
-    #: :default: ``3``
-    repeats = variable(int, value=3)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    small = {"sizes": [1, 1 << 10, 1 << 16], "count": 5, "repeats": 3}
+    standard = {"sizes": [1, 1 << 10, 1 << 16, 1 << 20], "count": 1000, "repeats": 10}
+    large = {"count": 10000}
 
     #: Counter group: a name of benchmarks/counters/groups, a file, or `auto`: that of the node's fabric.
     #:
@@ -73,7 +77,8 @@ class sonar_efficiency(SonarCheck):
     """The study: messages of every power of two up to 256 KiB."""
 
     studies = ["pedretti2013"]
-    sizes = [1 << power for power in range(19)]
+    small = {"sizes": [1 << power for power in range(19)]}
+    standard = {"sizes": [1 << power for power in range(23)]}
 
 
 @rfm.simple_test
@@ -81,7 +86,8 @@ class sonar_one_sided(SonarCheck):
     """The study: puts and gets."""
 
     studies = ["pedretti2013"]
-    sizes = [1 << power for power in range(0, 19, 3)]
+    small = {"sizes": [1 << power for power in range(0, 19, 3)]}
+    standard = {"sizes": [1 << power for power in range(0, 22, 3)]}
     pings = ["put", "get"]
 
 
@@ -90,4 +96,4 @@ class sonar_smoke(SonarCheck):
     """The whole path in seconds."""
 
     tags = {"smoke"}
-    repeats = 1
+    small = {"repeats": 1}

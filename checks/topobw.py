@@ -24,20 +24,25 @@ class TopoBwCheck(PlacedCheck):
     #: Bytes of one message.
     #:
     #: :type: :class:`int`
-    #: :default: ``64 KiB``
-    message_bytes = variable(int, value=1 << 16)
+    #: :default: by `scale`
+    message_bytes = variable(int, value=0)
 
     #: Messages of one transfer.
     #:
     #: :type: :class:`int`
-    #: :default: ``4``: with fewer, the rates of 64 nodes at once spread further
-    messages = variable(int, value=4)
+    #: :default: by `scale`
+    messages = variable(int, value=0)
 
-    #: Rounds through all phases; the fastest counts.
+    #: Rounds through all phases.
     #:
     #: :type: :class:`int`
-    #: :default: ``3``
-    repeats = variable(int, value=3)
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    # With fewer messages the rates of 64 nodes at once spread further.
+    small = {"message_bytes": 1 << 16, "messages": 4, "repeats": 3}
+    standard = {"message_bytes": 1 << 20, "messages": 64, "repeats": 5}
+    large = {"message_bytes": 1 << 22, "messages": 64, "repeats": 10}
 
     #: How far below its peers a sound link may be, in percent.
     #:
@@ -101,9 +106,7 @@ class topobw_shared(TopoBwCheck):
     studies = ["ezell2013"]
     tags = {"topobw"}
     torus = "gemini-4x4x4-two-nodes"
-    message_bytes = 1 << 18
-    messages = 4
-    repeats = 1
+    small = {"message_bytes": 1 << 18, "repeats": 1}
     tolerance_percent = 15.0  # the nodes of a router send 8.24 GB/s together, not Z's 9.55 (Ezell, Figure 6)
 
 
@@ -112,5 +115,5 @@ class topobw_smoke(TopoBwCheck):
     """The whole path in seconds; finds only links at less than half their rate."""
 
     tags = {"smoke"}
-    repeats = 1
+    small = {"repeats": 1}
     tolerance_percent = 50.0

@@ -33,6 +33,9 @@ struct clock {
 double clock_now_s(void);
 double clock_tick_s(void);
 
+/* Whether the clock's ticks are too coarse for an interval: fewer than 100 of them. */
+bool clock_too_short(double interval_s);
+
 /* Collective. With `pings` every rank is taken for a clock of its own, which shows the error on one host. */
 struct clock clock_open(MPI_Comm comm, bool pings);
 void clock_close(struct clock *clock);

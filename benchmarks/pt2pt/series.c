@@ -2,8 +2,9 @@
 #include "pt2pt/series.h"
 
 #include "lib/check.h"
+#include "lib/clock.h"
 
-enum { TICKS_LEAST = 100 };
+#include <stdlib.h>
 
 static void add_ends(const struct set *set, int pair, const struct evidence_list *evidence,
                      struct series *series) {
@@ -24,9 +25,15 @@ static struct series labelled(const struct set *set, const struct figure *figure
     return series;
 }
 
+/* Samples that the clock cannot measure are no figure: the reason stands in their place. */
 static void add(struct series_list *list, struct series series, const char *fom, double *samples) {
     series.fom = fom;
     series.samples = samples;
+    if (series.reason) {
+        free(samples);
+        series.samples = NULL;
+        series.count = 0;
+    }
     series_add(list, series);
 }
 
@@ -35,19 +42,17 @@ static double under_sampled(const struct team_result *result, int point) {
     int short_ones = 0;
     for (int i = 0; i < result->count[point]; i++) {
         const struct whole *whole = &result->whole[point][i];
-        short_ones += whole->last_end_s - whole->first_start_s < TICKS_LEAST * clock_tick_s();
+        short_ones += clock_too_short(whole->last_end_s - whole->first_start_s);
     }
     return 100.0 * short_ones / result->count[point];
 }
 
 static void add_under_sampled(const struct team_result *result, int point, struct series series,
                               struct series_list *list) {
-    double share = under_sampled(result, point);
-    if (share <= 0)
-        return;
     double *sample = check_alloc(1, sizeof *sample);
-    *sample = share;
+    *sample = under_sampled(result, point);
     series.count = 1;
+    series.reason = NULL;
     add(list, series, "under_sampled_percent", sample);
 }
 
@@ -84,12 +89,17 @@ void series_of_set(const struct set *set, const struct team_result *result,
         if (set->alone)
             add_ends(set, 0, evidence, &series);
         series_label(&series, "size_bytes", NULL, (int64_t)result->point[i].bytes);
+        if (under_sampled(result, i) > 0) {
+            add_under_sampled(result, i, series, list);
+            series.reason =
+                "a sample is shorter than 100 ticks of the clock; valid: a larger --batch, --windows or "
+                "--min-time-per-point";
+        }
         if (set->alone)
             add(list, series, figure->fom, team_mean_values(&set->team, result, config, i));
         else
             add_team(set, result, config, i, &series, list);
-        add_under_sampled(result, i, series, list);
-        if (!set->alone)
+        if (!set->alone && !series.reason)
             add_pairs(set, result, config, i, evidence, &series, list);
     }
 }

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.benchmark_runs import PretendedTorus, assert_data_wrong, assert_refused, block, measured, run
+from support.benchmark_runs import (
+    PretendedTorus,
+    assert_data_wrong,
+    assert_refused,
+    block,
+    document,
+    measured,
+    run,
+)
 
 AT_ONCE = ["--min-time-per-point", "0", "--warmup-time", "0", "--warmups", "0", "--repeats", "2"]
 QUICK = ["--sizes", "8", "--tests", "latency", *AT_ONCE]
@@ -130,3 +138,18 @@ def test_finds_a_corrupted_byte_of_a_bandwidth_window(sanitized: Path, tmp_path:
     arguments = ["--units", "ranks", "--tests", "bandwidth", "--sizes", "1KiB", *AT_ONCE, "--json", str(path)]
     outcome = run("pt2pt", 4, *arguments, folder=sanitized, RAILYARD_TEST_FAULT="3")
     assert_data_wrong(outcome, path, "rank 3, message of 1024 bytes from rank 2, byte 512")
+
+
+def test_samples_too_short_for_the_clock_are_no_figure(sanitized: Path, tmp_path: Path) -> None:
+    """With a tick of 1 s every sample is shorter than 100 ticks: the reason stands where figures would."""
+    path = tmp_path / "p.json"
+    arguments = ["--units", "ranks", *QUICK, "--json", str(path)]
+    assert run("pt2pt", 2, *arguments, folder=sanitized, RAILYARD_TEST_TICK_S="1").status == 0
+    read = document(path)
+    assert {s["fom"]: s["samples"] for s in read["series"]} == {"under_sampled_percent": [100]}
+    assert {s["fom"] for s in read["not_measured"]} == {
+        "slowest_latency_us",
+        "mean_latency_us",
+        "overlap_percent",
+    }
+    assert all("100 ticks" in s["reason"] for s in read["not_measured"])

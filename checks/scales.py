@@ -1,0 +1,69 @@
+"""Sizes of a check by scale: `small` for the slow links of a virtual torus, `standard` and `large` for machines.
+
+A check names its sizes in class attributes of those names, each a mapping from variable to value. A class inherits the
+sizes of its bases and replaces what it names. A variable that was set by hand is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from railyard.errors import InputError
+
+KIB, MIB = 1 << 10, 1 << 20
+
+#: Values that mean "not set by hand", where they are not empty or 0.
+UNSET: Mapping[str, Any] = {"warmups": -1}
+
+
+class Scale(StrEnum):
+    """For which network the sizes are."""
+
+    SMALL = "small"
+    STANDARD = "standard"
+    LARGE = "large"
+
+
+#: Message sizes on a machine, each 16 times the one before, from 64 B to 4 MiB, and a word of 8 B.
+SWEEP = [8, *(1 << power for power in range(6, 23, 4))]
+
+#: Untimed and timed seconds of each point of the programs that choose the length of a sample themselves.
+TIMES: Mapping[Scale, tuple[str, ...]] = {
+    Scale.SMALL: ("--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0"),
+    Scale.STANDARD: ("--warmup-time", "0.05", "--min-time-per-point", "0.2", "--max-time-per-point", "10"),
+    Scale.LARGE: ("--warmup-time", "0.2", "--min-time-per-point", "2", "--max-time-per-point", "60"),
+}
+
+
+def chosen(check: str, named: str, origin: str) -> Scale:
+    """Return the scale that was named, or else that of the numbers' origin; raises InputError for another word."""
+    if named:
+        if named not in set(Scale):
+            raise InputError(check, "scale", named, ", ".join(Scale))
+        return Scale(named)
+    return Scale.STANDARD if origin == "measured" else Scale.SMALL
+
+
+def sizes(check: type, scale: Scale) -> dict[str, Any]:
+    """Return the variables of a scale, those of a class before those of its bases; `large` begins with `standard`."""
+    found: dict[str, Any] = {}
+    names = (Scale.STANDARD, Scale.LARGE) if scale is Scale.LARGE else (scale,)
+    for base in reversed(check.__mro__):
+        for name in names:
+            found |= vars(base).get(str(name), {})
+    return found
+
+
+def is_set(name: str, value: Any) -> bool:
+    """Return whether a variable was set by hand."""
+    return bool(value != UNSET[name] if name in UNSET else value)
+
+
+def timing(scale: Scale, *, repeats: int, warmups: int = 0, least_s: float = 0) -> list[str]:
+    """Return the options of a program that takes `repeats` samples of each point; `least_s` counts at `small` alone."""
+    times = list(TIMES[scale])
+    if scale is Scale.SMALL:
+        times[times.index("--min-time-per-point") + 1] = f"{least_s:g}"
+    return ["--repeats", str(repeats), "--warmups", str(warmups if scale is Scale.SMALL else 2), *times]
