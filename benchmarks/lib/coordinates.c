@@ -115,6 +115,27 @@ static void read_text(const char *path, struct coordinates *coordinates, struct 
                     path);
 }
 
+/* Whether one name is the other with a domain behind it. */
+static bool differ_in_domain(const char *one, const char *other) {
+    size_t length = strlen(one);
+    size_t other_length = strlen(other);
+    if (length > other_length)
+        return differ_in_domain(other, one);
+    return length < other_length && strncmp(one, other, length) == 0 && other[length] == '.';
+}
+
+/* The only node whose name differs from a host's in its domain alone; -1 where there is none, or several. */
+static int find_by_domain(const struct coordinates *coordinates, const char *host) {
+    int found = -1;
+    for (int node = 0; node < coordinates->node_count; node++)
+        if (differ_in_domain(coordinates->nodes[node].host, host)) {
+            if (found >= 0)
+                return -1;
+            found = node;
+        }
+    return found;
+}
+
 /* The search begins at that node: ranks mostly come in the order of the file. */
 static int find_host_from(const struct coordinates *coordinates, const char *host, int first) {
     for (int i = 0; i < coordinates->node_count; i++) {
@@ -122,7 +143,7 @@ static int find_host_from(const struct coordinates *coordinates, const char *hos
         if (strcmp(coordinates->nodes[node].host, host) == 0)
             return node;
     }
-    return -1;
+    return find_by_domain(coordinates, host);
 }
 
 static int find_host(const struct coordinates *coordinates, const char *host) {

@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from placements.cli.options import Asked, shared
+from placements.cli.options import UNKNOWN, Asked, shared
 from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
@@ -99,6 +99,8 @@ def links(
         )
 
         heatmap.check_path(plot)
+    if asked.topology == UNKNOWN:
+        raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = asked.granted()
     sent = _traffic(asked, pattern, matrix, within, sizes, cells)
     found = {

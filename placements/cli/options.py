@@ -14,15 +14,18 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from placements.hosts import hostfile
+from placements.hosts import hostfile, naming, sources
 from placements.linkload.traffic import Traffic
 from placements.orders import spec
 from placements.orders.allocation import Allocation, Order, allocate, occupied, scheduled
 from placements.orders.optimiser import Effort
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
+from placements.topology.base import Topology
 from railyard.errors import InputError
 
+#: In place of a topology: a machine of which only the names of the nodes are known.
+UNKNOWN = "unknown"
 MADE_ORDERS = [str(order) for order in Order if order != Order.SCHEDULER]
 Command = Callable[..., Any]
 
@@ -36,6 +39,7 @@ class Asked:
     allocation: str
     block: str | None
     nodes: Path | None
+    coordinates: Path | None
     occupied_percent: float | None
     ranks_per_node: int
     seed: int | None
@@ -43,7 +47,7 @@ class Asked:
 
     def granted(self) -> Allocation:
         """The allocation; InputError for options that say none."""
-        topology = catalog.load(self.topology)
+        topology = self._machine()
         if self.nodes is not None:
             return scheduled(topology, hostfile.read(self.nodes, topology))
         box = parse_extents(self.block, "--block") if self.block else None
@@ -54,9 +58,26 @@ class Asked:
             raise InputError("--occupied", "--seed", self.seed, "an integer, for a random part of the nodes")
         return occupied(granted, self.occupied_percent, self.seed)
 
+    def _machine(self) -> Topology:
+        """The topology, with a machine's own names on its nodes where a file of coordinates has them."""
+        if self.topology == UNKNOWN:
+            if self.nodes is None or self.coordinates is not None:
+                raise InputError("topology", "", UNKNOWN, "with --nodes FILE and without --coordinates")
+            return naming.flat(hostfile.names(self.nodes))
+        topology = catalog.load(self.topology)
+        if self.coordinates is None:
+            return topology
+        stands = sources.read(self.coordinates).stands
+        hosts = hostfile.names(self.nodes) if self.nodes is not None else list(stands)
+        return naming.named(topology, naming.by_host(hosts, stands), str(self.coordinates))
+
     def placed(self, name: str, granted: Allocation, traffic: Traffic | None) -> Placement:
         """The placement of that name; `optimised` shows its progress on a terminal."""
         kind = spec.parse(name).order
+        if self.topology == UNKNOWN and spec.parse(name).needs_coordinates:
+            raise InputError(
+                "placement", "", name, f"one without coordinates on the topology {UNKNOWN}, as plain"
+            )
         with _progress(shown=kind == spec.Kind.OPTIMISED) as heard:
             return place(
                 name,
@@ -99,7 +120,12 @@ _OPTIONS = (
     click.option(
         "--nodes",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Host file of the nodes granted, one a line in the scheduler's order; instead of --allocation.",
+        help="Host file of the nodes granted, one per line in the scheduler's order; instead of --allocation.",
+    ),
+    click.option(
+        "--coordinates",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="File that places a real machine's nodes on TOPOLOGY, of any form that `railyard coordinates` reads.",
     ),
     click.option(
         "--occupied",

@@ -67,7 +67,11 @@ def topology(name: str | None, as_yaml: bool) -> None:
 def place(
     asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
 ) -> None:
-    """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher."""
+    """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher.
+
+    A real machine: --nodes names its hosts, --coordinates their places on TOPOLOGY. With `unknown` in place of TOPOLOGY
+    no coordinates are needed, and only placements without them are possible.
+    """
     if ranks is not None:
         check_ranks(asked.grid, ranks)
     if output is not None and launcher is None:

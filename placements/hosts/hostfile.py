@@ -1,7 +1,8 @@
 """Host files: the nodes of an allocation, or the node of each rank, as a scheduler or a person wrote them.
 
-One node per line, its name first; the rest of the line (`slots=4`) and what follows `#` is not read. The names are
-those of the topology: a node that it does not have has no coordinate.
+One node per line, its name first; the rest of the line (`slots=4`) and what follows `#` is not read. A name may be a
+Slurm host list (`nid[001000-001003]`). The names are those of the topology: a node that it does not have has no
+coordinate.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.hosts.sources.located import expand
 from placements.topology.base import Node, Topology
 from railyard.errors import InputError
 
@@ -64,6 +66,11 @@ def read_nics(path: Path, topology: Topology) -> list[Nic]:
     return nics
 
 
+def names(path: Path) -> list[str]:
+    """Return the names in a host file, in its order; raises InputError for a file without one."""
+    return [name for _, name in _names(path)]
+
+
 def _names(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line number and first word of each line that has one; InputError where none has."""
     try:
@@ -73,7 +80,7 @@ def _names(path: Path) -> Iterator[tuple[int, str]]:
     content = [(number, line.partition("#")[0].split()) for number, line in enumerate(lines, start=1)]
     if not any(words for _, words in content):
         raise InputError(str(path), "", "no node", "one node a line")
-    yield from ((number, words[0]) for number, words in content if words)
+    yield from ((number, name) for number, words in content if words for name in expand(words[0]))
 
 
 def _some(topology: Topology) -> str:

@@ -50,6 +50,12 @@ def matched(names: Sequence[str], known: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def by_host(hosts: Sequence[str], known: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
+    """Return a source's coordinates under the names of `hosts`, where a host has one there with or without a domain."""
+    own_name = {other: name for name, other in matched(hosts, known).items()}
+    return {own_name.get(name, name): at for name, at in known.items()}
+
+
 def leaves(stands: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
     """Return the coordinates of a tree: every switch that has nodes is a leaf, numbered in the order of coordinates."""
     number = {at: leaf for leaf, at in enumerate(sorted(set(stands.values())))}

@@ -1,6 +1,9 @@
-"""Cray MPICH: rank reorder file, slots filled node by node (intro_mpi(3): MPICH_RANK_REORDER_METHOD=3).
+"""Cray MPICH under Slurm: nodes by name, filled in blocks, and a rank reorder file that deals ranks to the slots.
 
-The file lists ranks in the order of slots. Every node must be full, because srun fills node by node.
+Sources: intro_mpi(3) of HPE Cray MPI, MPICH_RANK_REORDER_METHOD=3 and MPICH_RANK_REORDER_FILE
+(https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html); srun(1), --nodes, --nodelist, --distribution. Without
+`--distribution=block` srun deals tasks cyclically if there are no more tasks than nodes, and LUMI's documents warn that
+reordering then does not work. srun sorts the names of `--nodelist`, so the reorder file follows srun's own order.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from placements.launchers.base import Launcher, Rendered
-from placements.launchers.srun import SRUN, cpu_bind
+from placements.launchers.srun import SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 from railyard.errors import InputError
@@ -16,24 +19,23 @@ from railyard.errors import InputError
 
 def render(placed: Placement, stem: str) -> Rendered:
     """Return the launch; raises InputError for unequal numbers of ranks per node."""
-    counts = np.bincount(placed.indices, minlength=len(placed.allocation.topology.nodes))
-    counts = counts[placed.allocation.indices]
+    nodes, counts = np.unique(placed.indices, return_counts=True)
     if len(set(counts.tolist())) > 1:
-        what = f"{placed.kind} with {counts.min()} to {counts.max()} ranks a node"
+        what = f"{placed.kind} with {counts.min()} to {counts.max()} ranks per node"
         raise InputError("launcher", "placement", what, "for cray-mpich as many ranks on every node")
-    per_node = ("--ntasks-per-node", str(placed.ranks_per_node))
-    command = (*SRUN, "--ntasks", str(len(placed.indices)), *per_node)
-    bound = cpu_bind(placed)
+    command = (*SRUN, "--ntasks", str(len(placed.indices)), *blocks(placed, stem), *cpu_bind(placed))
+    files = node_file(placed, stem)
     if placed.kind == Kind.SCHEDULER:
-        return Rendered(command=(*command, *bound), environment={"MPICH_RANK_REORDER_METHOD": "1"})
-    place_of = np.empty(len(placed.allocation.topology.nodes), dtype=np.int64)
-    place_of[placed.allocation.indices] = np.arange(len(placed.allocation.indices))
-    ranks = np.argsort(place_of[placed.indices], kind="stable").reshape(-1, placed.ranks_per_node)
+        return Rendered(command=command, environment={"MPICH_RANK_REORDER_METHOD": "1"}, files=files)
+    launched = placed.allocation.as_launched
+    slot_of = np.empty(len(placed.allocation.topology.nodes), dtype=np.int64)
+    slot_of[launched] = np.arange(len(launched))
+    ranks = np.argsort(slot_of[placed.indices], kind="stable").reshape(len(nodes), -1)
     file = f"{stem}.rank_order"
     return Rendered(
-        command=(*command, *bound),
+        command=command,
         environment={"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": file},
-        files={file: "".join(",".join(map(str, node)) + "\n" for node in ranks)},
+        files={**files, file: "".join(",".join(map(str, node)) + "\n" for node in ranks)},
     )
 
 

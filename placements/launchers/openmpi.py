@@ -1,6 +1,7 @@
 """What Open MPI 4 and 5 share: the sequential mapper, the rank file, and parameters as options.
 
-Ranks without a binding are placed by the sequential mapper, ranks with one by a rank file. Both take any order.
+Ranks without a binding are placed by the sequential mapper, ranks with one by a rank file. Both take any order. The
+order `scheduler` fills the slots of the chosen nodes (mpirun(1), --map-by slot, --hostfile).
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ def launcher(name: str, features: tuple[str, ...], rankfile_option: str) -> Laun
     def render(placed: Placement, stem: str) -> Rendered:
         ranks = ("mpirun", "-np", str(len(placed.indices)))
         if placed.kind == Kind.SCHEDULER and placed.binding == Binding.NONE:
-            return Rendered(command=(*ranks, "--map-by", "slot", "--bind-to", "none"))
+            file = f"{stem}.hostfile"
+            slots = "".join(
+                f"{node.name} slots={placed.ranks_per_node}\n" for node in placed.allocation.nodes
+            )
+            by_slot = ("--map-by", "slot", "--hostfile", file, "--bind-to", "none")
+            return Rendered(command=(*ranks, *by_slot), files={file: slots})
         if placed.binding == Binding.NONE:
             file = f"{stem}.hostfile"
             seq = ("--map-by", "seq", "--hostfile", file, "--bind-to", "none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.files import openmpi_hostfile
-from placements.launchers.srun import SRUN, cpu_bind
+from placements.launchers.srun import SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 
@@ -14,8 +14,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     command = (*SRUN, "--ntasks", str(len(placed.indices)))
     bound = cpu_bind(placed)
     if placed.kind == Kind.SCHEDULER:
-        nodes = ("--nodes", str(len(set(placed.nodes))), "--ntasks-per-node", str(placed.ranks_per_node))
-        return Rendered(command=(*command, *nodes, "--distribution=block", *bound))
+        return Rendered(command=(*command, *blocks(placed, stem), *bound), files=node_file(placed, stem))
     file = f"{stem}.hosts"
     return Rendered(
         command=(*command, "--distribution=arbitrary", *bound),

@@ -1,6 +1,8 @@
-"""What the launchers that run Slurm's srun share: its command, and how it binds."""
+"""What the launchers that run Slurm's srun share: its command, the nodes of a step, and how it binds."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from placements.launchers.base import numa_of
 from placements.orders.placement import Placement
@@ -8,6 +10,24 @@ from placements.orders.spec import Binding
 
 #: Without the option a step whose rank died waits for the others until the job's time limit.
 SRUN = ("srun", "--kill-on-bad-exit=1")
+
+
+def blocks(placed: Placement, stem: str) -> tuple[str, ...]:
+    """Return srun's options for a step on the nodes of a placement, which are filled one after another.
+
+    Without names a step takes the first nodes of the job (srun(1), --nodelist: a name with a slash is a file's).
+    """
+    count = len(np.unique(placed.indices))
+    per_node = -(-len(placed.indices) // count)
+    words = ("--nodes", str(count), "--nodelist", f"./{stem}.nodes", "--ntasks-per-node", str(per_node))
+    return (*words, "--distribution=block")
+
+
+def node_file(placed: Placement, stem: str) -> dict[str, str]:
+    """Return the file that `blocks` names: the nodes that have a rank, in srun's own order."""
+    used = placed.allocation.as_launched[np.isin(placed.allocation.as_launched, placed.indices)]
+    nodes = placed.allocation.topology.nodes
+    return {f"{stem}.nodes": "".join(f"{nodes[index].name}\n" for index in used)}
 
 
 def cpu_bind(placed: Placement) -> tuple[str, ...]:

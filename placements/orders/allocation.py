@@ -48,17 +48,29 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Allocation:
-    """An ordered choice of nodes: `indices` into `topology.nodes`; shape (nodes,), without repeats."""
+    """An ordered choice of nodes: `indices` into `topology.nodes`; shape (nodes,), without repeats.
+
+    `counted` are the same nodes, or more, in the order in which the launcher itself numbers them, where that differs.
+    """
 
     topology: Topology
     order: Order
     seed: int | None
     block: Coordinate
     indices: NDArray[np.int64]
+    counted: NDArray[np.int64] | None = None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         return tuple(self.topology.nodes[i] for i in self.indices)
+
+    @property
+    def as_launched(self) -> NDArray[np.int64]:
+        """The indices in the order in which the launcher itself numbers the nodes."""
+        if self.counted is None:
+            return self.indices
+        as_launched: NDArray[np.int64] = self.counted[np.isin(self.counted, self.indices)]
+        return as_launched
 
     @property
     def is_whole_block(self) -> bool:

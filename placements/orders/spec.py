@@ -47,6 +47,8 @@ ARGUMENTS = {
     Kind.OPTIMISED: "SEED",
 }
 NEEDS_ARGUMENT = frozenset({Kind.BLOCKS, Kind.FILE})
+#: Orders that mean nothing where nobody knows how the nodes are joined.
+NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.OPTIMISED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,11 @@ class Spec:
     choice: Choice = Choice.CONTIGUOUS
     choice_seed: int | None = None
     binding: Binding = Binding.NONE
+
+    @property
+    def needs_coordinates(self) -> bool:
+        """Whether the placement means nothing where nobody knows how the nodes are joined."""
+        return self.order in NEED_COORDINATES or self.choice == Choice.BY_ROUTER
 
     def seed(self, otherwise: int | None) -> int | None:
         """The seed in the name of `random` and `optimised`, or the one given."""

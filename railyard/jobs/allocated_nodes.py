@@ -6,6 +6,7 @@ node's coordinate is not known, placements that need one are left out, the other
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -97,6 +98,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
     job = stagedir.read(folder)
     described = describe(granted, os.environ) if job.origin == "measured" else {}
+    granted = as_numbered(granted, described)
     node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
     found = allocation(job, granted, described)
     placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
@@ -167,7 +169,19 @@ def allocation(
     asked = allocate(topology, job.order, block=tuple(job.block) or None, seed=job.seed)
     same = set(asked.indices.tolist()) == set(indices.tolist())
     in_order = scheduled(topology, indices)
-    return Granted(allocation=asked if same else in_order, scheduled=in_order)
+    chosen = dataclasses.replace(asked, counted=indices) if same else in_order
+    return Granted(allocation=chosen, scheduled=in_order)
+
+
+def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the nodes in the order in which a step of the scheduler numbers them, where every node has its number.
+
+    Slurm numbers a step's nodes in the order of its own table, whatever the order of names in its options.
+    """
+    numbers = [str(described.get(name, {}).get("node_id", "")) for name in granted]
+    if not all(number.isdigit() for number in numbers) or len(set(numbers)) < len(numbers):
+        return list(granted)
+    return [name for _, name in sorted(zip(map(int, numbers), granted, strict=True))]
 
 
 def _stands(
@@ -183,10 +197,7 @@ def _stands(
         known = found.stands if found else {}
         if job.topology and catalog.load(job.topology).extents[1:] == (1, 1):
             known = naming.leaves(known)
-    return {
-        **known,
-        **{name: at for name, other in naming.matched(granted, known).items() for at in [known[other]]},
-    }
+    return naming.by_host(granted, known)
 
 
 def _unknown(job: Job, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Granted:

@@ -33,6 +33,7 @@ def describe(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> 
         "gpus": gpus(root),
         "switches": environment.get("SLURM_TOPOLOGY_ADDR", ""),
         "pattern": environment.get("SLURM_TOPOLOGY_ADDR_PATTERN", ""),
+        "node_id": environment.get("SLURM_NODEID", ""),
         "xname": _text(root / "etc/cray/xname") or _text(root / "proc/cray_xt/cname"),
     }
 

@@ -13,16 +13,13 @@ from placements import launchers
 from placements.hosts.node import NodeLayout
 from placements.launchers import files
 from placements.orders import spec
-from placements.orders.allocation import Allocation, Choice
+from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
 from railyard.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.stagedir import Job, Placed
-
-#: Orders and choices that mean nothing where nobody knows how the nodes are joined.
-NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.OPTIMISED})
 
 
 def place_all(job: Job, allocation: Allocation) -> dict[str, Placement]:
@@ -59,8 +56,7 @@ def place_what_can(
 
 def needs_coordinates(name: str) -> bool:
     """Return whether a placement means nothing where nobody knows how the nodes are joined."""
-    said = spec.parse(name)
-    return said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
+    return spec.parse(name).needs_coordinates
 
 
 def write_files(folder: Path, job: Job, placed: dict[str, Placement], node: NodeLayout | None = None) -> None:

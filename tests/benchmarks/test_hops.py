@@ -124,6 +124,15 @@ def test_wrong_coordinates_are_refused(text: str, parts: list[str], pretend: Pre
     assert_refused(outcome, "hops", f"--coordinates {torus.coordinates}", *parts)
 
 
+def test_a_host_is_known_with_and_without_its_domain(pretend: Pretend) -> None:
+    """The file has full names, gethostname gives short ones; a short name of two hosts is no host's."""
+    full = pretend("torus 2 1 1\nn0.site.org 0 0 0\nn1.site.org 1 0 0\n")
+    done = full.run("hops", 2, "--hops", "1", "--sizes", "8", "--repeats", "2")
+    assert (done.status, done.err) == (0, "")
+    double = pretend("torus 2 1 1\nn0.site.org 0 0 0\nn0.other.org 1 0 0\nn1 1 0 0\n")
+    assert_refused(double.run("hops", 2, "--hops", "1", "--sizes", "8"), "hops", "rank 0", "host n0")
+
+
 def test_slow_points_get_fewer_samples(tmp_path: Path) -> None:
     path = tmp_path / "hops.json"
     arguments = ["--sizes", "1MiB", "--repeats", "1000", "--max-time-per-point", "0.000001"]

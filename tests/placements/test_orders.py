@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 from pathlib import Path
 
@@ -13,8 +15,17 @@ from support.commands import Run
 from support.topologies import gemini
 
 from placements import launchers
+from placements.launchers import Rendered
 from placements.orders import hilbert, spec
-from placements.orders.allocation import Allocation, Choice, allocate, choose, occupied, row_major
+from placements.orders.allocation import (
+    Allocation,
+    Choice,
+    allocate,
+    choose,
+    occupied,
+    row_major,
+    scheduled,
+)
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Binding, Kind, Spec
 from railyard.errors import InputError
@@ -195,6 +206,8 @@ def small(name: str, granted: Allocation | None = None) -> Placement:
 
 
 HOSTS = "n0-0-0\nn1-0-0\nn0-0-0\nn1-0-0\n"
+NODES = "n0-0-0\nn1-0-0\n"
+BLOCKS = "srun --kill-on-bad-exit=1 --ntasks 4 --nodes 2 --nodelist ./p.nodes --ntasks-per-node 2 --distribution=block"
 GOLDEN = {
     ("openmpi4", "plain"): (
         "mpirun -np 4 --map-by seq --hostfile p.hostfile --bind-to none",
@@ -209,7 +222,11 @@ GOLDEN = {
             "rank 2=n0-0-0 slot=1\nrank 3=n1-0-0 slot=1\n"
         },
     ),
-    ("openmpi4", "scheduler"): ("mpirun -np 4 --map-by slot --bind-to none", {}, {}),
+    ("openmpi4", "scheduler"): (
+        "mpirun -np 4 --map-by slot --hostfile p.hostfile --bind-to none",
+        {},
+        {"p.hostfile": "n0-0-0 slots=2\nn1-0-0 slots=2\n"},
+    ),
     ("openmpi5", "cart-create/numa"): (
         "mpirun -np 4 --map-by rankfile:file=p.rankfile",
         {},
@@ -229,14 +246,19 @@ GOLDEN = {
         {"p.hosts": HOSTS},
     ),
     ("slurm", "scheduler"): (
-        "srun --kill-on-bad-exit=1 --ntasks 4 --nodes 2 --ntasks-per-node 2 --distribution=block --cpu-bind=none",
+        f"{BLOCKS} --cpu-bind=none",
         {},
-        {},
+        {"p.nodes": NODES},
     ),
     ("cray-mpich", "plain/numa"): (
-        "srun --kill-on-bad-exit=1 --ntasks 4 --ntasks-per-node 2 --cpu-bind=map_ldom:0,0",
+        f"{BLOCKS} --cpu-bind=map_ldom:0,0",
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "p.rank_order"},
-        {"p.rank_order": "0,2\n1,3\n"},
+        {"p.nodes": NODES, "p.rank_order": "0,2\n1,3\n"},
+    ),
+    ("cray-mpich", "scheduler"): (
+        f"{BLOCKS} --cpu-bind=none",
+        {"MPICH_RANK_REORDER_METHOD": "1"},
+        {"p.nodes": NODES},
     ),
 }
 
@@ -247,11 +269,51 @@ def test_a_launcher_is_told_of_a_placement(launcher: str, name: str) -> None:
     assert (" ".join(rendered.command), rendered.environment, rendered.files) == GOLDEN[launcher, name]
 
 
+def block_filled(rendered: Rendered, order: list[str]) -> list[str]:
+    """The node of each rank as srun and Cray MPICH read the launch; `order` is srun's own order of the job's nodes."""
+    words = dict(itertools.pairwise(rendered.command))
+    listed = rendered.files[words["--nodelist"].removeprefix("./")].split()
+    nodes = sorted(listed, key=order.index)[: int(words["--nodes"])]
+    slots = [node for node in nodes for _ in range(int(words["--ntasks-per-node"]))]
+    file = rendered.environment.get("MPICH_RANK_REORDER_FILE")
+    ranks = (
+        [int(word) for word in rendered.files[file].replace(",", " ").split()] if file else range(len(slots))
+    )
+    at = dict(zip(ranks, slots, strict=True))
+    return [at[rank] for rank in sorted(at)]
+
+
+@pytest.mark.parametrize("order", ["snake", "contiguous", "random"])
+@pytest.mark.parametrize(
+    "name", ["plain", "plain@scattered", "random@random:5", "cart-create@by-router", "hilbert", "scheduler"]
+)
+def test_cray_mpich_puts_every_rank_where_its_placement_says(name: str, order: str) -> None:
+    """A step without node names runs on the first nodes of the job, and srun sorts the names that it is given."""
+    topology = gemini("2x2x4")
+    numbered = np.random.default_rng(3).permutation(len(topology.nodes))
+    granted = dataclasses.replace(allocate(topology, order, seed=1), counted=numbered)
+    if name == "scheduler":
+        granted = scheduled(topology, numbered)
+    placed = place(name, granted, (2, 2, 2), ranks_per_node=2, seed=7)
+    rendered = launchers.render("cray-mpich", placed, stem="p")
+    names = [topology.nodes[index].name for index in numbered]
+    assert block_filled(rendered, names) == [node.name for node in placed.nodes]
+    assert "--distribution=block" in rendered.command
+
+
+@pytest.mark.parametrize("launcher", ["slurm", "openmpi4"])
+def test_the_schedulers_own_placement_is_on_the_chosen_nodes(launcher: str) -> None:
+    placed = place("scheduler@scattered", allocate(gemini("2x2x4"), "contiguous"), (4,))
+    (text,) = launchers.render(launcher, placed, stem="p").files.values()
+    assert [line.split()[0] for line in text.splitlines()] == [node.name for node in placed.nodes]
+    assert placed.nodes[1].name != "n0-0-1"
+
+
 @pytest.mark.parametrize(
     ("launcher", "name", "words"),
     [
         ("mpich", "plain", ["plain, which comes back to n0-0-0", "mpich", "one rank a node"]),
-        ("cray-mpich", "file", ["1 to 2 ranks a node", "as many ranks on every node"]),
+        ("cray-mpich", "file", ["1 to 2 ranks per node", "as many ranks on every node"]),
         ("prun", "plain", ["prun", "openmpi4", "cray-mpich"]),
     ],
 )

@@ -234,3 +234,57 @@ Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
 """
     found = sources.ibnetdiscover.parse(text, "dump")
     assert found.stands == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
+
+
+REAL = """\
+node,x,y,z
+nid000001,1,0,0
+nid000002,0,1,0
+nid000003,0,0,1
+nid000004,1,1,1
+"""
+
+
+def on_a_real_machine(tmp_path: Path, hosts: str) -> list[str]:
+    """The shared words of `place` and `links` for a host list and coordinates as a site has them."""
+    (tmp_path / "hosts").write_text(hosts)
+    (tmp_path / "where.csv").write_text(REAL)
+    files = ["--nodes", str(tmp_path / "hosts"), "--coordinates", str(tmp_path / "where.csv")]
+    return ["gemini-2x2x2", "--grid", "4", *files]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        "nid000003\nnid000001\nnid000002\nnid000004\n",
+        "nid000003.site.org slots=4\nnid000001.site.org\nnid000002.site.org\nnid000004.site.org\n",
+        "nid000003\nnid[000001-000002],nid000004\n",
+    ],
+    ids=["short", "with-domain", "host-list"],
+)
+def test_a_real_host_list_is_placed_by_its_coordinates(tmp_path: Path, railyard: Run, hosts: str) -> None:
+    shared = on_a_real_machine(tmp_path, hosts)
+    placed = railyard("place", *shared, "--placement", "scheduler", "--format", "openmpi-hostfile")
+    assert [name.partition(".")[0] for name in placed.stdout.split()] == [
+        f"nid00000{k}" for k in (3, 1, 2, 4)
+    ], placed.stderr
+    table = railyard("place", *shared, "--placement", "snake", "--format", "coordinates").stdout
+    assert "nid000003" in table and " 0 0 1" in table
+    loads = railyard("links", *shared, "--placements", "plain,snake")
+    assert loads.returncode == 0 and "predicted on gemini-2x2x2" in loads.stdout, loads.stderr
+
+
+def test_a_host_without_a_place_is_one_line_and_without_any_place_some_placements_are_left(
+    tmp_path: Path, railyard: Run
+) -> None:
+    strange = railyard(
+        "place", *on_a_real_machine(tmp_path, "nid000001\nnid000099\n"), "--placement", "plain"
+    )
+    assert strange.returncode != 0 and "nid000099" in strange.stderr and "Traceback" not in strange.stderr
+    (tmp_path / "hosts").write_text("n1\nn2\n")
+    unknown = ["unknown", "--grid", "4", "--ranks-per-node", "2", "--nodes", str(tmp_path / "hosts")]
+    plain = railyard("place", *unknown, "--placement", "plain", "--launcher", "slurm")
+    assert "n1\nn1\nn2\nn2\n" in plain.stdout, plain.stderr
+    hilbert = railyard("place", *unknown, "--placement", "hilbert")
+    assert hilbert.returncode != 0 and "without coordinates" in hilbert.stderr
+    assert "whose links are known" in railyard("links", *unknown).stderr

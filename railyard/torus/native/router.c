@@ -33,6 +33,7 @@ enum {
     EXIT_USAGE = 2,
     NS_PER_S = 1000000000,
     READY_NICS = 64,
+    MOST_WAIT_MS = 60000,
     CHUNKS_PER_TURN = 16,
     SLACK_SHARE =
         20, /* of the time of the largest cell on the fastest link: how late events inside may be seen */
@@ -236,6 +237,18 @@ static void take_event(struct router *router, const struct epoll_event *event, u
     }
 }
 
+/* The C libraries of RHEL 8 and 9 and SLES 15 lack epoll_pwait2; there a wait lasts whole milliseconds. */
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 35)
+static int wait_for_events(int poll, struct epoll_event *ready, struct timespec wait) {
+    int64_t ms = (int64_t)wait.tv_sec * 1000 + wait.tv_nsec / 1000000;
+    return epoll_wait(poll, ready, READY_NICS, ms < MOST_WAIT_MS ? (int)ms : MOST_WAIT_MS);
+}
+#else
+static int wait_for_events(int poll, struct epoll_event *ready, struct timespec wait) {
+    return epoll_pwait2(poll, ready, READY_NICS, &wait, NULL);
+}
+#endif
+
 static void run(struct router *router) {
     struct counters_header *header = router->network.header;
     uint64_t read_ns = now_ns();
@@ -243,7 +256,7 @@ static void run(struct router *router) {
         struct epoll_event ready[READY_NICS];
         struct timespec wait = until_next(router);
         uint64_t before_ns = now_ns();
-        int count = epoll_pwait2(router->poll, ready, READY_NICS, &wait, NULL);
+        int count = wait_for_events(router->poll, ready, wait);
         uint64_t at_ns = now_ns();
         uint64_t waited_ns = at_ns - before_ns > AT_ONCE_NS ? 0 : at_ns - read_ns;
         read_ns = at_ns;
