@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, run_after, variable
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from checks import scales
 from checks.base import PlacedCheck, plainly
@@ -114,6 +114,12 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``''``
     leaves = variable(str, value="")
 
+    #: Files that the program reads, by name: written into the folder in which the launches run.
+    #:
+    #: :type: :class:`Dict[str, str]`
+    #: :default: ``{}``
+    inputs = variable(typ.Dict[str, str], value={})
+
     #: Ranks and sizes for which machine: laptop, ci, node, rack (8, 27, 64, 512 ranks). The words small, standard and
     #: large of other checks mean laptop, node and rack.
     scale = "laptop"
@@ -199,6 +205,12 @@ class ApplicationCheck(PlacedCheck):
             **native,
             **({"profiled_by": PROFILER} if self.profile else {}),
         }
+
+    @run_before("run")
+    def write_inputs(self) -> None:
+        """Put the program's input files into the stage folder, which an image sees, too."""
+        for name, text in self.inputs.items():
+            Path(self.stagedir, name).write_text(text)
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """A rank's program with a witness before it; an image has both on its own PATH."""

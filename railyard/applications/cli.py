@@ -12,6 +12,7 @@ import click
 from railyard.applications import launch, osu, patterns
 from railyard.applications.patterns import Patterns
 from railyard.applications.reading import Parser, Reading
+from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.records import units
 
@@ -25,8 +26,8 @@ def application() -> None:
 
 @application.command(name="list")
 def list_programs() -> None:
-    """Name the programs that have a parser."""
-    for name in launch.programs():
+    """Name the programs that have a parser: a module here, or patterns in a check of railyard's."""
+    for name in [*launch.programs(), *(file.stem for file in _checks_with_patterns())]:
         click.echo(name)
 
 
@@ -38,10 +39,12 @@ def list_programs() -> None:
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     """Read recorded output as a check would: figures, verdict, or the pattern that found nothing.
 
-    NAME is a program that `railyard application list` names, or the file of a check with patterns (checks/NAME.py).
+    NAME is a program that `railyard application list` names, or the file of a check with patterns (FOLDER/NAME.py).
     """
+    own = {file.stem: file for file in _checks_with_patterns()}
+    file = own.get(name, Path(name))
     try:
-        parse = _of_check(Path(name)) if name.endswith(".py") else _of_program(name, sizes)
+        parse = _of_check(file) if file.suffix == ".py" else _of_program(name, sizes)
         text = output.read_text(errors="replace")
         reading = parse(text, left.read_text(errors="replace") if left else "", output.name)
     except (InputError, RunError):
@@ -59,6 +62,12 @@ def _of_program(name: str, sizes: str) -> Parser:
         chosen = [int(each) for each in sizes.split(",") if each]
         return osu.parser(name, chosen)
     return launch.parser(name, {})
+
+
+def _checks_with_patterns() -> list[Path]:
+    """The files of railyard's own checks that read their program by patterns."""
+    files = sorted((CHECKOUT / "checks").glob("*.py"))
+    return [file for file in files if "output = Patterns(" in file.read_text()]
 
 
 def _of_check(file: Path) -> Parser:

@@ -285,6 +285,44 @@ def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> No
     assert "total_mflop_s: 21.3719 Mflop/s (the score's)" in done.output and "iterations: 149" in done.output
 
 
+QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/quicksilver.py"
+
+
+@pytest.mark.parametrize("name", [QUICKSILVER, "quicksilver"])
+def test_a_check_of_railyards_own_is_tried_by_its_file_or_its_name(name: Path | str) -> None:
+    """Quicksilver, recorded on 8 ranks; its fluence needs more particles, which the reading says and does not judge."""
+    done = application("try", name, "--output", DATA / "quicksilver-8.out")
+    assert done.exit_code == 0, done.output
+    assert "Quicksilver 1.0: verified" in done.output and "ranks: 8" in done.output
+    assert "segments_per_s: 49900 1/s (the score's)" in done.output
+    assert "fluence_homogeneous: FAIL" in done.output
+
+
+@pytest.mark.parametrize(
+    "passed",
+    ["Absorption / Fission / Scatter Ratios", "Collision to Facet Crossing", "No Particles Lost"],
+)
+def test_each_of_quicksilvers_three_tests_must_pass(passed: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.out"
+    wrong.write_text(text_of("quicksilver-8").replace(f"PASS:: {passed}", f"FAIL:: {passed}"))
+    done = application("try", QUICKSILVER, "--output", wrong)
+    assert done.exit_code and "Quicksilver: no line matches" in str(done.exception)
+    assert "segments_per_s" not in done.output
+
+
+def test_quicksilver_that_is_cut_off_has_no_figure(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.out"
+    cut.write_text(text_of("quicksilver-8").partition("Figure Of Merit")[0])
+    done = application("try", QUICKSILVER, "--output", cut)
+    assert done.exit_code and "segments_per_s: no line matches" in str(done.exception)
+
+
+def test_programs_with_a_module_and_checks_with_patterns_are_listed() -> None:
+    listed = application("list").output.split()
+    assert {"lulesh", "osu_latency", "quicksilver"} <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
 def test_a_run_outside_of_its_limit_is_not_verified(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.out"
     wrong.write_text(text_of("hpccg-8").replace("Final residual: 6.2431e-54", "Final residual: 1.5"))

@@ -21,7 +21,15 @@ from railyard.records.store import archive
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 DATA = CHECKOUT / "tests/data/applications"
-PROGRAMS = ["lulesh2.0", "amg", "miniFE.x", "miniGhost.x", "libmpiP.so"]
+#: The programs that the checks name, and the profiler.
+PROGRAMS = [
+    *re.findall(
+        r'^    program = "(\S+)"$',
+        "\n".join(file.read_text() for file in sorted((CHECKOUT / "checks").glob("*.py"))),
+        re.MULTILINE,
+    ),
+    "libmpiP.so",
+]
 OSU = ["latency", "bw", "bibw", "mbw_mr", "alltoall", "allgather", "allreduce", "bcast", "barrier"]
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 
