@@ -24,6 +24,7 @@ MODULES = {
     "torus/test_docker.py": "docker",
     "torus/test_faults.py": "unit",
     "torus/test_fidelity.py": "unit",
+    "torus/test_locks.py": "unit",
     "torus/test_router.py": "mpi",
     "torus/test_simulated.py": "unit",
     "torus/test_slurm.py": "slurm",

@@ -45,17 +45,17 @@ def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
     return _on_link(topology, faults, words)
 
 
-def parse(topology: Topology, text: str) -> Faults:
+def parse(topology: Topology, text: str, *, source: str = "--faults", before: Faults | None = None) -> Faults:
     """Return the faults of a line of arguments of `railyard torus fault`, separated by semicolons.
 
-    Raises InputError that names the arguments that are wrong.
+    They are added to the faults `before`. Raises InputError that names `source` and the arguments that are wrong.
     """
-    faults = Faults()
+    faults = before or Faults()
     for line in filter(None, map(str.strip, text.split(";"))):
         try:
             words = Words(**vars(_PARSER.parse_args(shlex.split(line))))
         except ValueError as error:
-            raise InputError("--faults", "", line, "LINK and options of `railyard torus fault`") from error
+            raise InputError(source, "", line, "LINK and options of `railyard torus fault`") from error
         faults = changed(topology, faults, words)
     return faults
 

@@ -45,7 +45,8 @@ FRAME = (
     "mpirun",
     "Primary job  terminated",
     "a non-zero exit code. Per user-direction",
-    "railyard: waiting for another launch",
+    "railyard: waiting for another ",
+    "railyard: removed torus ",
 )
 #: A first line that says nothing without the next.
 HEADINGS = ("usage:", "error:", "syntax:")

@@ -23,6 +23,18 @@ def test_a_line_of_faults_adds_up() -> None:
     assert not fault_words.parse(TOPOLOGY, text + "; --restore")
 
 
+def test_a_line_of_faults_is_added_to_those_that_are_there() -> None:
+    before = fault_words.parse(TOPOLOGY, "--injection 50")
+    both = fault_words.parse(TOPOLOGY, "0,0,0>1,0,0 --down", source="RAILYARD_FAULTS", before=before)
+    assert both.injection_percent == before.injection_percent and len(both.down) == 2
+
+
+@pytest.mark.parametrize("text", ["0,0,0>1,0,0 --down # note", "--injection 50 && true"])
+def test_what_a_shell_would_have_run_is_a_wrong_line(text: str) -> None:
+    with pytest.raises(InputError, match="RAILYARD_FAULTS"):
+        fault_words.parse(TOPOLOGY, text, source="RAILYARD_FAULTS")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -57,3 +57,13 @@ def home_for_nobody() -> Iterator[Path]:
     finally:
         as_nobody(home, "torus", "down", "--all")
         shutil.rmtree(home)
+
+
+def no_namespaces_for_nobody() -> str:
+    """Return why user nobody can have no torus here, in one line; empty where it can."""
+    version = "import sys; assert sys.version_info >= (3, 11)"
+    if subprocess.run([*AS_NOBODY, "/usr/bin/python3", "-c", version], capture_output=True).returncode:
+        return "/usr/bin/python3 is older than 3.11 or not there: no interpreter that user nobody can run"
+    if subprocess.run([*AS_NOBODY, "unshare", "-Ur", "true"], capture_output=True).returncode:
+        return "this kernel's policy forbids user namespaces to ordinary users"
+    return ""

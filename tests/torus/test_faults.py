@@ -96,6 +96,20 @@ def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: st
 
 
 @AS_ROOT
+def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus_name: str) -> None:
+    railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
+    wrong = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS="--injection 50 # note")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("railyard: RAILYARD_FAULTS"), wrong.stderr
+    text = "0,0,0>1,0,0 --down; --injection 50"
+    done = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS=text)
+    assert done.returncode == 0, done.stderr
+    both = railyard("torus", "fault", torus_name, "--from-env", "--down", RAILYARD_FAULTS=text)
+    assert both.returncode == 2 and both.stderr.count("\n") == 1, both.stderr
+    report = json.loads(railyard("torus", "status", torus_name, "--json").stdout)
+    assert "X+ 0,0,0>1,0,0: down" in report["faults"], report["faults"]
+
+
+@AS_ROOT
 def test_traffic_goes_round_a_cable_that_fails_under_it_and_back(railyard: Run, torus_name: str) -> None:
     """Pings go on throughout; the counters show which way they went.
 

@@ -6,16 +6,19 @@ and /run of a sandbox.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
 from support.topologies import gemini
 from support.waiting import wait_until
 
@@ -341,3 +344,72 @@ def test_a_topology_that_is_too_large_is_refused_before_its_nodes_are_made() -> 
     with pytest.raises(InputError, match="917504"):
         plan.check_size(large)
     assert "nodes" not in vars(large) and "coordinates" not in vars(large)
+
+
+def test_up_and_down_wait_for_a_launch_of_anybody_and_down_ends_its_own_at_once(
+    railyard: Run, torus_name: str
+) -> None:
+    with locks.turn():
+        up = started("up", "gemini-2x2x2", "--name", torus_name)
+        assert up.stderr is not None
+        line = up.stderr.readline()
+        assert netns.namespaces(torus_name) == []
+    _, errors = up.communicate(timeout=HUNG_S)
+    assert up.returncode == 0, errors
+    assert "waiting for another launch on this machine" in line and f"process {os.getpid()} (" in line
+    assert "waiting" not in errors
+    sleeper = started("exec", torus_name, "n0-0-0", "--", "sleep", "600")
+    with locks.turn():
+        down = started("down", torus_name)
+        assert sleeper.wait(timeout=HUNG_S) != 0
+        wait_until(lambda: state(railyard, torus_name) == "incomplete", "the torus counts as incomplete")
+        assert down.poll() is None and netns.namespaces(torus_name) != []
+    assert down.wait(timeout=HUNG_S) == 0 and netns.namespaces(torus_name) == []
+
+
+def test_a_fault_comes_while_a_launch_runs_on_its_torus_and_down_ends_the_launch(
+    railyard: Run, torus_name: str
+) -> None:
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
+    launch = started("mpirun", torus_name, "-np", "2", "sleep", "6000")
+    held = lifecycle.RUN / torus_name / lifecycle.LAUNCHING
+    wait_until(lambda: locks.is_held(held) or launch.poll() is not None, "a launch runs", limit_s=HUNG_S)
+    done = railyard("torus", "fault", torus_name, "--injection", "50")
+    assert done.returncode == 0 and launch.poll() is None, done.stderr
+    assert railyard("torus", "down", torus_name).returncode == 0
+    assert launch.wait(timeout=HUNG_S) != 0
+
+
+def test_an_ordinary_users_up_survives_the_down_of_the_last_torus_beside_it() -> None:
+    """`down` of the last torus ends the namespaces in which the other command is at work: not while it is inside."""
+    if reason := no_namespaces_for_nobody():
+        pytest.skip(reason)
+    with home_for_nobody() as home, ThreadPoolExecutor() as pool:
+        assert as_nobody(home, "torus", "up", "gemini-2x2x2", "--name", "n0").returncode == 0
+        for number in range(3):
+            old, new = f"n{number}", f"n{number + 1}"
+            down = pool.submit(as_nobody, home, "torus", "down", old)
+            up = pool.submit(as_nobody, home, "torus", "up", "gemini-2x2x2", "--name", new)
+            assert down.result().returncode == 0, down.result().stderr
+            assert up.result().returncode == 0, up.result().stderr
+            status = as_nobody(home, "torus", "status", new)
+            assert status.returncode == 0, status.stderr
+        with locks.turn():
+            waiting = pool.submit(as_nobody, home, "torus", "down", new)
+            wait_until(
+                lambda: waiting.done() or _waits_for_turn(f"torus down {new}"),
+                "down waits for the launch of root",
+            )
+            assert not waiting.done(), waiting.result().stderr
+        assert waiting.result().returncode == 0, waiting.result().stderr
+        assert as_nobody(home, "torus", "list").stdout.strip() == "no torus is up"
+
+
+def _waits_for_turn(command_line: str) -> bool:
+    """Whether a process with a command line that ends like this has the machine's launch lock open."""
+    found = False
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == locks.machine_file():
+                found = found or locks.command_of(int(link.parts[2])).endswith(command_line)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,14 +13,17 @@ import click
 from placements.topology import fault_words
 from placements.topology.faults import Faults
 from railyard.errors import InputError
-from railyard.torus.virtual import counters, lifecycle, live_faults
+from railyard.torus.virtual import counters, lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import Counter, Reading
+from railyard.torus.virtual.lifecycle import Torus
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
 
 #: The dimension of the links between nodes and their router.
 HOST = "H"
 
+#: Faults for every torus of a ReFrame job (reframe.yml).
+FAULTS = "RAILYARD_FAULTS"
 PERCENT = click.FloatRange(0, 100, min_open=True)
 
 
@@ -33,6 +37,11 @@ PERCENT = click.FloatRange(0, 100, min_open=True)
 @click.option(
     "--restore", is_flag=True, help="Undo the fault of LINK; without LINK every fault of the torus."
 )
+@click.option(
+    "--from-env",
+    is_flag=True,
+    help=f"Add the faults in the variable {FAULTS}: arguments of this command, separated by semicolons.",
+)
 def fault(
     name: str,
     link: str | None,
@@ -41,24 +50,35 @@ def fault(
     down: bool,
     injection: float | None,
     restore: bool,
+    from_env: bool,
 ) -> None:
     """Put a fault on a LINK of the torus NAME, or undo it, while traffic flows.
 
     LINK is a directed link's name ('X+ 0,0,0>1,0,0', 'up leaf0>spine1', with @1 on rail 1) or its two coordinates
     ('0,0,0>1,0,0'). With --injection it is a node, by default all of them.
     """
-    with lifecycle.lock():
+    words = fault_words.Words(
+        link=link,
+        lanes_lost=lanes_lost,
+        of_tiles=of_tiles,
+        down=down,
+        injection=injection,
+        restore=restore,
+    )
+    if from_env and words != fault_words.Words():
+        raise InputError("--from-env", "", "with a fault on the command line", "one or the other")
+    launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
+    with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)
-        words = fault_words.Words(
-            link=link,
-            lanes_lost=lanes_lost,
-            of_tiles=of_tiles,
-            down=down,
-            injection=injection,
-            restore=restore,
-        )
-        torus = live_faults.apply(torus, fault_words.changed(torus.topology, torus.faults, words))
+        faults = _from_env(torus) if from_env else fault_words.changed(torus.topology, torus.faults, words)
+        torus = live_faults.apply(torus, faults)
     click.echo(f"{name}: {_said(torus.faults)}")
+
+
+def _from_env(torus: Torus) -> Faults:
+    """Return the faults of a torus with those that the variable adds; no shell reads its text."""
+    text = os.environ.get(FAULTS, "")
+    return fault_words.parse(torus.topology, text, source=FAULTS, before=torus.faults)
 
 
 def _said(faults: Faults) -> str:

@@ -38,6 +38,7 @@ def torus() -> None:
     """
     if rootless.needed():
         rootless.reenter()
+    rootless.adopt(lambda: bool(lifecycle.names()))
 
 
 @torus.command()
@@ -233,8 +234,6 @@ def down(name: str | None, everything: bool) -> None:
         lifecycle.down(name)
         removed = [name]
     click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
-    if not lifecycle.names():
-        rootless.release()
 
 
 def _network(wanted: str) -> Literal["kernel", "router"]:

@@ -6,7 +6,6 @@ caller's. It starts its daemons through `railyard-enter -s`, which stands where 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -25,11 +24,10 @@ from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import fidelity, lifecycle
-from railyard.torus.virtual.lifecycle import RUN, Torus
+from railyard.torus.virtual import fidelity, lifecycle, locks
+from railyard.torus.virtual.lifecycle import Torus
 
 SHIM = TORUS_BIN
-INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -96,7 +94,9 @@ def _watched(
     """Run a launcher on a host (None: here), the guard watching; its exit status."""
     if not lifecycle.carries(torus):
         raise RunError(f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}")
-    _wait_for_turn()
+    locks.take_turn(inheritable=True)
+    torus = lifecycle.get(torus.name)  # it may have gone while this launch waited
+    locks.acquire(torus.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
     with fidelity.Watch(torus) as watch:
         status = _run(torus, command, environment, host)
     if watch.guard.verdict == fidelity.Verdict.VOID:
@@ -112,7 +112,13 @@ def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], h
     where = [str(ENTER), host] if host else []
     child = subprocess.Popen(
         [*where, "setpriv", "--pdeathsig", "TERM", *command],
-        env={**os.environ, **_common(torus), "LD_PRELOAD": _preloaded(), **environment, INSIDE_LAUNCH: "1"},
+        env={
+            **os.environ,
+            **_common(torus),
+            "LD_PRELOAD": _preloaded(),
+            **environment,
+            locks.INSIDE_LAUNCH: "1",
+        },
         stderr=subprocess.PIPE,
         close_fds=False,
     )
@@ -256,21 +262,3 @@ def _system_program(*names: str) -> str:
         package = {"mpirun": "openmpi-bin", "srun": "slurm-client"}[names[-1]]
         raise RunError(f"no {names[-1]} on the PATH; Debian's package {package} has it")
     return found
-
-
-def _wait_for_turn() -> None:
-    """Take the launch lock. It stays with the processes of the launch, whoever dies first, until the last has ended.
-
-    RunError in a launch, which would wait for itself: a script named mpirun or srun on the PATH calls ours again.
-    """
-    if INSIDE_LAUNCH in os.environ:
-        raise RunError(
-            "a launch within a launch; is a script on the PATH named mpirun or srun that calls it again?"
-        )
-    descriptor = os.open(RUN / "launch", os.O_RDWR | os.O_CREAT, 0o600)
-    os.set_inheritable(descriptor, True)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("railyard: waiting for another launch on this machine to end", file=sys.stderr, flush=True)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)

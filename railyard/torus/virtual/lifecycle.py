@@ -1,7 +1,7 @@
 """A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
 
-    /run/railyard/lock                 held while a torus is made, changed or removed
-    /run/railyard/launch               held by a running launch: two at once would measure each other
+    /run/railyard/lock                 held while a torus is made, changed or removed (virtual/locks.py)
+    /run/railyard/NAME/launching       held by a launch on it
     /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
     /run/railyard/NAME/hostfile        Open MPI's default host file
@@ -49,6 +49,8 @@ RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 #: Files below RUN that are no torus's folder.
 RESERVED = frozenset({"lock", "launch"})
+#: Below a torus's folder: the file that a launch on it holds.
+LAUNCHING = "launching"
 UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by then
 
 
@@ -127,14 +129,15 @@ def up(
         owner=owner.of(name),
     )
     with lock():
+        if existing := _existing(wanted):
+            return existing, False
+        for orphan in _orphans():
+            with contextlib.suppress(RunError):  # `_collect` reports it
+                _end(orphan)  # or its launch would keep this command waiting
+    with locks.turn(), lock():
+        if existing := _existing(wanted):
+            return existing, False
         _collect()
-        existing = read(name)
-        if existing is not None and existing.complete and (existing != wanted or carries(existing)):
-            if existing == wanted:
-                return existing, False
-            raise InputError(
-                "--name", "", name, f"a name not in use; `railyard torus down {name}` would free it"
-            )
         _remove(name, also=engine)
         write(dataclasses.replace(wanted, complete=False), made)
         try:
@@ -146,18 +149,34 @@ def up(
     return wanted, True
 
 
+def _existing(wanted: Torus) -> Torus | None:
+    """Return the very same torus if it is up; InputError where another one has its name."""
+    existing = read(wanted.name)
+    if existing is None or not existing.complete:
+        return None
+    if existing != wanted:
+        valid = f"a name not in use; `railyard torus down {wanted.name}` would free it"
+        raise InputError("--name", "", wanted.name, valid)
+    return existing if carries(existing) else None
+
+
 def carries(torus: Torus) -> bool:
     """Return whether what carries the packets of a torus runs; the kernel always does."""
     return torus.shape.network == "kernel" or router.state(torus.name, torus.folder) is not None
 
 
 def down(name: str) -> None:
-    """Remove a torus with everything that runs in it, complete or not. InputError when there is none."""
+    """Remove a torus with everything that runs in it, complete or not. InputError when there is none.
+
+    Ends its processes at once, a launch on it included, and removes the rest once no other launch is running.
+    """
     with lock():
         known = names() if name in names() else names() | _left_to_engines()
         if name not in known:
             raise InputError("torus", "", name, ", ".join(sorted(known)) or "none is up")
-        _remove(name)
+        finished = _end(name)
+    with locks.turn(), lock():
+        _remove(name, finished=finished)
 
 
 def down_all() -> list[str]:
@@ -166,11 +185,16 @@ def down_all() -> list[str]:
     Where one cannot be removed the others are all the same; then raises RunError with the first reason.
     """
     failed: list[str] = []
+    finished: set[str] = set()
     with lock():
         found = sorted(names() | _left_to_engines())
         for name in found:
+            with contextlib.suppress(RunError, OSError, ValueError):  # `_remove` meets it again
+                finished |= {name} if _end(name) else set()
+    with locks.turn(), lock():
+        for name in found:
             try:
-                _remove(name)
+                _remove(name, finished=name in finished)
             except (RunError, OSError, ValueError) as error:
                 failed.append(f"torus {name} could not be removed: {error}")
     if failed:
@@ -296,15 +320,26 @@ def _start_router(torus: Torus) -> None:
         router.start(torus.name, torus.topology, torus.shape, torus.faults, torus.folder)
 
 
-def _remove(name: str, *, also: str = "") -> None:
-    """End what runs in a torus and remove what there is of it; the engine `also` may have nodes of it, too.
+def _end(name: str) -> bool:
+    """End what runs in a torus, a launch included; return whether the torus was complete.
 
     Needs no torus.json that this version understands. From its first step on the torus counts as incomplete.
     """
-    netns.refuse_inside(netns.identities(netns.namespaces(name)))
+    namespaces = netns.namespaces(name)
+    netns.refuse_inside(netns.identities(namespaces))
     torus = read(name)
-    finished = torus is not None and torus.complete
     _mark_incomplete(name)
+    netns.kill(namespaces)
+    return torus is not None and torus.complete
+
+
+def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
+    """End what runs in a torus and remove what there is of it; the engine `also` may have nodes of it, too.
+
+    `finished` is whether the torus was complete when its end began: then no engine is still making nodes of it.
+    """
+    finished = _end(name) or finished
+    torus = read(name)
     netns.remove(name)
     for engine in engines().values():
         if engine.name == also or _may_have_nodes(name, torus, engine):
@@ -329,13 +364,20 @@ def _may_have_nodes(name: str, torus: Torus | None, engine: Engine) -> bool:
     return name in engine.tori()
 
 
+def _orphans() -> dict[str, int]:
+    """Return the tori of jobs whose script was killed, and the script's process number."""
+    known = {name: read(name) for name in sorted(names())}
+    return {
+        name: torus.owner.pid
+        for name, torus in known.items()
+        if torus is not None and torus.owner is not None and not torus.owner.lives()
+    }
+
+
 def _collect() -> None:
-    """Remove tori of jobs whose script has ended without taking them down: it was killed."""
-    for name in sorted(names()):
-        torus = read(name)
-        if torus is None or torus.owner is None or torus.owner.lives():
-            continue
-        why = f"its job (process {torus.owner.pid}) has ended"
+    """Remove tori of jobs whose script has ended without taking them down."""
+    for name, pid in _orphans().items():
+        why = f"its job (process {pid}) has ended"
         try:
             _remove(name)
             print(f"railyard: removed torus {name}: {why}", file=sys.stderr)

@@ -27,7 +27,7 @@ from railyard.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters
+from railyard.torus.virtual import counters, locks
 
 RING = Torus(
     name="packet-budget",
@@ -125,11 +125,12 @@ def measure_packets_s() -> float:
     """Streams between neighbours round a ring of four unshaped routers: packets that all interfaces sent a second."""
     name = f"budget{os.getpid()}"
     made = plan.make(RING, UNSHAPED)
-    try:
-        netns.create(name, made)
-        return _streamed(name)
-    finally:
-        netns.remove(name)
+    with locks.turn():
+        try:
+            netns.create(name, made)
+            return _streamed(name)
+        finally:
+            netns.remove(name)
 
 
 def _streamed(name: str) -> float:

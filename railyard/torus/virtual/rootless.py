@@ -1,23 +1,31 @@
 """Tori without root: one user namespace a user, kept by a sleeping holder, in which every torus command runs.
 
 An ordinary user who may make user namespaces is root inside one, with a /run of their own, so the rest of this package
-works there unchanged. The holder ends with the last torus; were it killed, the kernel would remove all tori with it.
+works there unchanged. The holder ends with the last command that leaves no torus. Were it killed, the kernel would
+remove all tori with it. Two locks outside keep commands apart: `starting`, while a command finds or starts the holder
+or ends it, and `using`, shared by all commands that are inside.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 from railyard.errors import RunError
+from railyard.torus.virtual import locks
 
 INSIDE = "RAILYARD_INSIDE"
+#: Descriptors of the two locks, for the command inside.
+LOCKS = "RAILYARD_HOLDER_LOCKS"
 HOLDER = "railyard-holder"
 SETUP = (
     "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo ready && exec -a "
@@ -33,7 +41,11 @@ def needed() -> bool:
 
 def reenter() -> NoReturn:
     """Run this very command again inside the user's namespaces; RunError where the kernel or its policy forbids."""
+    starting, using = (_open_lock(name) for name in ("starting", "using"))
+    fcntl.flock(starting, fcntl.LOCK_EX)
     pid = _holder() or _start()
+    fcntl.flock(using, fcntl.LOCK_SH)
+    fcntl.flock(starting, fcntl.LOCK_UN)
     inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), sys.executable, *_self()]
     command = [
         "nsenter",
@@ -46,15 +58,47 @@ def reenter() -> NoReturn:
         "--",
         *inside,
     ]
-    os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid)})
+    os.execvpe("nsenter", command, {**os.environ, INSIDE: str(pid), LOCKS: f"{starting} {using}"})
 
 
-def release() -> None:
-    """End the holder, from inside, when no torus is left."""
-    pid = os.environ.get(INSIDE)
-    if pid is not None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGTERM)
+def adopt(in_use: Callable[[], bool]) -> None:
+    """Let the command inside end the holder at its own end, where it is the last and nothing is in use."""
+    numbers = os.environ.pop(LOCKS, "").split()
+    if len(numbers) != 2:
+        return
+    starting, using = map(int, numbers)
+    for descriptor in (starting, using):
+        os.set_inheritable(descriptor, False)
+    atexit.register(_release, int(os.environ[INSIDE]), starting, using, in_use)
+
+
+def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool]) -> None:
+    """End the holder unless a torus is left or another command is inside; nobody enters meanwhile."""
+    if in_use():
+        return
+    fcntl.flock(starting, fcntl.LOCK_EX)
+    fcntl.flock(using, fcntl.LOCK_UN)
+    try:
+        fcntl.flock(using, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # the other command does the same at its end
+    if in_use():
+        return
+    with contextlib.suppress(OSError):
+        os.kill(holder, signal.SIGKILL)
+        while _command_of(holder) == HOLDER:
+            time.sleep(0.005)
+
+
+def _open_lock(name: str) -> int:
+    """Open a lock of this user's own, which the command inside inherits. RunError where another user made the file."""
+    descriptor = locks.open_for_all(locks.machine_file().with_name(f"railyard.{os.geteuid()}.{name}"))
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        raise RunError(
+            f"{locks.machine_file().parent}/railyard.{os.geteuid()}.{name} is another user's; remove it"
+        )
+    os.set_inheritable(descriptor, True)
+    return descriptor
 
 
 def _self() -> list[str]:
