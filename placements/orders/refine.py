@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from placements.linkload.model import Protocol, link_rates
+from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
 from placements.orders.allocation import Allocation
 from placements.topology.catalog import torus
@@ -148,7 +148,7 @@ def _call(
 ) -> float:
     topology = torus(problem.allocation.topology, "optimised")
     where = problem.allocation.indices.astype(np.int32)
-    rates = link_rates(topology).ravel() * 1e9
+    rates = topology.link_rates.ravel() * 1e9
     link_s = np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
     arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, link_s)
     described = _Problem(

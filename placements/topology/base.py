@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology import defaults
+from placements.topology import carried, defaults
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -167,6 +167,9 @@ class Topology(ABC):
         at = np.array(self.coordinates, dtype=np.int64)
         return float(np.mean([self.hops(one[None, :], at).mean() for one in at]))
 
+    def check_static(self, what: str) -> None:  # noqa: B027  # most kinds have nothing to refuse
+        """Raise InputError for `what` where the links or the routes of this topology are not fixed."""
+
     # What a kind may define otherwise: addresses, as numbers in the space of one rail.
 
     def check_addresses(self) -> None:
@@ -209,7 +212,40 @@ class Topology(ABC):
         """Yield the links that `topobw` measures, of the first rail; InputError where it cannot measure any."""
         raise InputError("topobw", "topology", self.name, "a torus or a fat tree")
 
+    # What a kind may define otherwise: groups of routers, and what links carry.
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Return the group of every router with nodes, by its place in `coordinates`; InputError without groups."""
+        raise InputError(
+            "groups", "topology", self.name, "a dragonfly, a fat tree, or another kind with groups"
+        )
+
+    @cached_property
+    def link_rates(self) -> NDArray[np.float64]:
+        """Return GB/s of the links of the first rail, 0 where there is none; the shape is the kind's."""
+        return np.array([link.rate_gbyte_s for link in self.first_rail], dtype=np.float64)
+
+    def link_at(self, flat: int) -> Link:
+        """Return the link at a place of `link_rates`, whose last index runs fastest."""
+        return self.first_rail[flat]
+
+    def carry(
+        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
+    ) -> carried.Carried:
+        """Return what messages put on the links of the first rail.
+
+        Message i has `sizes[i]` bytes and goes from the router with the place `source[i]` in `coordinates` to the node
+        with the place `node[i]` in `nodes`.
+        """
+        return carried.by_routes(self, source, node, sizes)
+
     # What follows from the above.
+
+    @cached_property
+    def first_rail(self) -> tuple[Link, ...]:
+        """Return the links of the first rail, in the order of `links`."""
+        return tuple(link for link in self.links() if link.source.rail == 0)
 
     @property
     def host_rate_gbyte_s(self) -> float:

@@ -21,7 +21,14 @@ from railyard.errors import InputError
 SCHEMA = TOPOLOGIES / "schema.json"
 
 #: Key of a document -> module of this folder with `parse(document, common, source)`.
-KINDS: Mapping[str, str] = {"dimensions": "torus", "tree": "fattree"}
+KINDS: Mapping[str, str] = {
+    "dimensions": "torus",
+    "tree": "fattree",
+    "fat_tree": "fattree_levels",
+    "dragonfly": "dragonfly",
+    "dragonfly_plus": "dragonfly_plus",
+    "groups": "groups",
+}
 
 
 def known() -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,16 +40,19 @@ def next_links(topology: Topology, destination: Destination, rail: int) -> Mappi
     return table
 
 
-def detours(topology: Topology, gone: frozenset[str], rail: int) -> Detours:
+def detours(
+    topology: Topology, gone: frozenset[str], rail: int, concerned: Sequence[Destination] | None = None
+) -> Detours:
     """Return the exceptions to the usual routes of a rail without the links `gone`.
 
-    Raises RunError that names the first pair of routers without a route.
+    `concerned` are the destinations with a usual route over one of them, where the kind knows. Raises RunError that
+    names the first pair of routers without a route.
     """
     found: dict[tuple[Router, Destination], Link] = {}
-    for destination in topology.destinations:
+    for destination in topology.destinations if concerned is None else concerned:
         away = _distances(topology, destination, rail, gone)
         for router in (r for r in topology.routers if r.rail == rail and not r.level):
-            if router not in away:
+            if router not in away and topology.nodes_at(router.coordinate):
                 end = Router(coordinate=destination.coordinate, rail=rail)
                 raise no_route(f"{topology.router_name(router)} to {topology.router_name(end)}")
         for router, hops in away.items():

@@ -1,7 +1,7 @@
 """A torus of routers with classes of links along its dimensions, as Cray's Gemini.
 
-Routes are dimension order: X, then Y, then Z, the shortest way round in each. `step` is the whole routing function.
-Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
+Routes are dimension order: X, then Y, then Z, the shortest way round in each. `ring.step` is the whole routing
+function. Tie rule: a destination exactly half-way round an even dimension is reached in the plus direction from an even
 coordinate and in the minus direction from an odd one, so that ties load both directions alike. After the first step of
 a tie the rest is no tie, so every router can decide alone.
 
@@ -30,8 +30,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology import torus_detours
+from placements.topology import ring, torus_detours, torus_loads
 from placements.topology.base import Topology
+from placements.topology.carried import Carried
 from placements.topology.parts import (
     Block,
     Coordinate,
@@ -139,7 +140,7 @@ class Torus(Topology):
 
     def next_link(self, router: Router, destination: Destination) -> Link:
         for dimension, extent in enumerate(self.extents):
-            move = step(router.coordinate[dimension], destination.coordinate[dimension], extent)
+            move = ring.step(router.coordinate[dimension], destination.coordinate[dimension], extent)
             if move:
                 return self.link(router, dimension, move)
         raise ValueError(f"{self.router_name(router)} is the destination")
@@ -161,6 +162,20 @@ class Torus(Topology):
 
     def mean_hops(self) -> float:
         return mean_hops(self.extents)
+
+    @cached_property
+    def link_rates(self) -> NDArray[np.float64]:
+        """Return GB/s of the links of the first rail; shape (X, Y, Z, 3, 2), as in `torus_loads`."""
+        return torus_loads.link_rates(self)
+
+    def link_at(self, flat: int) -> Link:
+        *at, dimension, direction = map(int, np.unravel_index(flat, self.link_rates.shape))
+        return self.link(Router(coordinate=(at[0], at[1], at[2])), dimension, -1 if direction else 1)
+
+    def carry(
+        self, source: NDArray[np.int64], node: NDArray[np.int64], sizes: NDArray[np.float64]
+    ) -> Carried:
+        return torus_loads.carry(self, source, node, sizes)
 
     def check_addresses(self) -> None:
         for name, extent, limit in zip(DIMENSIONS, self.extents, ADDRESSED, strict=True):
@@ -238,16 +253,6 @@ def _dimension(entry: Mapping[str, Any], name: str, rates: Mapping[str, float], 
             valid = f"classes with a rate in tile_rates_gbyte_s: {', '.join(sorted(rates))}"
             raise InputError(source, f"dimensions.{name}.pattern", link_class, valid)
     return Dimension(extent=entry["extent"], tiles=entry["tiles"], pattern=tuple(entry["pattern"]))
-
-
-def step(position: int, destination: int, extent: int) -> int:
-    """Return the way along one dimension from `position` to `destination`: +1, -1, or 0 when already there."""
-    ahead = (destination - position) % extent
-    if ahead == 0:
-        return 0
-    if 2 * ahead == extent:
-        return 1 if position % 2 == 0 else -1
-    return 1 if 2 * ahead < extent else -1
 
 
 def mean_hops(extents: Coordinate) -> float:

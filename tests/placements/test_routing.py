@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.topologies import gemini
 
 from placements.topology.base import Coordinate
+from placements.topology.ring import step
 from placements.topology.routing import route
-from placements.topology.torus import hops, mean_hops, step
+from placements.topology.torus import hops, mean_hops
 
 EXTENTS = st.tuples(*[st.integers(1, 6)] * 3)
 

@@ -151,6 +151,7 @@ def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
 
 def check_size(topology: Topology) -> None:
     """Raise InputError for a topology too large for a virtual torus, before its nodes and links are made."""
+    topology.check_static("torus")
     topology.check_addresses()
     nodes = math.prod(topology.extents) * topology.nodes_per_router
     if nodes > BRIDGE_PORTS:

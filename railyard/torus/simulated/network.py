@@ -98,6 +98,7 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
 
     Raises RunError when faults leave a pair of routers apart.
     """
+    topology.check_static("sim")
     links = _Links(topology=topology, faults=faults, calibration=calibration)
     rails = range(topology.rails)
     points = list(dict.fromkeys(Router(coordinate=n.coordinate, rail=r) for r in rails for n in nodes))
