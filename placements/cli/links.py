@@ -17,6 +17,7 @@ from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
 from placements.orders import spec
+from placements.topology import catalog
 from railyard.errors import InputError
 
 HEADINGS = (
@@ -102,6 +103,8 @@ def links(
     if asked.topology == UNKNOWN:
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = asked.granted()
+    if plot is not None:
+        catalog.torus(granted.topology, "--plot")
     sent = _traffic(asked, pattern, matrix, within, sizes, cells)
     found = {
         name: model.load(

@@ -265,9 +265,19 @@ def test_links_refuses_in_one_line(railyard: Run, arguments: list[str], words: l
     assert all(word in done.stderr for word in words), done.stderr
 
 
-def test_link_loads_are_for_tori(railyard: Run) -> None:
-    done = railyard("links", "dual-rail-small", "--grid", "4x4")
-    assert done.returncode == 2 and "a torus" in done.stderr
+def test_link_loads_on_a_fat_tree_by_hand(railyard: Run) -> None:
+    """Rows of the grid are leaves, so every rank sends both ways to the leaf above and below."""
+    done = railyard(
+        "links", "dual-rail-small", "--grid", "4x4", "--placements", "cart-create", "--sizes", "1e6", "--json"
+    )
+    loads = json.loads(done.stdout)["cart-create"]
+    assert {link["bytes"] for link in loads["links"]} == {4e6}
+    assert (loads["mean_dilation_hops"], loads["max_dilation_hops"]) == (1.0, 2)
+
+
+def test_a_heat_map_is_for_tori(railyard: Run, tmp_path: Path) -> None:
+    done = railyard("links", "dual-rail-small", "--grid", "4x4", "--plot", str(tmp_path / "map.svg"))
+    assert done.returncode == 2 and "a torus" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_ranks_of_traffic_and_placement_must_agree() -> None:

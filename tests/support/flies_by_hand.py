@@ -61,7 +61,8 @@ class _Groups:
     def __init__(self, document: dict[str, Any]) -> None:
         self.is_plus = "dragonfly_plus" in document
         self.part = document["dragonfly_plus" if self.is_plus else "dragonfly"]
-        self.count, self.slots = self.part["groups"], document["nodes_per_router"]
+        self.count: int = self.part["groups"]
+        self.slots: int = document["nodes_per_router"]
         self.leaves = self.part["leaves" if self.is_plus else "routers"]
         self.gates = self.part["spines"] if self.is_plus else self.leaves
         routes = self.part.get("routes", {})
