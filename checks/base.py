@@ -45,7 +45,7 @@ from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs import interrupted, placing, schedule, stagedir, verdict
+from railyard.jobs import interrupted, job_lock, placing, schedule, stagedir, verdict
 from railyard.jobs import node as node_description
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import assemble, provenance, references, units
@@ -259,6 +259,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         self.tags |= set(self.studies)
 
     @run_before("setup")
+    @plainly()
     def keep_what_was_left(self) -> None:
         """Record what a killed ReFrame left in this check's stage directories, before they are emptied."""
         if not self.is_dry_run():
@@ -448,7 +449,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             line for launch in job.launches for line in self._lines(launch, only_if_placed=only_if_placed)
         ]
         begun, ended = (schedule.digests(job.launches, when) for when in ("begun", "ended"))
-        self.prerun_cmds = [*self.preparations, *begun, *lines, *ended]
+        self.prerun_cmds = [job_lock.LINE, *self.preparations, *begun, *lines, *ended]
         if self.where.scheduled:
             self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
             self._ask_the_scheduler()

@@ -62,11 +62,9 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         if (path := stagedir.record_path(folder)) is not None:
             click.echo(f"{folder}: recorded in {path}")
             continue
-        owner = stagedir.read(folder).owner
-        if interrupted.is_waited_for(folder):
-            raise InputError(
-                str(folder), "", f"a job that process {owner['pid']} waits for", "a job whose ReFrame ended"
-            )
+        stagedir.read(folder)  # refuses a folder without a job
+        if reason := interrupted.in_use(folder):
+            raise InputError(str(folder), "", reason, "a job that has ended, and its ReFrame with it")
         if not stagedir.began(folder):
             raise InputError(str(folder), "", "no launch that began", "a job that launched something")
         record = stagedir.keep(folder, reason)

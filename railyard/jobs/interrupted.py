@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.errors import InputError, RunError
-from railyard.jobs import stagedir
+from railyard.jobs import job_lock, stagedir
 
 _open: dict[Path, Callable[[], str]] = {}
 
@@ -46,10 +46,26 @@ def keep_open_ones() -> None:
 
 
 def keep_left_behind(folders: Iterable[Path]) -> None:
-    """Record what is in stage directories whose ReFrame was killed; those of one that runs are left alone."""
+    """Record what is in stage directories whose ReFrame was killed, because this ReFrame is about to empty them.
+
+    Those of this very ReFrame are left alone. Raises RunError for one that another ReFrame or a running job uses.
+    """
     for folder in folders:
-        if stagedir.record_path(folder) is None and not is_waited_for(folder):
+        if _is_own(folder):
+            continue
+        if reason := in_use(folder):
+            raise RunError(f"{folder}: {reason}; expected a job that has ended; wait for it, or use --prefix")
+        if stagedir.record_path(folder) is None:
             _keep(folder, "ReFrame was killed")
+
+
+def in_use(folder: Path) -> str:
+    """Return who uses a job's stage directory, in one line; empty where nobody does, or nobody can tell."""
+    if stagedir.record_path(folder) is None and is_waited_for(folder):
+        return f"ReFrame, process {stagedir.read(folder).owner['pid']}, waits for its job"
+    if job_lock.is_held(folder):
+        return f"its job runs ({job_lock.FILE} is locked)"
+    return ""
 
 
 def _keep(folder: Path, reason: str) -> None:
@@ -74,6 +90,14 @@ def is_waited_for(folder: Path) -> bool:
         return False
     here = known["host"] == platform.node()
     return bool(here and known["started"] and _started(known["pid"]) == known["started"])
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this process submitted the job."""
+    try:
+        return dict(stagedir.read(folder).owner) == owner()
+    except InputError:
+        return False
 
 
 def _started(pid: int) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from support.commands import CHECKOUT, Run
 
-from railyard.jobs import interrupted, placing, schedule, stagedir
+from railyard.errors import RunError
+from railyard.jobs import interrupted, job_lock, placing, schedule, stagedir
 from railyard.jobs.stagedir import Job, Placed, Planned
 from railyard.records import provenance
 from railyard.records.store import archive
@@ -149,8 +150,60 @@ def test_a_record_made_again_is_the_same_record(folder: Path) -> None:
 def test_a_job_that_reframe_waits_for_is_not_recovered(folder: Path, railyard: Run) -> None:
     with_id(folder, owner=interrupted.owner())
     done = railyard("recover", str(folder))
-    assert done.returncode == 2 and f"process {os.getpid()} waits for" in done.stderr
+    assert done.returncode == 2 and f"process {os.getpid()}, waits for" in done.stderr
     assert stagedir.record_path(folder) is None
+
+
+def test_a_folder_in_which_a_job_runs_is_neither_emptied_nor_recorded(folder: Path, railyard: Run) -> None:
+    """ReFrame empties a check's stage directory before it runs the check again, whoever else is at work there."""
+    script = f"{job_lock.LINE}; echo running; sleep 6000 & read line; kill $!; wait"
+    job = subprocess.Popen(
+        ["bash", "-c", script], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert job.stdout is not None and job.stdout.readline() == "running\n"
+    with pytest.raises(RunError, match="its job runs"):
+        interrupted.keep_left_behind([folder])
+    done = railyard("recover", str(folder))
+    assert done.returncode == 2 and "its job runs" in done.stderr
+    second = subprocess.run(
+        ["bash", "-c", f"{job_lock.LINE}; echo on"], cwd=folder, capture_output=True, text=True
+    )
+    assert (second.returncode, second.stdout) == (1, "") and "another job runs in" in second.stderr
+    job.communicate("end\n")
+    interrupted.keep_left_behind([folder])
+    assert stagedir.record_path(folder) is not None
+
+
+def test_a_folder_whose_reframe_lives_is_refused_to_another_but_not_to_itself(folder: Path) -> None:
+    with_id(folder, owner=interrupted.owner())
+    interrupted.keep_left_behind([folder])
+    assert stagedir.record_path(folder) is None
+    other = subprocess.Popen(["sleep", "6000"])
+    stat = Path(f"/proc/{other.pid}/stat").read_text().split()
+    with_id(folder, owner={**interrupted.owner(), "pid": other.pid, "started": stat[21]})
+    with pytest.raises(RunError, match=f"process {other.pid}, waits for its job"):
+        interrupted.keep_left_behind([folder])
+    other.kill()
+    other.wait()
+    interrupted.keep_left_behind([folder])
+    assert stagedir.record_path(folder) is not None
+
+
+@pytest.mark.parametrize("lacking", ["program", "locks"])
+def test_a_job_runs_without_a_lock_where_there_is_none(tmp_path: Path, lacking: str) -> None:
+    """A node without flock, and a file system that knows no locks."""
+    stand_in = tmp_path / "bin" / "flock"
+    stand_in.parent.mkdir()
+    stand_in.write_text("#!/bin/sh\nexit 71\n" if lacking == "locks" else "")
+    stand_in.chmod(0o755 if lacking == "locks" else 0o644)
+    path = f"{stand_in.parent}:{os.environ['PATH']}" if lacking == "locks" else str(stand_in.parent)
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{job_lock.LINE}; echo on"],
+        cwd=tmp_path,
+        env={"PATH": path},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"on\n", b"")
 
 
 def test_a_clock_that_goes_back_costs_no_record(folder: Path) -> None:
