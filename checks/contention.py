@@ -47,8 +47,8 @@ class ContentionCheck(PlacedCheck):
     #: much time. A short sample would end before all pairs have begun, and would measure no contention.
     #:
     #: :type: :class:`float`
-    #: :default: ``0.6``
-    least_s = variable(float, value=0.6)
+    #: :default: ``3``
+    least_s = variable(float, value=3.0)
 
     small = {"sizes": [8, 1 << 16], "repeats": 5, "window": 2}
     standard = {"sizes": scales.SWEEP, "repeats": 20, "window": 64}
@@ -89,4 +89,5 @@ class contention_smoke(ContentionCheck):
     tags = {"smoke"}
     block = [2, 2, 2]
     small = {"sizes": [8, 1 << 14], "repeats": 3}
+    least_s = 0.6
     launches = 1

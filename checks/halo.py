@@ -6,6 +6,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
+from checks import scales
 from checks.base import REAL, PlacedCheck
 
 
@@ -22,7 +23,7 @@ class HaloCheck(PlacedCheck):
     #: :default: by `scale`
     cells = variable(int, value=0)
 
-    #: Ways to exchange: manual, datatypes, neighbours; copy packs alone.
+    #: Ways to exchange: manual, persistent, datatypes, neighbours; copy packs alone.
     #:
     #: :type: :class:`List[str]`
     #: :default: ``['manual']``
@@ -46,6 +47,25 @@ class HaloCheck(PlacedCheck):
     #: :default: ``0``
     face_memory = variable(int, value=0)
 
+    #: Who chooses the places of the ranks in the grid: row-major (the placement alone), or the MPI library besides:
+    #: mpi-cart (MPI_Cart_create with reorder), mpi-dist-graph. The record has the mapping.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'row-major'``
+    order = variable(str, value="row-major")
+
+    #: Neighbours that exchange: faces, or full, with edges and corners (26 in three dimensions).
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'faces'``
+    stencil = variable(str, value="faces")
+
+    #: Where the messages lie: host, cuda, cuda-managed, hip, hip-managed.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'host'``
+    memory = variable(str, value="host")
+
     small = {"cells": 64, "repeats": 4, "warmups": 1}  # faces of 32 KiB
     standard = {"cells": 128, "repeats": 100, "warmups": 10}
     large = {"cells": 256, "repeats": 1000, "warmups": 20}
@@ -68,9 +88,17 @@ class HaloCheck(PlacedCheck):
             *("--grid", "x".join(map(str, self.grid))),
             *("--cells", "x".join(map(str, cells))),
             *("--variants", ",".join(self.variants)),
-            *("--repeats", str(self.repeats)),
-            *("--warmups", str(self.warmups)),
+            *scales.timing(self.chosen_scale, repeats=self.repeats, warmups=self.warmups),
         ]
+        if self.order != "row-major":
+            self.parameters["order"] = self.order
+            self.options += ["--order", self.order]
+        if self.stencil != "faces":
+            self.parameters["stencil"] = self.stencil
+            self.options += ["--stencil", self.stencil]
+        if self.memory != "host":
+            self.parameters["memory"] = self.memory
+            self.options += ["--memory", self.memory]
         if self.face_memory:
             self.options += ["--face-memory", f"{self.face_memory}B"]
 
@@ -143,8 +171,31 @@ class halo_variants(HaloCheck):
     """The ways to exchange against each other, on one placement."""
 
     placements = ["custom"]
-    variants = ["manual", "datatypes", "neighbours"]
+    variants = ["manual", "persistent", "datatypes", "neighbours"]
     launches = 2
+
+
+@rfm.simple_test
+class halo_26(HaloCheck):
+    """Faces, edges and corners: 26 neighbours, as in a 27-point stencil."""
+
+    placements = ["cart-create", "custom"]
+    stencil = "full"
+    small = {"cells": 32}
+    launches = 2
+
+
+@rfm.simple_test
+class halo_reorder(HaloCheck):
+    """The MPI library's own mapping (reorder = 1), beside row-major order of the same ranks."""
+
+    placements = ["plain"]
+    launches = 2
+    by = parameter(["row-major", "mpi-cart", "mpi-dist-graph"])
+
+    @run_after("init")
+    def choose_order(self) -> None:
+        self.order = self.by
 
 
 @rfm.simple_test

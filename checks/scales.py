@@ -66,4 +66,10 @@ def timing(scale: Scale, *, repeats: int, warmups: int = 0, least_s: float = 0) 
     times = list(TIMES[scale])
     if scale is Scale.SMALL:
         times[times.index("--min-time-per-point") + 1] = f"{least_s:g}"
-    return ["--repeats", str(repeats), "--warmups", str(warmups if scale is Scale.SMALL else 2), *times]
+    return [
+        "--repeats",
+        str(repeats),
+        "--warmups",
+        str(warmups if warmups or scale is Scale.SMALL else 2),
+        *times,
+    ]

@@ -21,6 +21,14 @@ static bool parse_preset(const char *text, void *field) {
     return false;
 }
 
+static bool parse_stencil(const char *text, void *field) {
+    static const char *const names[] = {"faces", "full"};
+    int chosen = options_name(text, names, 2);
+    if (chosen >= 0)
+        *(bool *)field = chosen == 1;
+    return chosen >= 0;
+}
+
 static bool parse_dimensions(const char *text, void *field) {
     if (strcmp(text, "2") != 0 && strcmp(text, "3") != 0)
         return false;
@@ -34,7 +42,10 @@ static const struct option_row rows[] = {
      parse_extents, FIELD(grid)},
     {"dimensions", "COUNT", "3", NULL, "2, 3", "dimensions of the default grid", parse_dimensions,
      FIELD(dimensions)},
-    {"order", "NAME", "row-major", NULL, "row-major (last dimension fastest), column-major (first fastest)",
+    {"order", "NAME", "row-major", NULL,
+     "row-major (last dimension fastest), column-major (first fastest), mpi-cart (MPI_Cart_create with "
+     "reorder), "
+     "mpi-dist-graph (MPI_Dist_graph_create_adjacent with reorder)",
      "how ranks fill the grid", parse_grid_order, FIELD(order)},
     {"rank-map", "FILE", NULL, "none",
      "a file with one rank a line, by row-major grid position, each rank once",
@@ -43,12 +54,24 @@ static const struct option_row rows[] = {
      "local cells (doubles) per rank and dimension", parse_extents, FIELD(cells)},
     {"preset", "NAME", NULL, "none", "pena2013-2d (65536 cells per dimension), pena2013-3d (1536)",
      "dimensions and cells of a paper", parse_preset, FIELD(preset)},
-    {"face-memory", "SIZE", "16MiB", NULL, "bytes, with B, KiB or MiB; at most 1024MiB",
-     "a face's memory before its strides are folded; at least 8 x the face", parse_size, FIELD(face_memory)},
-    {"variants", "LIST", "manual", NULL, "manual, datatypes, neighbours, copy (packing alone, to compare)",
+    {"stencil", "NAME", "faces", NULL, "faces (4 or 6 neighbours), full (8 or 26: edges and corners, too)",
+     "which neighbours exchange", parse_stencil, FIELD(full_stencil)},
+    {"face-memory", "SIZE", "16MiB", NULL, "bytes, with B, KiB, MiB or GiB; at most 1024GiB",
+     "a face's memory before its strides are folded; at least 8 x the face", parse_memory_size,
+     FIELD(face_memory)},
+    ROW_MEMORY(FIELD(memory)),
+    {"variants", "LIST", "manual", NULL,
+     "manual, persistent, datatypes, neighbours, copy (packing alone, to compare)",
      "ways to exchange the faces, in turn in every repeat", parse_halo_variants, FIELD(variants)},
-    ROW_REPEATS("20", "timed iterations of each variant", FIELD(sampling.repeats)),
-    ROW_WARMUPS("2", "untimed iterations before", FIELD(sampling.warmups)),
+    ROW_REPEATS("20", "timed iterations of each variant, at least", FIELD(sampling.repeats)),
+    ROW_WARMUPS("2", "untimed iterations before, at least", FIELD(sampling.warmups)),
+    {"warmup-time", "SECONDS", "0", NULL, "0 to 1000000", "untimed iterations until so much time has passed",
+     parse_seconds, FIELD(sampling.warmup_s)},
+    {"min-time-per-point", "SECONDS", "0", NULL, "0 to 1000000",
+     "more iterations, up to 10000, until those of a variant take so much time", parse_seconds,
+     FIELD(sampling.min_time_s)},
+    {"max-time-per-point", "SECONDS", "0", NULL, "0 (no limit) to 1000000",
+     "take fewer iterations, but 3, where they take longer", parse_seconds, FIELD(sampling.point_time_s)},
     ROW_SEED(FIELD(sampling.seed)),
     ROW_JSON(FIELD(sampling.json)),
 };
@@ -128,6 +151,7 @@ static void settle(void *configuration, unsigned mask, struct problem *problem) 
     settle_preset(config);
     settle_grid(config, given(mask, "dimensions") || config->preset, problem);
     settle_cells(config, problem);
+    memory_open(&config->memory, problem);
     output_probe(config->sampling.json, problem);
 }
 

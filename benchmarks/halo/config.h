@@ -7,11 +7,12 @@
 #define RAILYARD_HALO_CONFIG_H
 
 #include "halo/grid.h"
+#include "lib/memory.h"
 #include "lib/options.h"
 #include "lib/parse.h"
 #include "lib/sampling.h"
 
-enum { HALO_VARIANTS = 4 };
+enum { HALO_VARIANTS = 5 };
 
 /* Dimensions and cells of a paper. */
 struct halo_preset {
@@ -28,6 +29,8 @@ struct halo_config {
     struct extents cells;
     const struct halo_preset *preset;
     size_t face_memory;
+    bool full_stencil; /* edges and corners, too */
+    struct memory memory;
     bool variants[HALO_VARIANTS];
     struct sampling sampling;
 };

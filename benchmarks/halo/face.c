@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-enum {
-    SPREAD = 8, /* doubles of a 64-byte cache line */
-    AHEAD = 24  /* rows: single cells lie on pages of their own, which no hardware prefetcher foresees */
-};
+enum { SPREAD = 8 }; /* doubles of a 64-byte cache line */
 
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
@@ -16,13 +13,6 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static size_t product(const struct extents *cells, int from, int to) {
-    size_t result = 1;
-    for (int d = from; d < to; d++)
-        result *= cells->length[d];
-    return result;
-}
-
 static void fold(struct face_shape *shape, size_t limit_bytes) {
     size_t limit = larger(limit_bytes / sizeof(double), SPREAD * face_cells(shape));
     shape->rows = smaller(shape->blocks, larger(1, limit / shape->stride));
@@ -30,12 +20,20 @@ static void fold(struct face_shape *shape, size_t limit_bytes) {
     shape->pitch = passes > 1 ? shape->stride / passes : 0;
 }
 
-struct face_shape face_shape(const struct extents *cells, int dimension, size_t limit_bytes) {
-    struct face_shape shape = {
-        .blocks = product(cells, dimension + 1, cells->count),
-        .length = product(cells, 0, dimension),
-        .stride = product(cells, 0, dimension + 1),
-    };
+/* Blocks go through the dimensions before the first with a step, and repeat over those after it. */
+struct face_shape face_shape(const struct extents *cells, const int *step, size_t limit_bytes) {
+    struct face_shape shape = {.blocks = 1, .length = 1, .stride = 1};
+    int d = 0;
+    for (; d < cells->count && step[d] == 0; d++)
+        shape.length *= cells->length[d];
+    for (int e = 0; e < d; e++)
+        shape.stride *= cells->length[e];
+    for (; d < cells->count; d++) {
+        if (step[d] == 0)
+            shape.blocks *= cells->length[d];
+        else if (shape.blocks == 1)
+            shape.stride *= cells->length[d];
+    }
     fold(&shape, limit_bytes);
     return shape;
 }
@@ -55,46 +53,30 @@ size_t face_offset(const struct face_shape *shape, size_t i) {
     return block % shape->rows * shape->stride + block / shape->rows * shape->pitch + i % shape->length;
 }
 
-static void pack_cells(const double *field, size_t rows, size_t stride, double *buffer) {
-    for (size_t row = 0; row < rows; row++) {
-        __builtin_prefetch(&field[smaller(row + AHEAD, rows - 1) * stride], 0, 1);
-        buffer[row] = field[row * stride];
-    }
+/* Rows of `length` cells from one place to another, each with a stride of its own. */
+static void copy_rows(const struct memory *memory, size_t rows, size_t length, const double *from,
+                      size_t from_stride, double *to, size_t to_stride) {
+    if (memory->kind != MEMORY_HOST)
+        memory_copy_rows(memory, to, to_stride * sizeof *to, from, from_stride * sizeof *from,
+                         length * sizeof *to, rows);
+    else if (length == 1)
+        for (size_t row = 0; row < rows; row++)
+            to[row * to_stride] = from[row * from_stride];
+    else
+        for (size_t row = 0; row < rows; row++)
+            memcpy(to + row * to_stride, from + row * from_stride, length * sizeof *to);
 }
 
-static void unpack_cells(const double *buffer, size_t rows, size_t stride, double *field) {
-    for (size_t row = 0; row < rows; row++) {
-        __builtin_prefetch(&field[smaller(row + AHEAD, rows - 1) * stride], 1, 1);
-        field[row * stride] = buffer[row];
-    }
+void face_pack(const struct memory *memory, const struct face_shape *shape, const double *field,
+               double *buffer) {
+    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch)
+        copy_rows(memory, smaller(shape->rows, shape->blocks - block), shape->length, field, shape->stride,
+                  buffer + block * shape->length, shape->length);
 }
 
-static void pack_blocks(const double *field, size_t rows, const struct face_shape *shape, double *buffer) {
-    for (size_t row = 0; row < rows; row++)
-        memcpy(buffer + row * shape->length, field + row * shape->stride, shape->length * sizeof(double));
-}
-
-static void unpack_blocks(const double *buffer, size_t rows, const struct face_shape *shape, double *field) {
-    for (size_t row = 0; row < rows; row++)
-        memcpy(field + row * shape->stride, buffer + row * shape->length, shape->length * sizeof(double));
-}
-
-void face_pack(const struct face_shape *shape, const double *field, double *buffer) {
-    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch) {
-        size_t rows = smaller(shape->rows, shape->blocks - block);
-        if (shape->length == 1)
-            pack_cells(field, rows, shape->stride, buffer + block);
-        else
-            pack_blocks(field, rows, shape, buffer + block * shape->length);
-    }
-}
-
-void face_unpack(const struct face_shape *shape, const double *buffer, double *field) {
-    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch) {
-        size_t rows = smaller(shape->rows, shape->blocks - block);
-        if (shape->length == 1)
-            unpack_cells(buffer + block, rows, shape->stride, field);
-        else
-            unpack_blocks(buffer + block * shape->length, rows, shape, field);
-    }
+void face_unpack(const struct memory *memory, const struct face_shape *shape, const double *buffer,
+                 double *field) {
+    for (size_t block = 0; block < shape->blocks; block += shape->rows, field += shape->pitch)
+        copy_rows(memory, smaller(shape->rows, shape->blocks - block), shape->length,
+                  buffer + block * shape->length, shape->length, field, shape->stride);
 }

@@ -1,11 +1,12 @@
 /*
- * Where the cells of one face of a local array lie in memory, and packing them.
+ * Where the cells of one face, edge or corner of a local array lie in memory, and packing them.
  *
  * The modelled array has one double per cell and its first dimension (X) contiguous. A face is a set of
- * blocks of consecutive cells at one stride:
+ * blocks of consecutive cells at one stride, and so are edges and corners:
  *
  *     NxM     X: M blocks of 1, stride N      Y: 1 block of N
  *     NxMxK   X: MK blocks of 1, stride N     Y: K blocks of N, stride NM     Z: 1 block of NM
+ *             edge along X: 1 block of N      along Y: M of 1, stride N       along Z: K of 1, stride NM
  *
  * Only faces have memory, not the array: the arrays of Peña et al. take 27 and 32 GiB a rank. A face whose
  * true extent is within the limit lies exactly as in the array. A longer one is folded: after `rows` blocks
@@ -19,6 +20,7 @@
 #ifndef RAILYARD_HALO_FACE_H
 #define RAILYARD_HALO_FACE_H
 
+#include "lib/memory.h"
 #include "lib/parse.h"
 
 struct face_shape {
@@ -29,8 +31,9 @@ struct face_shape {
     size_t pitch;  /* cells by which each further pass is shifted */
 };
 
-/* The face across a dimension of an array of these cells, folded to about limit_bytes if longer. */
-struct face_shape face_shape(const struct extents *cells, int dimension, size_t limit_bytes);
+/* The cells that a neighbour gets which is one step (-1, 0, 1) away along each dimension of an array of these
+ * cells, folded to about limit_bytes if longer. */
+struct face_shape face_shape(const struct extents *cells, const int *step, size_t limit_bytes);
 
 /* The cells of the face. */
 size_t face_cells(const struct face_shape *shape);
@@ -41,7 +44,9 @@ size_t face_extent(const struct face_shape *shape);
 /* Where cell i of the face lies in that memory: written apart from packing, to check it. */
 size_t face_offset(const struct face_shape *shape, size_t i);
 
-void face_pack(const struct face_shape *shape, const double *field, double *buffer);
-void face_unpack(const struct face_shape *shape, const double *buffer, double *field);
+void face_pack(const struct memory *memory, const struct face_shape *shape, const double *field,
+               double *buffer);
+void face_unpack(const struct memory *memory, const struct face_shape *shape, const double *buffer,
+                 double *field);
 
 #endif

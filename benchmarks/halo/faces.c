@@ -6,35 +6,71 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 int faces_opposite(int face) {
     return face ^ 1;
 }
 
-static struct face make_face(const struct halo_config *config, const struct grid *grid, int index) {
-    struct face face = {.shape = face_shape(&config->cells, index / 2, config->face_memory)};
-    face.cells = (int)face_cells(&face.shape);
-    face.neighbour = grid_neighbour(grid, index / 2, index % 2 ? 1 : -1);
-    face.boundary = check_alloc(face_extent(&face.shape), sizeof(double));
-    face.ghost = check_alloc(face_extent(&face.shape), sizeof(double));
-    face.outgoing = check_alloc_pages((size_t)face.cells * sizeof(double));
-    face.incoming = check_alloc_pages((size_t)face.cells * sizeof(double));
-    return face;
+/* Strided memory may be long and little used: pages of the host that nobody touches cost nothing. */
+static double *allocate_strided(const struct memory *memory, size_t cells) {
+    return memory->kind == MEMORY_HOST ? check_alloc(cells, sizeof(double))
+                                       : memory_alloc(memory, cells * sizeof(double));
+}
+
+static void add_face(const struct halo_config *config, const struct grid *grid, const int *step, int sign,
+                     struct faces *faces) {
+    struct face *face = &faces->face[faces->count++];
+    for (int d = 0; d < config->dimensions; d++)
+        face->step[d] = sign * step[d];
+    face->shape = face_shape(&config->cells, step, config->face_memory);
+    face->cells = (int)face_cells(&face->shape);
+    face->neighbour = grid_neighbour(grid, face->step);
+    face->boundary = allocate_strided(faces->memory, face_extent(&face->shape));
+    face->ghost = allocate_strided(faces->memory, face_extent(&face->shape));
+    face->outgoing = memory_alloc(faces->memory, (size_t)face->cells * sizeof(double));
+    face->incoming = memory_alloc(faces->memory, (size_t)face->cells * sizeof(double));
+}
+
+/* Edges and corners: steps along two dimensions or more, of which the first is -1, and their opposites. */
+static void add_edges(const struct halo_config *config, const struct grid *grid, struct faces *faces) {
+    int steps = config->dimensions == 3 ? 27 : 9;
+    for (int number = 0; number < steps; number++) {
+        int step[PARSE_DIMENSIONS_MAX] = {number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
+        int moves = 0;
+        int first = 0;
+        if (config->dimensions == 2)
+            step[2] = 0;
+        for (int d = config->dimensions - 1; d >= 0; d--)
+            if (step[d] != 0) {
+                moves++;
+                first = step[d];
+            }
+        if (moves < 2 || first > 0)
+            continue;
+        add_face(config, grid, step, 1, faces);
+        add_face(config, grid, step, -1, faces);
+    }
 }
 
 void faces_make(const struct halo_config *config, const struct grid *grid, struct faces *faces) {
-    faces->count = 2 * config->dimensions;
-    for (int f = 0; f < faces->count; f++)
-        faces->face[f] = make_face(config, grid, f);
+    *faces = (struct faces){.memory = &config->memory};
+    for (int d = 0; d < config->dimensions; d++) {
+        int step[PARSE_DIMENSIONS_MAX] = {0};
+        step[d] = 1;
+        add_face(config, grid, step, -1, faces);
+        add_face(config, grid, step, 1, faces);
+    }
+    if (config->full_stencil)
+        add_edges(config, grid, faces);
 }
 
 void faces_free(struct faces *faces) {
     for (int f = 0; f < faces->count; f++) {
-        free(faces->face[f].boundary);
-        free(faces->face[f].ghost);
-        free(faces->face[f].outgoing);
-        free(faces->face[f].incoming);
+        memory_free(faces->memory, faces->face[f].boundary);
+        memory_free(faces->memory, faces->face[f].ghost);
+        memory_free(faces->memory, faces->face[f].outgoing);
+        memory_free(faces->memory, faces->face[f].incoming);
     }
 }
 
@@ -44,8 +80,8 @@ size_t faces_bytes(const struct faces *faces, int dimension) {
 
 size_t faces_exchanged_bytes(const struct faces *faces) {
     size_t bytes = 0;
-    for (int d = 0; d < faces->count / 2; d++)
-        bytes += 2 * 2 * faces_bytes(faces, d);
+    for (int f = 0; f < faces->count; f++)
+        bytes += 2 * (size_t)faces->face[f].cells * sizeof(double);
     return bytes;
 }
 
@@ -54,25 +90,50 @@ static uint64_t face_key(uint64_t seed, int round, int rank, int face) {
     return payload_key(seed, (uint64_t)round, (uint64_t)rank, (uint64_t)face);
 }
 
+/* Fills the face's cells of strided memory, or all of a buffer, with a payload; without a key with NaN. */
+static void fill(const struct memory *memory, const struct face *face, double *place, bool strided,
+                 const uint64_t *key) {
+    size_t bytes = (strided ? face_extent(&face->shape) : (size_t)face->cells) * sizeof(double);
+    double *cells = memory_get(memory, place, bytes);
+    for (size_t i = 0; i < (size_t)face->cells; i++)
+        cells[strided ? face_offset(&face->shape, i) : i] = key ? payload_double(*key, i) : (double)NAN;
+    memory_put(memory, place, cells, bytes);
+}
+
 void faces_prepare(struct faces *faces, uint64_t seed, int round) {
     for (int f = 0; f < faces->count; f++) {
-        struct face *face = &faces->face[f];
+        const struct face *face = &faces->face[f];
         uint64_t key = face_key(seed, round, check_rank(), f);
-        for (size_t i = 0; i < (size_t)face->cells; i++) {
-            face->boundary[face_offset(&face->shape, i)] = payload_double(key, i);
-            face->ghost[face_offset(&face->shape, i)] = NAN;
-            face->outgoing[i] = NAN;
-            face->incoming[i] = NAN;
-        }
+        fill(faces->memory, face, face->boundary, true, &key);
+        fill(faces->memory, face, face->ghost, true, NULL);
+        fill(faces->memory, face, face->outgoing, false, NULL);
+        fill(faces->memory, face, face->incoming, false, NULL);
     }
 }
 
-static void check_face(const struct face *face, int f, uint64_t key, struct problem *problem) {
-    char name[4];
-    (void)snprintf(name, sizeof name, "%c%c", 'X' + f / 2, f % 2 ? '+' : '-');
+/* "X-", or for an edge "X-Y+". */
+static void face_name(const struct face *face, char *name) {
+    for (int d = 0; d < PARSE_DIMENSIONS_MAX; d++)
+        if (face->step[d] != 0) {
+            *name++ = (char)('X' + d);
+            *name++ = face->step[d] > 0 ? '+' : '-';
+        }
+    *name = '\0';
+}
+
+/* In test builds: flips a bit of the last ghost cell of the first face, as a corrupting link would have. */
+static void corrupt_if_asked(const struct face *face, int f, double *ghost) {
+    if (f == 0)
+        payload_test_fault(&ghost[face_offset(&face->shape, (size_t)face->cells - 1)], sizeof(double),
+                           check_rank());
+}
+
+static void check_face(const struct face *face, const double *ghost, uint64_t key, struct problem *problem) {
+    char name[2 * PARSE_DIMENSIONS_MAX + 1];
+    face_name(face, name);
     for (size_t i = 0; i < (size_t)face->cells && !problem_is_set(problem); i++) {
         uint64_t expected = payload_bits(payload_double(key, i));
-        uint64_t found = payload_bits(face->ghost[face_offset(&face->shape, i)]);
+        uint64_t found = payload_bits(ghost[face_offset(&face->shape, i)]);
         if (expected != found)
             problem_set(problem,
                         "data are wrong, no rate is printed: rank %d, face %s, cell %zu: expected %016llx, "
@@ -81,11 +142,14 @@ static void check_face(const struct face *face, int f, uint64_t key, struct prob
     }
 }
 
-void faces_check(const struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem) {
+void faces_check(struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem) {
     for (int f = 0; f < faces->count; f++) {
-        const struct face *face = &faces->face[f];
+        struct face *face = &faces->face[f];
         uint64_t key = own ? face_key(seed, round, check_rank(), f)
                            : face_key(seed, round, face->neighbour, faces_opposite(f));
-        check_face(face, f, key, problem);
+        double *ghost = memory_get(faces->memory, face->ghost, face_extent(&face->shape) * sizeof(double));
+        corrupt_if_asked(face, f, ghost);
+        check_face(face, ghost, key, problem);
+        memory_drop(faces->memory, face->ghost, ghost);
     }
 }

@@ -1,5 +1,6 @@
 /*
- * The faces of one rank's local array: their memory, their neighbours, and what crosses them.
+ * The faces of one rank's local array, and where they are asked for its edges and corners: their memory,
+ * their neighbours, and what crosses them.
  *
  * Leaves out: how the faces are exchanged (variants.h).
  */
@@ -10,12 +11,13 @@
 #include "halo/face.h"
 #include "lib/problem.h"
 
-enum { FACES_MAX = 2 * PARSE_DIMENSIONS_MAX };
+enum { FACES_MAX = 26 };
 
 /* One face of this rank: what is sent through it, and what comes in through it. */
 struct face {
     struct face_shape shape;
     int cells;
+    int step[PARSE_DIMENSIONS_MAX]; /* to the neighbour, -1, 0 or 1 along each dimension */
     int neighbour;
     double *boundary; /* strided: sent from here */
     double *ghost;    /* strided: received to here */
@@ -24,8 +26,11 @@ struct face {
 };
 
 struct faces {
+    const struct memory *memory;
     int count;
-    struct face face[FACES_MAX]; /* face 2d is the minus side of dimension d, 2d + 1 the plus side */
+    /* Face 2d is the minus side of dimension d, 2d + 1 the plus side; then edges and corners, each followed
+     * by its opposite. */
+    struct face face[FACES_MAX];
 };
 
 /* The face of the neighbour that this rank's face meets. */
@@ -45,8 +50,8 @@ void faces_prepare(struct faces *faces, uint64_t seed, int round);
 
 /*
  * A problem for the first ghost cell that does not hold what the neighbour sent in that round; with `own`,
- * what this rank's own boundary of the same face holds.
+ * what this rank's own boundary of the same face holds. A test build may corrupt the first face before.
  */
-void faces_check(const struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem);
+void faces_check(struct faces *faces, uint64_t seed, int round, bool own, struct problem *problem);
 
 #endif

@@ -2,24 +2,23 @@
 #include "halo/grid.h"
 
 #include "lib/check.h"
+#include "lib/options.h"
 #include "lib/textfile.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-static const char *const order_names[] = {"row-major", "column-major", "rank-map"};
+static const char *const order_names[] = {"row-major", "column-major", "mpi-cart", "mpi-dist-graph",
+                                          "rank-map"};
 
 const char *grid_order_name(enum grid_order order) {
     return order_names[order];
 }
 
 bool parse_grid_order(const char *text, void *field) {
-    for (int order = GRID_ROW_MAJOR; order <= GRID_COLUMN_MAJOR; order++)
-        if (strcmp(text, order_names[order]) == 0) {
-            *(enum grid_order *)field = (enum grid_order)order;
-            return true;
-        }
-    return false;
+    int order = options_name(text, order_names, GRID_RANK_MAP);
+    if (order >= 0)
+        *(enum grid_order *)field = (enum grid_order)order;
+    return order >= 0;
 }
 
 size_t grid_size(const struct extents *extents) {
@@ -69,14 +68,63 @@ static void find_position(struct grid *grid) {
         grid->position++;
 }
 
-void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid) {
+static void fill_by_index(const struct extents *extents, enum grid_order order, struct grid *grid) {
     size_t coordinate[PARSE_DIMENSIONS_MAX];
-    grid_start(extents, grid);
     for (size_t index = 0; index < grid_size(extents); index++) {
         coordinate_of(extents, index, coordinate);
         grid->rank_at[index] =
             (int)(order == GRID_COLUMN_MAJOR ? column_major_index(extents, coordinate) : index);
     }
+}
+
+/* The library's own communicator of the grid; its ranks are row-major indices. */
+static MPI_Comm cart(const struct extents *extents) {
+    int lengths[PARSE_DIMENSIONS_MAX];
+    int periods[PARSE_DIMENSIONS_MAX] = {1, 1, 1};
+    MPI_Comm comm;
+    for (int d = 0; d < extents->count; d++)
+        lengths[d] = (int)extents->length[d];
+    MPI_CHECK(MPI_Cart_create(MPI_COMM_WORLD, extents->count, lengths, periods, 1, &comm));
+    return comm;
+}
+
+/* The same by the graph of the grid's neighbours, in which vertex r has row-major index r. */
+static MPI_Comm dist_graph(const struct extents *extents, struct grid *grid) {
+    int neighbours[2 * PARSE_DIMENSIONS_MAX];
+    int weights[2 * PARSE_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1};
+    MPI_Comm comm;
+    grid->position = check_rank();
+    for (int n = 0; n < 2 * extents->count; n++) {
+        int step[PARSE_DIMENSIONS_MAX] = {0};
+        step[n / 2] = n % 2 ? 1 : -1;
+        neighbours[n] = grid_neighbour(grid, step);
+    }
+    MPI_CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2 * extents->count, neighbours, weights,
+                                             2 * extents->count, neighbours, weights, MPI_INFO_NULL, 1,
+                                             &comm));
+    return comm;
+}
+
+/* Collective. Each rank's place is its rank in the library's communicator. */
+static void fill_by_mpi(MPI_Comm comm, struct grid *grid) {
+    int own = 0;
+    int *position_of = check_alloc((size_t)check_ranks(), sizeof *position_of);
+    MPI_CHECK(MPI_Comm_rank(comm, &own));
+    MPI_CHECK(MPI_Allgather(&own, 1, MPI_INT, position_of, 1, MPI_INT, MPI_COMM_WORLD));
+    for (int rank = 0; rank < check_ranks(); rank++)
+        grid->rank_at[position_of[rank]] = rank;
+    free(position_of);
+    MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid) {
+    grid_start(extents, grid);
+    fill_by_index(extents, order, grid);
+    if (order == GRID_MPI_CART)
+        fill_by_mpi(cart(extents), grid);
+    else if (order == GRID_MPI_DIST_GRAPH)
+        fill_by_mpi(dist_graph(extents, grid), grid);
+    grid->position = 0;
     find_position(grid);
 }
 
@@ -123,11 +171,13 @@ void grid_read(const struct extents *extents, const char *path, struct grid *gri
     free(text);
 }
 
-int grid_neighbour(const struct grid *grid, int dimension, int step) {
+int grid_neighbour(const struct grid *grid, const int *step) {
     size_t coordinate[PARSE_DIMENSIONS_MAX];
-    size_t length = grid->extents.length[dimension];
     coordinate_of(&grid->extents, (size_t)grid->position, coordinate);
-    coordinate[dimension] = (coordinate[dimension] + (step > 0 ? 1 : length - 1)) % length;
+    for (int d = 0; d < grid->extents.count; d++) {
+        size_t length = grid->extents.length[d];
+        coordinate[d] = (coordinate[d] + (step[d] < 0 ? length - 1 : (size_t)step[d])) % length;
+    }
     return grid->rank_at[row_major_index(&grid->extents, coordinate)];
 }
 

@@ -4,8 +4,10 @@
  * A position's index is row-major: the last dimension is fastest, as in MPI_Cart_create. Orders: "row-major"
  * puts rank r at index r (the Cart_create of Peña et al., EuroMPI 2013); "column-major" puts consecutive
  * ranks along the first dimension (their Plain); a rank map says it position by position (their Custom).
+ * "mpi-cart" and "mpi-dist-graph" let the MPI library choose: MPI_Cart_create and
+ * MPI_Dist_graph_create_adjacent with reorder = 1, where many libraries keep the ranks as they are.
  *
- * Leaves out: MPI's own topology calls, whose reorder is the identity in the usual libraries.
+ * Leaves out: weights of the graph's edges.
  */
 #ifndef RAILYARD_HALO_GRID_H
 #define RAILYARD_HALO_GRID_H
@@ -13,7 +15,7 @@
 #include "lib/parse.h"
 #include "lib/problem.h"
 
-enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_RANK_MAP };
+enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIST_GRAPH, GRID_RANK_MAP };
 
 struct grid {
     struct extents extents;
@@ -30,14 +32,15 @@ size_t grid_size(const struct extents *extents);
 /* As MPI_Dims_create spreads the ranks over that many dimensions. */
 struct extents grid_default(int ranks, int dimensions);
 
-/* Fills the grid in row-major or column-major order; the extents must hold exactly the ranks of the run. */
+/* Collective. Fills the grid in any order but a rank map's; the extents must hold exactly the ranks of the
+ * run. */
 void grid_fill(const struct extents *extents, enum grid_order order, struct grid *grid);
 
 /* Collective. Fills the grid from a file with one rank a line, by row-major index; must be a permutation. */
 void grid_read(const struct extents *extents, const char *path, struct grid *grid, struct problem *problem);
 
-/* The rank one step (-1 or +1) along a dimension, round the torus. */
-int grid_neighbour(const struct grid *grid, int dimension, int step);
+/* The rank so many steps (-1, 0 or 1) along each dimension, round the torus. */
+int grid_neighbour(const struct grid *grid, const int *step);
 
 void grid_free(struct grid *grid);
 

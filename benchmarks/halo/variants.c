@@ -1,4 +1,4 @@
-/* Four ways to exchange the faces; see variants.h. */
+/* The ways to exchange the faces; see variants.h. */
 #include "halo/variants.h"
 
 #include "halo/copytime.h"
@@ -27,16 +27,17 @@ static int wait_any(int count, MPI_Request *requests, struct halo_times *times) 
 
 /* ---- manual ---- */
 
-static void pack(struct face *face, struct halo_times *times) {
+static void pack(const struct memory *memory, struct face *face, struct halo_times *times) {
     double start_s = MPI_Wtime();
-    face_pack(&face->shape, face->boundary, face->outgoing);
+    face_pack(memory, &face->shape, face->boundary, face->outgoing);
     copytime_pass(&face->shape);
     times->pack += MPI_Wtime() - start_s;
 }
 
-static void unpack(struct face *face, struct halo_times *times) {
+static void unpack(const struct memory *memory, struct face *face, const double *from,
+                   struct halo_times *times) {
     double start_s = MPI_Wtime();
-    face_unpack(&face->shape, face->incoming, face->ghost);
+    face_unpack(memory, &face->shape, from, face->ghost);
     copytime_pass(&face->shape);
     times->unpack += MPI_Wtime() - start_s;
 }
@@ -46,18 +47,56 @@ static void run_manual(struct exchange *exchange, struct halo_times *times) {
     MPI_Request receives[FACES_MAX];
     MPI_Request sends[FACES_MAX];
     struct face *faces = exchange->faces->face;
+    const struct memory *memory = exchange->faces->memory;
     int count = exchange->faces->count;
     for (int f = 0; f < count; f++)
         MPI_CHECK(MPI_Irecv(faces[f].incoming, faces[f].cells, MPI_DOUBLE, faces[f].neighbour,
                             faces_opposite(f), MPI_COMM_WORLD, &receives[f]));
     for (int f = 0; f < count; f++) {
-        pack(&faces[f], times);
+        pack(memory, &faces[f], times);
         MPI_CHECK(MPI_Isend(faces[f].outgoing, faces[f].cells, MPI_DOUBLE, faces[f].neighbour, f,
                             MPI_COMM_WORLD, &sends[f]));
     }
-    for (int arrived = 0; arrived < count; arrived++)
-        unpack(&faces[wait_any(count, receives, times)], times);
+    for (int arrived = 0; arrived < count; arrived++) {
+        struct face *face = &faces[wait_any(count, receives, times)];
+        unpack(memory, face, face->incoming, times);
+    }
     wait_all(count, sends, times);
+}
+
+/* ---- persistent ---- */
+
+static void open_persistent(struct exchange *exchange) {
+    struct face *faces = exchange->faces->face;
+    for (int f = 0; f < exchange->faces->count; f++) {
+        MPI_CHECK(MPI_Recv_init(faces[f].incoming, faces[f].cells, MPI_DOUBLE, faces[f].neighbour,
+                                faces_opposite(f), MPI_COMM_WORLD, &exchange->receives[f]));
+        MPI_CHECK(MPI_Send_init(faces[f].outgoing, faces[f].cells, MPI_DOUBLE, faces[f].neighbour, f,
+                                MPI_COMM_WORLD, &exchange->sends[f]));
+    }
+}
+
+static void close_persistent(struct exchange *exchange) {
+    for (int f = 0; f < exchange->faces->count; f++) {
+        MPI_CHECK(MPI_Request_free(&exchange->receives[f]));
+        MPI_CHECK(MPI_Request_free(&exchange->sends[f]));
+    }
+}
+
+static void run_persistent(struct exchange *exchange, struct halo_times *times) {
+    struct face *faces = exchange->faces->face;
+    const struct memory *memory = exchange->faces->memory;
+    int count = exchange->faces->count;
+    MPI_CHECK(MPI_Startall(count, exchange->receives));
+    for (int f = 0; f < count; f++) {
+        pack(memory, &faces[f], times);
+        MPI_CHECK(MPI_Start(&exchange->sends[f]));
+    }
+    for (int arrived = 0; arrived < count; arrived++) {
+        struct face *face = &faces[wait_any(count, exchange->receives, times)];
+        unpack(memory, face, face->incoming, times);
+    }
+    wait_all(count, exchange->sends, times);
 }
 
 /* ---- datatypes ---- */
@@ -124,10 +163,11 @@ static void run_datatypes(struct exchange *exchange, struct halo_times *times) {
 static void open_neighbours(struct exchange *exchange) {
     int sources[FACES_MAX];
     int destinations[FACES_MAX];
-    int weights[FACES_MAX] = {1, 1, 1, 1, 1, 1};
+    int weights[FACES_MAX];
     int count = exchange->faces->count;
     open_types(exchange);
     for (int f = 0; f < count; f++) {
+        weights[f] = 1;
         destinations[f] = exchange->faces->face[f].neighbour;
         sources[f] = exchange->faces->face[faces_opposite(f)].neighbour;
     }
@@ -144,10 +184,11 @@ static void run_neighbours(struct exchange *exchange, struct halo_times *times) 
     MPI_Aint from[FACES_MAX];
     MPI_Aint to[FACES_MAX];
     MPI_Datatype ghost_types[FACES_MAX];
-    int ones[FACES_MAX] = {1, 1, 1, 1, 1, 1};
+    int ones[FACES_MAX];
     MPI_Request request;
     const struct faces *faces = exchange->faces;
     for (int f = 0; f < faces->count; f++) {
+        ones[f] = 1;
         int ghost = faces_opposite(f); /* what the neighbour sends through its face f arrives there */
         MPI_CHECK(MPI_Get_address(faces->face[f].boundary, &from[f]));
         MPI_CHECK(MPI_Get_address(faces->face[ghost].ghost, &to[f]));
@@ -160,41 +201,19 @@ static void run_neighbours(struct exchange *exchange, struct halo_times *times) 
 
 /* ---- copy ---- */
 
-static void copy_out(const struct face *face) {
-    const struct face_shape *shape = &face->shape;
-    const double *pass = face->boundary;
-    double *buffer = face->outgoing;
-    for (size_t block = 0; block < shape->blocks; block += shape->rows, pass += shape->pitch)
-        for (size_t row = 0; row < shape->rows && block + row < shape->blocks; row++)
-            for (size_t i = 0; i < shape->length; i++)
-                *buffer++ = pass[row * shape->stride + i];
-}
-
-static void copy_in(const struct face *face) {
-    const struct face_shape *shape = &face->shape;
-    const double *buffer = face->outgoing;
-    double *pass = face->ghost;
-    for (size_t block = 0; block < shape->blocks; block += shape->rows, pass += shape->pitch)
-        for (size_t row = 0; row < shape->rows && block + row < shape->blocks; row++)
-            for (size_t i = 0; i < shape->length; i++)
-                pass[row * shape->stride + i] = *buffer++;
-}
-
 static void run_copy(struct exchange *exchange, struct halo_times *times) {
-    double start_s = MPI_Wtime();
+    struct face *faces = exchange->faces->face;
     for (int f = 0; f < exchange->faces->count; f++)
-        copy_out(&exchange->faces->face[f]);
-    double half_s = MPI_Wtime();
+        pack(exchange->faces->memory, &faces[f], times);
     for (int f = 0; f < exchange->faces->count; f++)
-        copy_in(&exchange->faces->face[f]);
-    times->pack = half_s - start_s;
-    times->unpack = MPI_Wtime() - half_s;
+        unpack(exchange->faces->memory, &faces[f], faces[f].outgoing, times);
 }
 
 /* ---- the table ---- */
 
 static const struct halo_variant variants[HALO_VARIANTS] = {
     {"manual", true, true, nothing, run_manual, nothing},
+    {"persistent", true, true, open_persistent, run_persistent, close_persistent},
     {"datatypes", false, true, open_types, run_datatypes, close_types},
     {"neighbours", false, true, open_neighbours, run_neighbours, close_neighbours},
     {"copy", true, false, nothing, run_copy, nothing},

@@ -2,6 +2,7 @@
  * The ways to exchange the faces, as a table.
  *
  * manual      non-blocking messages; faces packed into and unpacked from buffers by the program
+ * persistent  the same with persistent requests (MPI_Send_init, MPI_Startall)
  * datatypes   the same messages; derived datatypes describe the strided faces, MPI packs
  * neighbours  one non-blocking neighbourhood collective (MPI_Ineighbor_alltoallw) with those datatypes
  * copy        no messages: a plain strided copy of each face out to its buffer and in again, to compare with
@@ -10,7 +11,7 @@
  * and in one of 1 they are the rank itself. The collective has no tags and matches blocks between two ranks
  * in order: so each rank lists its sources as the opposites of its destinations.
  *
- * Leaves out: one-sided and persistent communication.
+ * Leaves out: one-sided and partitioned communication.
  */
 #ifndef RAILYARD_HALO_VARIANTS_H
 #define RAILYARD_HALO_VARIANTS_H
@@ -33,6 +34,8 @@ struct exchange {
     struct faces *faces;
     MPI_Datatype types[FACES_MAX];
     MPI_Comm neighbours;
+    MPI_Request receives[FACES_MAX]; /* persistent */
+    MPI_Request sends[FACES_MAX];
 };
 
 struct halo_variant {

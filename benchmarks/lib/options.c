@@ -126,7 +126,7 @@ enum options_outcome options_settle(const struct option_table *table, int argc, 
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
-static int find_name(const char *name, const char *const *names, int count) {
+int options_name(const char *name, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
             return i;
@@ -137,7 +137,7 @@ bool options_choose(const char *text, const char *const *names, int count, bool 
     bool read[CHOICES_MAX] = {false};
     char name[32];
     while (parse_next(&text, ',', name, sizeof name)) {
-        int found = find_name(name, names, count);
+        int found = options_name(name, names, count);
         if (found < 0)
             return false;
         read[found] = true;

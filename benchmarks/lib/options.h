@@ -59,4 +59,7 @@ bool options_given(const struct option_table *table, unsigned given, const char 
  */
 bool options_choose(const char *text, const char *const *names, int count, bool *chosen);
 
+/* For parsers of single names: the place of a name, or -1. */
+int options_name(const char *text, const char *const *names, int count);
+
 #endif

@@ -12,6 +12,7 @@ enum { COUNT_MAX = 1000000, PART_BYTES = 64 };
 
 /* A message's bytes are counted by an int in MPI. */
 static const uint64_t size_max = (uint64_t)1 << 30;
+static const uint64_t memory_size_max = (uint64_t)1 << 40;
 
 bool parse_number(const char *text, uint64_t *value) {
     char *end = NULL;
@@ -98,7 +99,7 @@ static bool suffix_factor(const char *suffix, uint64_t *factor) {
     static const struct {
         const char *name;
         uint64_t factor;
-    } suffixes[] = {{"", 1}, {"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}};
+    } suffixes[] = {{"", 1}, {"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
         if (strcmp(suffix, suffixes[i].name) == 0) {
             *factor = suffixes[i].factor;
@@ -107,7 +108,7 @@ static bool suffix_factor(const char *suffix, uint64_t *factor) {
     return false;
 }
 
-bool parse_size(const char *text, void *field) {
+static bool size_in(const char *text, uint64_t most, void *field) {
     char digits[PART_BYTES];
     uint64_t number = 0;
     uint64_t factor = 1;
@@ -116,10 +117,18 @@ bool parse_size(const char *text, void *field) {
         return false;
     memcpy(digits, text, length);
     digits[length] = '\0';
-    if (!number_in(digits, 0, size_max / factor, &number))
+    if (!number_in(digits, 0, most / factor, &number))
         return false;
     *(size_t *)field = (size_t)(number * factor);
     return true;
+}
+
+bool parse_size(const char *text, void *field) {
+    return size_in(text, size_max, field);
+}
+
+bool parse_memory_size(const char *text, void *field) {
+    return size_in(text, memory_size_max, field);
 }
 
 bool parse_next(const char **rest, char separator, char *part, size_t part_bytes) {

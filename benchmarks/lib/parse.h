@@ -32,15 +32,16 @@ bool parse_number(const char *text, uint64_t *value);
 bool parse_positive(const char *text, double *value);
 
 /* Parsers for option tables: the field is what the comment says. */
-bool parse_text(const char *text, void *field);    /* const char *: the text itself, not empty */
-bool parse_seed(const char *text, void *field);    /* uint64_t */
-bool parse_count(const char *text, void *field);   /* int, 1 to 1,000,000 */
-bool parse_count0(const char *text, void *field);  /* int, 0 to 1,000,000 */
-bool parse_seconds(const char *text, void *field); /* double, 0 to 1e6 */
-bool parse_rate(const char *text, void *field);    /* double, above 0 */
-bool parse_percent(const char *text, void *field); /* double, above 0 and below 100 */
-bool parse_size(const char *text, void *field);    /* size_t bytes: 512, 512B, 64KiB, 4MiB */
-bool parse_extents(const char *text, void *field); /* struct extents: 1 to 3 lengths of 1 to 1,000,000 */
+bool parse_text(const char *text, void *field);        /* const char *: the text itself, not empty */
+bool parse_seed(const char *text, void *field);        /* uint64_t */
+bool parse_count(const char *text, void *field);       /* int, 1 to 1,000,000 */
+bool parse_count0(const char *text, void *field);      /* int, 0 to 1,000,000 */
+bool parse_seconds(const char *text, void *field);     /* double, 0 to 1e6 */
+bool parse_rate(const char *text, void *field);        /* double, above 0 */
+bool parse_percent(const char *text, void *field);     /* double, above 0 and below 100 */
+bool parse_size(const char *text, void *field);        /* size_t bytes: 512, 512B, 64KiB, 4MiB */
+bool parse_memory_size(const char *text, void *field); /* the same, up to 1024GiB */
+bool parse_extents(const char *text, void *field);     /* struct extents: 1 to 3 lengths of 1 to 1,000,000 */
 bool parse_numbers(const char *text,
                    void *field); /* struct number_list: "3", "1-3", "1,4-6"; 1 to 1,000,000 */
 bool parse_sizes(const char *text,

@@ -15,3 +15,12 @@ int sampling_count(const struct sampling *sampling, int taken, double taken_s) {
         return sampling->repeats;
     return affordable < taken ? taken : (int)affordable;
 }
+
+int sampling_total(const struct sampling *sampling, int taken, double taken_s) {
+    struct sampling longer = *sampling;
+    if (taken_s > 0 && sampling->min_time_s > 0) {
+        double wanted = fmin(ceil(sampling->min_time_s / taken_s * taken), SAMPLES_MOST);
+        longer.repeats = wanted > sampling->repeats ? (int)wanted : sampling->repeats;
+    }
+    return sampling_count(&longer, taken, taken_s);
+}

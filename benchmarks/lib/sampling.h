@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { SAMPLES_MIN = 3 };
+enum { SAMPLES_MIN = 3, SAMPLES_MOST = 10000 };
 
 struct sampling {
     int repeats;         /* samples wanted */
@@ -25,5 +25,9 @@ int sampling_first(const struct sampling *sampling);
 
 /* The samples of the point in all, when the first `taken` took that long. */
 int sampling_count(const struct sampling *sampling, int taken, double taken_s);
+
+/* The same where samples cannot be made longer: more of them, up to SAMPLES_MOST, for the least time of a
+ * point. */
+int sampling_total(const struct sampling *sampling, int taken, double taken_s);
 
 #endif

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES_MOST = 1000 };
-
 /* The memory that the largest point of a way takes. */
 static size_t largest_buffer(const struct run *run, int way) {
     size_t largest = 0;

@@ -10,7 +10,7 @@ from support.benchmark_runs import assert_data_wrong, assert_refused, document, 
 
 QUICK = ["--cells", "4", "--repeats", "3"]
 FOMS = ["iteration_us", "pack_us", "unpack_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
-EXCHANGES = "manual,datatypes,neighbours"
+EXCHANGES = "manual,persistent,datatypes,neighbours"
 VARIANTS = ["--variants", f"{EXCHANGES},copy"]
 
 
@@ -40,7 +40,7 @@ def foms(read: dict[str, Any], variant: str) -> dict[str, list[float]]:
 def test_every_variant_exchanges_verified_data(ranks: int, tmp_path: Path) -> None:
     read = measured("halo", ranks, *QUICK, *VARIANTS, folder=tmp_path)
     assert read["parameters"]["variants"] == [*EXCHANGES.split(","), "copy"]
-    assert list(foms(read, "manual")) == FOMS
+    assert list(foms(read, "manual")) == list(foms(read, "persistent")) == FOMS
     for variant in ("datatypes", "neighbours"):
         assert list(foms(read, variant)) == ["iteration_us", "exchange_us", "wait_us", "bandwidth_gbyte_s"]
     assert list(foms(read, "copy")) == ["iteration_us", "pack_us", "unpack_us"]
@@ -172,7 +172,11 @@ def test_wrong_rank_maps_are_refused(text: str, parts: list[str], tmp_path: Path
         ("--preset pena", ["--preset pena", "pena2013-2d"]),
         ("--preset pena2013-2d --cells 4", ["--preset pena2013-2d", "--cells"]),
         ("--preset pena2013-2d --grid 2x2x1", ["--grid 2x2x1", "valid here: 2"]),
-        ("--face-memory 1GB", ["--face-memory 1GB", "MiB"]),
+        ("--face-memory 1GB", ["--face-memory 1GB", "GiB"]),
+        ("--face-memory 1025GiB", ["--face-memory 1025GiB", "1024GiB"]),
+        ("--stencil star", ["--stencil star", "faces", "full"]),
+        ("--memory disk", ["--memory disk", "cuda-managed"]),
+        ("--memory cuda", ["--memory cuda", "RAILYARD_GPU_RUNTIME"]),
         ("--variants magic", ["--variants magic", "neighbours"]),
         ("--repeats 0", ["--repeats 0", "1 to 1000000"]),
         ("--warmups -1", ["--warmups -1", "0 to 1000000"]),
@@ -198,6 +202,58 @@ def test_under_sanitizers(arguments: str, sanitized: Path, tmp_path: Path) -> No
     )
     assert (outcome.status, outcome.err) == (0, "")
     assert document(path)["verified"] is True
+
+
+@pytest.mark.parametrize(
+    ("ranks", "grid", "cells", "neighbours", "exchanged"),
+    [
+        (4, "2x2", "3x5", 8, 2 * 8 * (2 * 3 + 2 * 5 + 4)),
+        (8, "2x2x2", "3x4x5", 26, 2 * 8 * (2 * (12 + 15 + 20) + 4 * (3 + 4 + 5) + 8)),
+        (3, "3x1x1", "2x3x4", 26, 2 * 8 * (2 * (6 + 8 + 12) + 4 * (2 + 3 + 4) + 8)),
+    ],
+)
+def test_a_full_stencil_exchanges_verified_edges_and_corners(
+    ranks: int, grid: str, cells: str, neighbours: int, exchanged: int, tmp_path: Path
+) -> None:
+    """Every ghost cell of every variant is verified; the volume is that of all faces, edges and corners."""
+    arguments = ["--grid", grid, "--cells", cells, "--stencil", "full", "--repeats", "1"]
+    read = measured("halo", ranks, *arguments, "--variants", EXCHANGES, folder=tmp_path)
+    assert read["parameters"]["neighbours"] == neighbours
+    assert read["parameters"]["exchanged_bytes"] == exchanged
+
+
+@pytest.mark.parametrize("order", ["mpi-cart", "mpi-dist-graph"])
+def test_the_mapping_that_mpi_chose_is_in_the_document(order: str, tmp_path: Path) -> None:
+    read = measured("halo", 8, "--grid", "2x2x2", "--order", order, *QUICK, folder=tmp_path)
+    assert read["parameters"]["order"] == order
+    assert sorted(read["parameters"]["rank_map"]) == list(range(8))
+
+
+def test_a_point_takes_its_least_time_and_no_more_than_its_longest(tmp_path: Path) -> None:
+    """Iterations of some microseconds: many are needed for half a second, and none but 3 fit into almost nothing."""
+    least = measured("halo", 2, *QUICK, "--min-time-per-point", "0.5", folder=tmp_path)
+    (samples,) = (s["samples"] for s in least["series"] if s["fom"] == "iteration_us")
+    assert len(samples) > 3
+    longest = ["--cells", "4", "--repeats", "1000", "--max-time-per-point", "0.0000001"]
+    assert len(measured("halo", 2, *longest, folder=tmp_path)["series"][0]["samples"]) == 3
+
+
+def test_the_true_extent_of_a_long_face_can_be_asked_for(tmp_path: Path) -> None:
+    """2 GiB of a face, of which only the touched pages cost memory: nothing is folded."""
+    arguments = [
+        "--grid",
+        "1x1",
+        "--cells",
+        "16384",
+        "--face-memory",
+        "3GiB",
+        "--repeats",
+        "1",
+        "--warmups",
+        "0",
+    ]
+    read = measured("halo", 1, *arguments, folder=tmp_path)
+    assert read["parameters"]["face_folded"] == [False, False]
 
 
 def test_finds_a_corrupted_cell(sanitized: Path, tmp_path: Path) -> None:

@@ -119,8 +119,10 @@ def fingerprint(launch: Launch) -> str:
 
 @rule("repeats")
 def repeats(read: Record) -> Iterator[Fault]:
-    """In `halo`, every series has as many samples as the parameter `repeats` says."""
+    """In `halo` of the scale small, every series has as many samples as the parameter `repeats` says."""
     wanted = read.case.parameters.get("repeats")
+    if read.case.parameters.get("scale", "small") != "small":
+        return  # a least and a longest time of a point decide there
     if read.case.benchmark != "halo" or type(wanted) is not int or read.origin is Origin.MODELLED:
         return
     for field, launch in ended_well(read):
