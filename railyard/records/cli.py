@@ -18,7 +18,7 @@ import click
 
 from railyard.checkout import RESULTS
 from railyard.errors import InputError
-from railyard.records import record
+from railyard.records import record, versions
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing
 from railyard.records.store.entries import Entry
@@ -98,20 +98,31 @@ def show(name: str, root: Path, as_json: bool) -> None:
 @results.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--strict", "is_strict", is_flag=True, help="Ask for complete evidence, as of a bidder.")
+@click.option(
+    "--accept-version",
+    "accepted",
+    multiple=True,
+    type=click.Choice([version.name for version in versions.VERSIONS]),
+    help="With --strict, an old version of the format to accept without the rules that need younger fields; "
+    "may be repeated.",
+)
 @json_option
 @click.pass_context
-def check(ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, as_json: bool) -> None:
+def check(
+    ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, accepted: tuple[str, ...], as_json: bool
+) -> None:
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 
     Every record must be valid and be what its id says. With --strict it must also hold the evidence that a decision
     needs: enough launches and samples, verified data, proof of placement and NICs, the guard's word, one unit for each
-    figure, a clean commit.
+    figure, a clean commit. A record in an old version of the format lacks what some rules need. It is refused unless
+    its version is accepted, and the rules that were not applied are named.
     """
     from railyard.records.validate import (
         check_paths,
     )  # here: the rules load what lists and comparisons do not need
 
-    done = list(check_paths(paths or (RESULTS,), is_strict, progress))
+    done = list(check_paths(paths or (RESULTS,), is_strict, progress, accepted))
     bad = [each for each in done if each.faults]
     if as_json:
         click.echo(json.dumps(_checked_json(done), indent=1))
@@ -121,6 +132,9 @@ def check(ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, as_json:
         for each in bad:
             for fault in each.faults:
                 click.echo(f"{each.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
+        for each in done:
+            if each.not_applied and not each.faults:
+                click.echo(f"{each.source}: accepted without the rules {', '.join(each.not_applied)}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
 
@@ -145,6 +159,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
                 "source": each.source,
                 "id": each.id,
                 "sha256": each.sha256,
+                "rules_not_applied": list(each.not_applied),
                 "faults": [{"field": fault.field, "text": fault.text} for fault in each.faults],
             }
             for each in done

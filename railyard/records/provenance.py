@@ -132,6 +132,21 @@ def is_known(commit: str, checkout: Path = CHECKOUT) -> bool | None:
     return _git(checkout, "cat-file", "-t", commit) == "commit"
 
 
+#: Where the code names the format that it writes; the second is the path of older commits.
+_FORMAT_FILES = ("railyard/records/record.py", "results/record.py")
+
+
+def format_of(commit: str, checkout: Path = CHECKOUT) -> str | None:
+    """Return the version of the record format that a commit's code writes; None where the checkout cannot tell."""
+    for path in _FORMAT_FILES:
+        found = re.search(
+            r'^FORMAT = "([^"\n]+)"', _git(checkout, "show", f"{commit}:{path}") or "", re.MULTILINE
+        )
+        if found:
+            return found[1]
+    return None
+
+
 def _git(folder: Path, *arguments: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from placements.orders import spec
 from placements.orders.allocation import Choice
@@ -31,13 +31,29 @@ DEFAULT_POLICIES = frozenset({"library-default", "default"})
 Rule = Callable[[Record], Iterator[Fault]]
 
 
-def faults(read: Record, content: bytes | None = None) -> list[Fault]:
-    """Everything that the strict check holds against a record; `content` are its file's bytes, where there is one."""
+def faults(
+    read: Record, content: bytes | None = None, accepted: Collection[str] = frozenset()
+) -> list[Fault]:
+    """Everything that the strict check holds against a record; `content` are its file's bytes, where there is one.
+
+    `accepted` are the old versions of the format that are accepted although some rules cannot be applied to them.
+    """
     found = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
     found += registry.faults(read)
+    lacking = registry.not_applied(read)
+    if lacking and read.document["schema"] not in accepted:
+        found.append(Fault(field="schema", text=_too_old(str(read.document["schema"]), lacking)))
     if content is not None and content != record.text(read).encode():
         found.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
     return found
+
+
+def _too_old(version: str, lacking: Sequence[str]) -> str:
+    rules = ", ".join(lacking)
+    return (
+        f"{version} lacks what {len(lacking)} rules need: {rules}; expected {record.FORMAT}; "
+        f"to accept it without these rules, run: railyard results check --strict --accept-version {version}"
+    )
 
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:

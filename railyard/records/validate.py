@@ -6,14 +6,16 @@ its own (a wrong sum, a file too many) is one refused entry. Leaves out: the rul
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record
+from railyard.records.rules import registry
 from railyard.records.rules.registry import Fault
 from railyard.records.store import archive, bag, bundle
 
@@ -22,31 +24,45 @@ Progress = Callable[[Iterable[Path], int], Iterable[Path]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One record file or bundle member; good when it has no faults. `sha256` is that of the file."""
+    """One record file or bundle member; good when it has no faults. `sha256` is that of the file.
+
+    `not_applied` are the strict rules that the record's version lacks the fields for.
+    """
 
     source: str
     id: str
     sha256: str
     faults: Sequence[Fault]
+    not_applied: Sequence[str] = ()
 
 
-def check_paths(paths: Sequence[Path], is_strict: bool, progress: Progress) -> Iterator[Checked]:
-    """Everything in files, archives and bundles, in the order given. Raises InputError for a path that is not there."""
+#: Judges a valid record by its source, its file's bytes and itself.
+Judge = Callable[[str, bytes, Record], Checked]
+
+
+def check_paths(
+    paths: Sequence[Path], is_strict: bool, progress: Progress, accepted: Collection[str] = frozenset()
+) -> Iterator[Checked]:
+    """Check everything in files, archives and bundles, in the order given.
+
+    `accepted` are old versions that the strict check accepts. Raises InputError for a path that is not there.
+    """
+    judge = functools.partial(_judged, is_strict=is_strict, accepted=accepted)
     for path in paths:
         if not path.exists():
             raise InputError(str(path), "", "no such file", "a record, an archive's folder or a bundle")
         if bag.is_bag(path):
-            yield from check_bag(path, is_strict)
+            yield from check_bag(path, judge)
         elif path.is_dir():
             files = archive.paths(path) or archive.paths_of_system(path)
-            yield from (check_file(file, is_strict) for file in progress(files, len(files)))
+            yield from (check_file(file, judge) for file in progress(files, len(files)))
         elif bundle.is_bundle(path):
-            yield from check_bundle(path, is_strict)
+            yield from check_bundle(path, judge)
         else:
-            yield check_file(path, is_strict)
+            yield check_file(path, judge)
 
 
-def check_file(path: Path, is_strict: bool) -> Checked:
+def check_file(path: Path, judge: Judge) -> Checked:
     """One record file; in an archive its name must be its id."""
     try:
         content = path.read_bytes()
@@ -55,10 +71,10 @@ def check_file(path: Path, is_strict: bool) -> Checked:
         return _refused(str(path), b"", error.strerror or str(error))
     except InputError as error:
         return _refused(str(path), content, _reason(error))
-    return _judged(str(path), content, read, is_strict)
+    return judge(str(path), content, read)
 
 
-def check_bundle(path: Path, is_strict: bool) -> Iterator[Checked]:
+def check_bundle(path: Path, judge: Judge) -> Iterator[Checked]:
     """Every record of a bundle, and the bundle itself where it is not what its manifest says."""
     try:
         for member in bundle.members(path):
@@ -68,12 +84,12 @@ def check_bundle(path: Path, is_strict: bool) -> Iterator[Checked]:
             except InputError as error:
                 yield _refused(source, member.content, _reason(error))
             else:
-                yield _judged(source, member.content, read, is_strict)
+                yield judge(source, member.content, read)
     except InputError as error:
         yield _refused(str(path), b"", _reason(error))
 
 
-def check_bag(path: Path, is_strict: bool) -> Iterator[Checked]:
+def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
     """Every record of a bag, and the bag itself where it is not what its manifests say or its signature is wrong."""
     try:
         _, found = bag.read(path)
@@ -90,7 +106,7 @@ def check_bag(path: Path, is_strict: bool) -> Iterator[Checked]:
         except InputError as error:
             yield _refused(source, content, _reason(error))
         else:
-            yield _judged(source, content, read, is_strict)
+            yield judge(source, content, read)
 
 
 def signature(path: Path) -> str:
@@ -102,9 +118,16 @@ def signature(path: Path) -> str:
     return ""
 
 
-def _judged(source: str, content: bytes, read: Record, is_strict: bool) -> Checked:
-    found = strict_rules.faults(read, content) if is_strict else []
-    return Checked(source=source, id=read.id, sha256=hashlib.sha256(content).hexdigest(), faults=found)
+def _judged(
+    source: str, content: bytes, read: Record, *, is_strict: bool, accepted: Collection[str]
+) -> Checked:
+    return Checked(
+        source=source,
+        id=read.id,
+        sha256=hashlib.sha256(content).hexdigest(),
+        faults=strict_rules.faults(read, content, accepted) if is_strict else [],
+        not_applied=registry.not_applied(read) if is_strict else [],
+    )
 
 
 def _refused(source: str, content: bytes, reason: str) -> Checked:

@@ -77,6 +77,16 @@ VERSIONS: tuple[Version, ...] = (
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
 
 
+#: The first version whose records have the whole digest, the job and the session.
+WITH_RUN = "railyard-record/1.3"
+
+
+def younger_than(name: str) -> frozenset[str]:
+    """Return the names of the versions that are younger than one."""
+    names = [version.name for version in VERSIONS]
+    return frozenset(names[names.index(name) + 1 :])
+
+
 def check(document: Mapping[str, Json], source: str) -> None:
     """Raises InputError for a field that is younger than the version that the document names."""
     names = [version.name for version in VERSIONS]

@@ -21,10 +21,14 @@ from railyard.records import json_io, record, strict_rules, studies
 from railyard.records.cli import results
 from railyard.records.record import Record
 from railyard.records.store import archive, bundle
-from railyard.records.validate import check_bundle, check_file, check_paths
+from railyard.records.validate import Checked, check_paths
 
 GOOD = evidence.good()
 SIGNED = "A Bidder <bidder@example.org>"
+
+
+def strictly(path: Path) -> list[Checked]:
+    return list(check_paths([path], True, lambda files, _: files))
 
 
 def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Record:
@@ -135,14 +139,14 @@ def packed(tmp_path: Path) -> Path:
 
 def refusal(path: Path) -> str:
     """The first fault that refuses a bundle, in one line."""
-    found = [fault for each in check_bundle(path, True) for fault in each.faults]
+    found = [fault for each in strictly(path) for fault in each.faults]
     assert found, "the bundle was not refused"
     assert "\n" not in found[0].text
     return found[0].text
 
 
 def test_a_bundle_holds_what_was_packed(packed: Path, tmp_path: Path) -> None:
-    assert [each.faults for each in check_bundle(packed, True)] == [[], []]
+    assert [each.faults for each in strictly(packed)] == [[], []]
     manifest = bundle.manifest_of(packed)
     assert (manifest.signed_off_by, manifest.note, len(manifest.files)) == (SIGNED, "for the test", 2)
     assert bundle.unpack(packed, tmp_path / "there") == 2
@@ -244,7 +248,7 @@ def test_a_checked_file_is_refused_for_any_changed_byte(tmp_path: Path) -> None:
         path.write_bytes(
             content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
         )
-        assert check_file(path, True).faults, f"byte {place}"
+        assert strictly(path)[0].faults, f"byte {place}"
 
 
 def rename(name: str) -> Callable[[list[tuple[tarfile.TarInfo, bytes]]], None]:

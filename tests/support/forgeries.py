@@ -113,6 +113,13 @@ def same_start(document: Document) -> None:
         launch["started"] = first(document)["started"]
 
 
+def step_down(document: Document) -> None:
+    """Write the record as version 1.2, which lacks what ten rules need."""
+    old = as_version(document, "railyard-record/1.2")
+    document.clear()
+    document.update(old)
+
+
 def no_monotonic(document: Document) -> None:
     set_all("begun_monotonic_s", None)(document)
     set_all("ended_monotonic_s", None)(document)
@@ -171,6 +178,7 @@ def _one(rule: str, words: str, change: Change) -> Forgery:
 
 #: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
 ALL: Mapping[str, Forgery] = {
+    "a step down to a version with fewer rules": _one("version", "writes railyard-record/", step_down),
     "one launch copied": _one("no-two-alike", "the samples of launch 0", copy_first),
     "NIC bytes copied": _one("no-two-alike", "the bytes of launch 0", same_bytes),
     "launches reordered": _one("launch-order", "draws", swap_launches),

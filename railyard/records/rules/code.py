@@ -43,6 +43,20 @@ def commit(read: Record) -> Iterator[Fault]:
         )
 
 
+@functools.lru_cache(maxsize=4096)
+def _writes(commit: str) -> str | None:
+    return provenance.format_of(commit)
+
+
+@rule("version")
+def version(read: Record) -> Iterator[Fault]:
+    """The format is not older than the one that the commit's code writes, where the checker has the commit."""
+    commit, named = read.provenance["railyard"]["git_commit"], str(read.document["schema"])
+    written = None if commit is None else _writes(commit)
+    if commit is not None and written in versions.younger_than(named):
+        yield Fault(field="schema", text=f"{named}; commit {commit[:12]} writes {written}")
+
+
 @rule("check-name")
 def check_name(read: Record) -> Iterator[Fault]:
     """ReFrame ran the check that the case names."""
@@ -51,7 +65,7 @@ def check_name(read: Record) -> Iterator[Fault]:
         yield Fault(field="provenance.reframe.check", text=f"{ran}; the case names {read.case.check}")
 
 
-@rule("run")
+@rule("run", since=versions.WITH_RUN)
 def run(read: Record) -> Iterator[Fault]:
     """From version 1.3 on a record has its whole digest, its job, and the case's grid, block and ranks per node."""
     if read.document["schema"] in versions.WITHOUT_DIGEST:
@@ -66,7 +80,7 @@ def run(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"case.{name}", text="missing")
 
 
-@rule("code-before-and-after")
+@rule("code-before-and-after", since=versions.WITH_RUN)
 def same_code(read: Record) -> Iterator[Fault]:
     """Commit, dirty state and every digest are the same when the job is written and when it ends."""
     if read.run is None:
@@ -85,7 +99,7 @@ def same_code(read: Record) -> Iterator[Fault]:
             yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
 
 
-@rule("program-digest")
+@rule("program-digest", since=versions.WITH_RUN)
 def program_digest(read: Record) -> Iterator[Fault]:
     """The benchmark's program is among the digests, where it ran natively."""
     if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
@@ -96,7 +110,7 @@ def program_digest(read: Record) -> Iterator[Fault]:
         yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")
 
 
-@rule("job-times")
+@rule("job-times", since=versions.WITH_RUN)
 def job_times(read: Record) -> Iterator[Fault]:
     """The job was written before its first launch and ended after its last, when the record was made."""
     if read.run is None or read.run["written"] is None or read.run["ended"] is None:
@@ -118,7 +132,7 @@ def job_times(read: Record) -> Iterator[Fault]:
         yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 
-@rule("chain")
+@rule("chain", since=versions.WITH_RUN)
 def chain(read: Record) -> Iterator[Fault]:
     """The first record of a session has no previous one, every other has."""
     if read.run is not None and (read.run["number"] == 0) != (read.run["previous"] is None):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from placements.orders.allocation import Order, allocate, within
 from railyard.errors import InputError
-from railyard.records import assemble
+from railyard.records import assemble, versions
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
@@ -68,7 +68,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
             return
 
 
-@rule("allocation")
+@rule("allocation", since=versions.WITH_RUN)
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     said = read.case.allocation
@@ -99,7 +99,7 @@ def allocation(read: Record) -> Iterator[Fault]:
         yield Fault(field="case.allocation.nodes", text=f"not in the order {said['order']}")
 
 
-@rule("ranks")
+@rule("ranks", since=versions.WITH_RUN)
 def ranks(read: Record) -> Iterator[Fault]:
     """Every launch has as many ranks as its grid has places, and no host more than `ranks_per_node`."""
     shape, most = rebuilt.grid(read), rebuilt.ranks_per_node(read)

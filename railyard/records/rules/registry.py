@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from railyard.records import versions
 from railyard.records.record import Launch, Record, Status
 
 
@@ -21,22 +22,26 @@ Check = Callable[[Record], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `name` for tests and docs, `text` what it demands, `check` what finds faults."""
+    """One rule: `name` for tests and docs, `text` what it demands, `check` what finds faults.
+
+    `since` is the oldest version of the format that has what the rule needs; empty for a rule that applies to all.
+    """
 
     name: str
     text: str
     check: Check
+    since: str = ""
 
 
 RULES: list[Rule] = []
 
 
-def rule(name: str) -> Callable[[Check], Check]:
-    """Register a function from a record to faults under a name."""
+def rule(name: str, since: str = "") -> Callable[[Check], Check]:
+    """Register a function from a record to faults under a name; `since` is the first version it applies to in full."""
 
     def register(check: Check) -> Check:
         text = (check.__doc__ or "").strip().splitlines()[0]
-        RULES.append(Rule(name=name, text=text, check=check))
+        RULES.append(Rule(name=name, text=text, check=check, since=since))
         return check
 
     return register
@@ -46,6 +51,12 @@ def faults(read: Record) -> Iterator[Fault]:
     """Yield what every rule finds; a rule that cannot be applied is a fault of the record, and the others go on."""
     for each in RULES:
         yield from guarded(each.name, each.check, read)
+
+
+def not_applied(read: Record) -> list[str]:
+    """Return the names of the rules that a record's version lacks the fields for."""
+    younger = versions.younger_than(str(read.document["schema"]))
+    return [each.name for each in RULES if each.since in younger]
 
 
 def guarded(name: str, check: Check, read: Record) -> Iterator[Fault]:

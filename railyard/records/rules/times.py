@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from railyard.records import versions
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
@@ -64,7 +65,7 @@ def created(read: Record) -> Iterator[Fault]:
         yield Fault(field="created", text=f"{max(ends) - made:.1f} s before the last launch ended")
 
 
-@rule("session")
+@rule("session", since=versions.WITH_RUN)
 def session(read: Record) -> Iterator[Fault]:
     """The ReFrame session began before the first launch, and is the one that `run` names."""
     said = read.provenance["reframe"] or {}
@@ -76,7 +77,7 @@ def session(read: Record) -> Iterator[Fault]:
         yield Fault(field="run.session", text="another session than provenance.reframe's")
 
 
-@rule("monotonic")
+@rule("monotonic", since=versions.WITH_RUN)
 def monotonic(read: Record) -> Iterator[Fault]:
     """Monotonic times, from 1.3 on, rise from launch to launch and give the launches' durations and distances."""
     timed: list[tuple[str, Launch, float, float]] = []
