@@ -23,7 +23,8 @@ from analysis.figures.drawing import DataTable, Drawing
 from analysis.text.numbers import percent
 
 RATE, MISSING = "bandwidth_gbyte_s", "missing_percent"
-LINK = re.compile(r"([XYZ])([+-]) (\d+),(\d+),(\d+)>\d+,\d+,\d+")
+#: Six digits at most: no machine has a longer coordinate, and matplotlib cannot draw numbers of any length.
+LINK = re.compile(r"([XYZ])([+-]) (\d{1,6}),(\d{1,6}),(\d{1,6})>\d{1,6},\d{1,6},\d{1,6}")
 #: From this share of its rate on a link that is missing something is marked with the number.
 MARKED_PERCENT = 2.0
 #: A dimension with more rings than this shows the worst link of all rings at each place.

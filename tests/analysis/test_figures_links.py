@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
-from analysis.cases import cases
+from analysis.cases import cases, comparison, published, titles
 from analysis.figures import drawing, registry, sonar, topobw
+from railyard.errors import InputError
 from railyard.records import record
 from railyard.records.record import Record
 
@@ -66,6 +68,35 @@ def test_no_links_no_figure() -> None:
     series = [{"fom": "bandwidth_gbyte_s", "labels": {"dimension": "X"}, "samples": [1.0]}]
     (case,) = cases.group([record_of("topobw", series)])
     assert topobw.drawings(case) == []
+
+
+@pytest.mark.parametrize("coordinate", ["99999", "99999999", "9" * 150, "9" * 5000])
+def test_a_link_that_no_machine_has_takes_no_more_room_than_another(coordinate: str) -> None:
+    """A record may name any coordinate; an axis with a tick for each would take all memory."""
+    try:
+        series = link("X+ 0,0,0>1,0,0", 9.0, 0) + link(f"X+ {coordinate},0,0>0,0,0", 9.0, 5)
+        (case,) = cases.group([record_of("topobw", series)])
+    except InputError:
+        return  # refused in one line is as good
+    heat, rates = topobw.drawings(case)
+    assert rates.data.rows
+    figure = Figure()
+    heat.paint(figure)
+    (axes,) = figure.axes
+    assert len(axes.get_xticks()) <= topobw.TICKS_MAX + 1
+
+
+@pytest.mark.parametrize("grid", [5, "4x4", None, {"x": 4}, [], [[4]], ["4"]])
+def test_a_grid_of_another_type_ends_neither_published_numbers_nor_figures(grid: Any) -> None:
+    document = json.loads(SMALL.read_text())
+    document.pop("id", None)
+    document["case"]["parameters"]["grid"] = grid
+    assert "pena2013" in document["case"]["studies"]
+    (case,) = cases.group([record.from_content(document, "the test's record")])
+    found = published.rows(case, comparison.comparisons(case))
+    assert found, "the study has published numbers of this benchmark"
+    assert titles.title(case)
+    registry.own_drawings(case)
 
 
 def test_efficiency_by_size() -> None:
