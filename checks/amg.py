@@ -45,6 +45,8 @@ class amg_strong(AmgCheck):
 class amg_multirail(AmgCheck):
     """The poster's NIC policies, two ranks a node."""
 
+    studies = ["llnl-multirail"]
+
 
 @rfm.simple_test
 @profiled

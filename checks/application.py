@@ -292,9 +292,11 @@ class MiniAppCheck(ApplicationCheck):
 
 
 def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """A check under the NIC policies of LLNL's poster: eight ranks, two a node, on nodes with two NICs."""
+    """Give a check the NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
+
+    A check of one of the poster's own programs names the study itself: `studies = ["llnl-multirail"]`.
+    """
     chosen = {
-        "studies": ["llnl-multirail"],
         "torus": "dual-rail-small",
         "allocation": "contiguous",
         "placements": ["cart-create@scattered"],

@@ -52,6 +52,8 @@ class lulesh_strong(LuleshCheck):
 class lulesh_multirail(LuleshCheck):
     """The poster's NIC policies, two ranks a node."""
 
+    studies = ["llnl-multirail"]
+
 
 @rfm.simple_test
 @profiled

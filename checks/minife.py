@@ -46,6 +46,8 @@ class minife_strong(MinifeCheck):
 class minife_multirail(MinifeCheck):
     """The poster's NIC policies, two ranks a node."""
 
+    studies = ["llnl-multirail"]
+
 
 @rfm.simple_test
 @profiled

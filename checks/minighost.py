@@ -68,6 +68,8 @@ class minighost_strong(MinighostCheck):
 class minighost_multirail(MinighostCheck):
     """The poster's NIC policies, two ranks a node."""
 
+    studies = ["llnl-multirail"]
+
 
 @rfm.simple_test
 @profiled

@@ -48,6 +48,11 @@ class Patterns:
             units.unit_of(name)
         if not self.figures:
             raise InputError(self.program, "figures", "none", "at least one figure of merit and its pattern")
+        stems = [units.stem(name) for name in self.figures]
+        if twice := next((name for name in self.figures if stems.count(units.stem(name)) > 1), ""):
+            same = ", ".join(name for name in self.figures if units.stem(name) == units.stem(twice))
+            valid = "names that differ before the unit, because the report shows them without it"
+            raise InputError(self.program, "figures", same, valid)
         if not self.verified and not self.limits:
             raise InputError(
                 self.program, "verified, limits", "none", "a line or a limit that says a run was right"

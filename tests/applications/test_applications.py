@@ -337,6 +337,10 @@ def test_a_run_outside_of_its_limit_is_not_verified(tmp_path: Path) -> None:
         ({"figures": {}}, "at least one figure of merit"),
         ({"verified": ""}, "a line or a limit that says a run was right"),
         ({"figures": {"total_mflops": "x"}}, "a name ending in a unit that fits it"),
+        (
+            {"figures": {"total_mflop_s": "x", "total_s": "y"}},
+            "'total_mflop_s, total_s' .*names that differ before the unit",
+        ),
     ],
 )
 def test_patterns_that_could_never_give_a_result_are_refused(changes: dict[str, Any], words: str) -> None:
