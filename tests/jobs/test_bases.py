@@ -1,0 +1,92 @@
+"""Bases of images and locks for each MPI: what Apptainer is asked for, and bases without that MPI (by stubs)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT
+
+RECORDING = """#!/bin/sh
+echo "$*" >>"$RECORDED"
+for word; do case $word in *.new.*) : >"$word" ;; esac; done
+"""
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+def run(tmp_path: Path, *command: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    path = f"{tmp_path / 'stubs'}:{os.environ['PATH']}"
+    environ = {**os.environ, "PATH": path, "RECORDED": str(tmp_path / "recorded"), **changes}
+    return subprocess.run(
+        list(map(str, command)), env=environ, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("mpi", "files"),
+    [
+        ("openmpi", ["build.sif", "run.sif"]),
+        ("openmpi5", ["build-openmpi5.sif", "run-openmpi5.sif"]),
+        ("mpich", ["build-mpich.sif", "run-mpich.sif"]),
+    ],
+)
+def test_carried_bases_have_the_chosen_mpi_and_the_names_that_builds_look_for(
+    mpi: str, files: list[str], tmp_path: Path
+) -> None:
+    """Before, bases for MPICH were of Open MPI, and no build found them."""
+    program(tmp_path / "stubs", "apptainer", RECORDING)
+    folder = tmp_path / "carried"
+    done = run(tmp_path, CHECKOUT / "containers/carry-bases", folder, MPI=mpi, BASE="docker://debian:12-slim")
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in folder.iterdir()) == files
+    assert [word for word in (tmp_path / "recorded").read_text().split() if word.startswith("SET=")] == [
+        f"SET=run-{mpi}",
+        f"SET=spack-{mpi}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("packages", "version", "words"),
+    [
+        ("run-openmpi5", "4.1.4-3", "this base has Open MPI 4, which run-openmpi5 is not for"),
+        ("spack-openmpi", "5.0.7-1", "this base has Open MPI 5, which spack-openmpi is not for"),
+        ("run-openmpi5", "5.0.7-1", ""),
+        ("run-openmpi", "4.1.4-3", ""),
+        ("run-mpich", "4.1.4-3", ""),
+    ],
+)
+def test_a_base_with_another_open_mpi_is_refused_in_one_line(
+    packages: str, version: str, words: str, tmp_path: Path
+) -> None:
+    """An image of Open MPI 5 on Debian 12 had Open MPI 4.1, and its specs said otherwise."""
+    stubs = tmp_path / "stubs"
+    program(stubs, "dpkg-query", "#!/bin/sh\nexit 1\n")
+    program(stubs, "apt-get", RECORDING)
+    program(stubs, "rm", "#!/bin/sh\n")
+    program(stubs, "apt-cache", f"#!/bin/sh\nprintf 'openmpi-bin:\\n  Candidate: {version}\\n'\n")
+    done = run(tmp_path, CHECKOUT / "containers/install-packages", packages)
+    installed = "install" in (tmp_path / "recorded").read_text()
+    assert (done.returncode != 0) == bool(words) and installed == (not words)
+    assert words in done.stderr and len(done.stderr.splitlines()) == bool(words)
+
+
+def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -> None:
+    stubs, spack, image = tmp_path / "stubs", tmp_path / "spack", tmp_path / "build-openmpi5.sif"
+    program(stubs, "apptainer", RECORDING)
+    (spack / "bin").mkdir(parents=True)
+    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    image.touch()
+    done = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN=str(image))
+    assert done.returncode == 0, done.stderr
+    words = (tmp_path / "recorded").read_text().split()
+    assert words[-3:] == [str(image), "containers/make-lock", str(spack)]
+    assert f"{CHECKOUT},{spack}" in words
+    missing = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN="/no/image.sif")
+    assert missing.returncode and "IN names no image: /no/image.sif is not there" in missing.stderr
