@@ -20,7 +20,6 @@ WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
 NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
-REFRAME := $(BIN)/reframe -C reframe.yml -c checks
 
 C_FILES     := git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
 SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
@@ -68,9 +67,7 @@ sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the be
 	containers/build-sif
 
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
-	$(REFRAME) --system vtorus:netns -r -t pena2013
-	$(BIN)/railyard report -o report.html
-	@echo "records:" && ls results/vtorus/*.json && echo "report:" && echo report.html
+	@tools/demo
 
 check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
 	$(BIN)/python -m pytest -q -m unit -n 2

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from analysis.cases import cases, comparison, curves, tables
+from analysis.cases import comparison, curves, tables
 from analysis.cases.comparison import Comparison, Group
 from analysis.cases.curves import Line, Panel
+from analysis.cases.judgement import JudgedCase
 from analysis.figures import svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
 from analysis.text.numbers import percent, size_text
-from railyard.errors import InputError, RunError
+from railyard.errors import InputError
 from railyard.records import units
-from railyard.records.record import Record
-from railyard.records.store import archive
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.
 SHOWN_FOMS = 2
@@ -64,17 +62,15 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
     )
 
 
-def overview_svg(records: Iterable[Record]) -> str:
+def overview_svg(judged: Sequence[JudgedCase]) -> str:
     """One standalone picture: a comparison of placements and a curve over hops, as far as there are any.
 
     Takes the first case that has each. Raises InputError when there is neither.
     """
-    grouped = cases.group(records)
     compared = next(
-        (found for case in grouped if len(case.combinations) > 1 for found in comparison.comparisons(case)),
-        None,
+        (found for each in judged if len(each.case.combinations) > 1 for found in each.comparisons), None
     )
-    hops = next((panel for case in grouped for panel in curves.panels(case) if panel.axis == "hops"), None)
+    hops = next((panel for each in judged for panel in each.panels if panel.axis == "hops"), None)
     drawers: list[Callable[[Axes], None]] = []
     texts = []
     if compared:
@@ -91,15 +87,6 @@ def overview_svg(records: Iterable[Record]) -> str:
         for axes, draw in zip(grid[0], drawers, strict=True):
             draw(axes)
         return svg.standalone(figure, "overview", " ".join(texts))
-
-
-def write_overview_svg(records: Iterable[Record], path: Path) -> None:
-    """Writes `overview_svg` to a file, whole or not at all; raises RunError when that fails."""
-    content = overview_svg(records)
-    try:
-        archive.write_whole(path, content, replace=True)
-    except OSError as error:
-        raise RunError(f"{path} could not be written: {error.strerror}") from error
 
 
 def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:

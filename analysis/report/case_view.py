@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.cases import cases, comparison, curves, published, tables
+from analysis.cases import cases, comparison, published, tables
 from analysis.cases.cases import Case, Tally
 from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Panel
+from analysis.cases.judgement import JudgedCase
 from analysis.cases.published import PublishedRow
 from analysis.cases.tables import Row
 from analysis.cases.titles import facts, kept_apart, known_text, origin_note, title
@@ -87,26 +88,24 @@ class CaseView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A case with everything computed once: its comparisons, `found` those that no figure of its own takes over."""
+class DrawnCase:
+    """A case with its drawings. `found` and `panels` are those that no figure of the benchmark's own takes over."""
 
     case: Case
-    comparisons: Sequence[Comparison]
     found: Sequence[Comparison]
     panels: Sequence[Panel]
     own: Sequence[Drawing]
     drawings: Sequence[Drawing]
 
 
-def judge(case: Case) -> Judged:
-    """The comparisons, curves and drawings of a case."""
-    own = registry.own_drawings(case)
-    taken, comparisons = registry.claimed(own), comparison.comparisons(case)
-    found = [each for each in comparisons if each.fom not in taken]
-    panels = [each for each in curves.panels(case) if each.fom not in taken]
-    return Judged(
-        case=case,
-        comparisons=comparisons,
+def draw(judged: JudgedCase) -> DrawnCase:
+    """Return a case with its drawings: the benchmark's own, then the general ones of all that is left."""
+    own = registry.own_drawings(judged.case)
+    taken = registry.claimed(own)
+    found = [each for each in judged.comparisons if each.fom not in taken]
+    panels = [each for each in judged.panels if each.fom not in taken]
+    return DrawnCase(
+        case=judged.case,
         found=found,
         panels=panels,
         own=own,
@@ -114,12 +113,16 @@ def judge(case: Case) -> Judged:
     )
 
 
-def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequence[Case] = ()) -> CaseView:
-    """Everything the page says about a case; `images` are its drawings as markup."""
-    case, found, panels = judged.case, judged.found, judged.panels
-    grouped = general.by_fom(found)
-    shown = [member for members in grouped[: general.SHOWN_FOMS] for member in members]
-    rest = [member for members in grouped[general.SHOWN_FOMS :] for member in members]
+def statements(drawn: DrawnCase) -> list[Statement]:
+    """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
+    shown = [each for members in general.by_fom(drawn.found)[: general.SHOWN_FOMS] for each in members]
+    return [*_own_statements(drawn.own), *_statements(shown), *_curve_statements(drawn.panels)]
+
+
+def view(drawn: DrawnCase, number: int, images: Sequence[Markup], earlier: Sequence[Case] = ()) -> CaseView:
+    """Return everything that the page shows of a case; `images` are its drawings as markup."""
+    case, found = drawn.case, drawn.found
+    rest = [each for members in general.by_fom(found)[general.SHOWN_FOMS :] for each in members]
     asked, system = case.first.case, case.first.system
     return CaseView(
         number=number,
@@ -131,9 +134,9 @@ def view(judged: Judged, number: int, images: Sequence[Markup], earlier: Sequenc
         origin_note=origin_note(case),
         facts=facts(case),
         tally=cases.tally(case),
-        statements=[*_own_statements(judged.own), *_statements(shown), *_curve_statements(panels)],
+        statements=statements(drawn),
         others=_statements(rest),
-        figures=figure_views(judged.drawings, images),
+        figures=figure_views(drawn.drawings, images),
         published=published.rows(case, found),
         table=_table(case, found) if found else None,
         troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],

@@ -1,7 +1,7 @@
-"""`railyard report`: records in, one page out.
+"""`railyard report`: records in, one page out, and one screen that sums it up.
 
-Models: which records are meant and where the page goes. Everything is read and rendered before anything is
-written, and each file appears whole or not at all. Heavy imports (matplotlib) wait until the command runs.
+Models: which records are reported and where the page goes. Everything is read, judged once and rendered before
+anything is written, and each file appears whole or not at all. Heavy imports (matplotlib) wait until the command runs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
-from rich.text import Text
 
 from railyard.checkout import RESULTS
 from railyard.errors import InputError, RunError
@@ -26,8 +24,7 @@ from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry
 
 if TYPE_CHECKING:
-    from analysis.cases.cases import Case
-    from analysis.cases.comparison import Comparison
+    from analysis.cases.judgement import JudgedCase
     from analysis.compare.compare import Versus
 
 _MANY = 20
@@ -71,7 +68,7 @@ _MANY = 20
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for every figure as an SVG file.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No table on the terminal.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
 def report(
     records: tuple[Path, ...],
     output: Path | None,
@@ -94,23 +91,36 @@ def report(
     if output is None and form == "html" and not (figure_file or folder):
         output = Path("report.html")
     wanted = Wanted(form=form, output=output, json_file=json_file, figure_file=figure_file, folder=folder)
-    written = render(loaded, wanted, versus)
+    judged = _judged(loaded)
+    written = render(judged, wanted, versus)
     if folder is not None:
         _make(folder)
     for path, content in written:
         _write(path, content)
     if output is None and form != "html":
-        click.echo(text_of(loaded, form, versus), nl=False)
+        click.echo(text_of(judged, form, versus), nl=False)
     elif not quiet:
-        _tell(loaded, [path for path, _ in written])
+        _summarise(judged, _shown(written, folder), versus)
 
 
-def _tell(loaded: Sequence[Record], written: Sequence[Path]) -> None:
-    console = Console()
-    for table in terminal_tables(loaded):
-        console.print(table, "")
-    for path in written:
-        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+def _judged(loaded: Sequence[Record]) -> Sequence[JudgedCase]:
+    from analysis.cases import judgement  # here: SciPy takes a second that `--help` need not wait
+
+    return judgement.judge_all(loaded)
+
+
+def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str]:
+    """Return the files to name on the screen; those of `--figures` as one line."""
+    single = [str(path) for path, _ in written if folder is None or path.parent != folder]
+    inside = len(written) - len(single)
+    return [*single, f"{folder}/ ({inside} figures)"] if inside else single
+
+
+def _summarise(judged: Sequence[JudgedCase], files: Sequence[str], versus: Versus | None) -> None:
+    from analysis.report import screen
+
+    for line in screen.lines(judged, files, versus):
+        click.echo(line)
 
 
 def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
@@ -133,28 +143,30 @@ class Wanted:
     folder: Path | None = None
 
 
-def render(loaded: Sequence[Record], wanted: Wanted, versus: Versus | None = None) -> list[tuple[Path, str]]:
+def render(
+    judged: Sequence[JudgedCase], wanted: Wanted, versus: Versus | None = None
+) -> list[tuple[Path, str]]:
     """Files to write with their content."""
     from analysis.figures import general  # here: matplotlib takes a second that other commands need not wait
     from analysis.report import exports
 
     written = []
     if wanted.output:
-        written.append((wanted.output, text_of(loaded, wanted.form, versus)))
+        written.append((wanted.output, text_of(judged, wanted.form, versus)))
     if wanted.json_file:
-        written.append((wanted.json_file, text_of(loaded, "json", versus)))
+        written.append((wanted.json_file, text_of(judged, "json", versus)))
     if wanted.figure_file:
-        written.append((wanted.figure_file, general.overview_svg(loaded)))
+        written.append((wanted.figure_file, general.overview_svg(judged)))
     if wanted.folder:
-        written += [(wanted.folder / name, content) for name, content in exports.svg_files(loaded)]
+        written += [(wanted.folder / name, content) for name, content in exports.svg_files(judged)]
     return written
 
 
-def text_of(loaded: Sequence[Record], form: str, versus: Versus | None) -> str:
+def text_of(judged: Sequence[JudgedCase], form: str, versus: Versus | None) -> str:
     """The report in a format."""
     from analysis.report import exports
 
-    return exports.text(loaded, exports.Format(form), versus)
+    return exports.text(judged, exports.Format(form), versus)
 
 
 def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | None) -> Versus | None:
@@ -200,30 +212,3 @@ def _write(path: Path, content: str) -> None:
         archive.write_whole(path, content, replace=True)
     except OSError as error:
         raise RunError(f"{path} could not be written: {error.strerror}") from error
-
-
-def terminal_tables(loaded: Sequence[Record]) -> list[Table]:
-    """The comparisons, short: one table a case."""
-    from analysis.cases import cases, comparison
-
-    return [
-        _case_table(case, found) for case in cases.group(loaded) if (found := comparison.comparisons(case))
-    ]
-
-
-def _case_table(case: Case, found: Sequence[Comparison]) -> Table:
-    from analysis.cases import tables, titles
-
-    title = Text(f"{titles.title(case)} ({case.origin})", style="bold")
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", header_style="dim")
-    table.add_column("figure", max_width=24)
-    table.add_column(case.head, overflow="fold")
-    for name in ("median", "95 % interval", "n", "change"):
-        table.add_column(name, justify="right", no_wrap=name != "95 % interval")
-    for each in found:
-        figure = f"{each.title}, {each.unit.text}"
-        for row in tables.rows(each):
-            cells = (figure, row.name, row.median, row.interval, row.n, row.change)
-            table.add_row(*(Text(cell) for cell in cells))
-            figure = ""
-    return table

@@ -1,6 +1,6 @@
 """The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, SVG files.
 
-Models: one function a format, from records to text. Text that a stranger's record brings is escaped for its format.
+Models: one function per format, from judged cases to text. Text from a stranger's record is escaped for its format.
 Leaves out: the HTML page (`analysis.page`).
 """
 
@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from analysis.cases import cases, comparison, curves, scoreboard, tables
+from analysis.cases import cases, comparison, scoreboard, tables
 from analysis.cases.cases import Case
 from analysis.cases.comparison import Comparison, Group
 from analysis.cases.curves import Panel
+from analysis.cases.judgement import JudgedCase
 from analysis.cases.titles import title
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
@@ -23,7 +24,6 @@ from analysis.figures import by_extent, drawing, mpi_profile
 from analysis.report import case_view, page, summary
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
-from railyard.records.record import Record
 
 
 class Format(StrEnum):
@@ -35,39 +35,37 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def text(records: Sequence[Record], form: Format, versus: Versus | None = None) -> str:
+def text(judged: Sequence[JudgedCase], form: Format, versus: Versus | None = None) -> str:
     """The report in a format."""
     match form:
         case Format.HTML:
-            return page.html(records, versus)
+            return page.html(judged, versus)
         case Format.MD:
-            return markdown(records, versus)
+            return markdown(judged, versus)
         case Format.CSV:
-            return csv_text(records)
+            return csv_text(judged)
         case Format.JSON:
-            return json_io.text(json_document(records, versus))
+            return json_io.text(json_document(judged, versus))
 
 
-def json_document(records: Iterable[Record], versus: Versus | None) -> dict[str, object]:
+def json_document(judged: Iterable[JudgedCase], versus: Versus | None) -> dict[str, object]:
     """The summary, with the comparison of sides where there is one."""
-    found: dict[str, object] = dict(summary.summary(records))
+    found: dict[str, object] = dict(summary.summary(judged))
     return found if versus is None else {**found, "sides": versus_text.document(versus)}
 
 
 # ---- Markdown ----
 
 
-def markdown(records: Iterable[Record], versus: Versus | None = None) -> str:
+def markdown(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
     """Verdicts in words, the score table, the comparisons, and what was not measured."""
-    grouped = cases.group(records)
-    judged = [(case, comparison.comparisons(case)) for case in grouped]
-    scores = page.score_rows(scoreboard.standings(judged))
+    scores = page.score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged]))
     parts = [
         "# Interconnect benchmark report",
         *([_list(versus_text.sentences(versus))] if versus else []),
         *([_score_table(scores)] if scores else []),
-        *(part for case, found in judged for part in _case(case, found)),
-        *_absent(grouped),
+        *(part for each in judged for part in _case(each.case, each.comparisons)),
+        *_absent([each.case for each in judged]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -183,16 +181,16 @@ HEAD = (
 )
 
 
-def csv_text(records: Iterable[Record]) -> str:
+def csv_text(judged: Iterable[JudgedCase]) -> str:
     """A row for each combination of each comparison and each point of each curve, numbers in full."""
     file = io.StringIO()
     writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
     writer.writeheader()
-    for case in cases.group(records):
-        for each in comparison.comparisons(case):
-            writer.writerows(_harmless(_comparison_row(case, each, group)) for group in each.groups)
-        for panel in curves.panels(case):
-            writer.writerows(map(_harmless, _panel_rows(case, panel)))
+    for of_case in judged:
+        for each in of_case.comparisons:
+            writer.writerows(_harmless(_comparison_row(of_case.case, each, group)) for group in each.groups)
+        for panel in of_case.panels:
+            writer.writerows(map(_harmless, _panel_rows(of_case.case, panel)))
     return file.getvalue()
 
 
@@ -264,14 +262,12 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 # ---- SVG files ----
 
 
-def svg_files(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+def svg_files(judged: Sequence[JudgedCase]) -> Iterator[tuple[str, str]]:
     """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    grouped = cases.group(records)
-    judged = [case_view.judge(case) for case in grouped]
-    for each in mpi_profile.drawings(grouped):
+    for each in mpi_profile.drawings([found.case for found in judged]):
         yield f"applications-{each.name}.svg", drawing.svg_file(each)
     for each in by_extent.drawings([(found.case, found.comparisons) for found in judged]):
         yield f"{each.name}.svg", drawing.svg_file(each)
     for number, found in enumerate(judged, 1):
-        for each in found.drawings:
+        for each in case_view.draw(found).drawings:
             yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)

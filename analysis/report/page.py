@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from analysis.cases import cases, published, published_by_origin, scoreboard
 from analysis.cases.cases import Case, Tally
+from analysis.cases.judgement import JudgedCase
 from analysis.cases.scoreboard import Standing
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
@@ -28,7 +29,7 @@ from analysis.report import case_view
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
 from analysis.stats.verdicts import Finding
-from railyard.records.record import Origin, Record, Status
+from railyard.records.record import Origin, Status
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -125,16 +126,16 @@ def _count_one(found: dict[tuple[str, str], int], what: str, why: str) -> None:
     found[what, why] = found.get((what, why), 0) + 1
 
 
-def html(records: Iterable[Record], versus: Versus | None = None) -> str:
-    """The page of records, with a comparison of sides where one is given."""
-    grouped = cases.group(records)
-    judged = [case_view.judge(case) for case in grouped]
-    images = render_all.images([each.drawings for each in judged])
+def html(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
+    """Return the page of judged cases, with a comparison of sides where one is given."""
+    grouped = [each.case for each in judged]
+    drawn = [case_view.draw(each) for each in judged]
+    images = render_all.images([each.drawings for each in drawn])
     charts = mpi_profile.drawings(grouped)
     by_extent = extents.drawings([(each.case, each.comparisons) for each in judged])
     views = [
         case_view.view(each, number, images[number - 1], grouped[: number - 1])
-        for number, each in enumerate(judged, 1)
+        for number, each in enumerate(drawn, 1)
     ]
     days = sorted(record.created[:10] for case in grouped for record in case.records)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -150,7 +151,7 @@ def html(records: Iterable[Record], versus: Versus | None = None) -> str:
             records=len(days),
             days=" to ".join(sorted({days[0], days[-1]})) if days else "",
             scores=score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged])),
-            answers=published_by_origin.rows([(each.case, each.found) for each in judged]),
+            answers=published_by_origin.rows([(each.case, each.found) for each in drawn]),
             origin_columns=published_by_origin.COLUMNS,
             versus=versus,
             versus_lines=versus_text.lines(versus) if versus else [],

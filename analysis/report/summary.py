@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.cases import cases, comparison, curves
-from analysis.cases.cases import Case
+from analysis.cases import cases, comparison
 from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Panel
+from analysis.cases.judgement import JudgedCase
 from analysis.cases.titles import title
 from analysis.stats import medians
 from railyard.records.json_io import Json
-from railyard.records.record import Record
 
 SUMMARY_FORMAT = "railyard-summary/1"
 
 
-def summary(records: Iterable[Record]) -> dict[str, Json]:
-    """The same statements and statistics for programs; medians and intervals in the FOM's unit."""
-    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(case) for case in cases.group(records)]}
+def summary(judged: Iterable[JudgedCase]) -> dict[str, Json]:
+    """Return the statements and statistics for programs; medians and intervals are in the FOM's unit."""
+    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(each) for each in judged]}
 
 
-def _case_summary(case: Case) -> dict[str, Json]:
+def _case_summary(judged: JudgedCase) -> dict[str, Json]:
+    case = judged.case
     tally = cases.tally(case)
     return {
         "title": title(case),
@@ -41,8 +41,8 @@ def _case_summary(case: Case) -> dict[str, Json]:
             "not_measured": tally.not_measured,
             "void": tally.void,
         },
-        "comparisons": [_comparison_summary(each) for each in comparison.comparisons(case)],
-        "curves": [_panel_summary(panel) for panel in curves.panels(case)],
+        "comparisons": [_comparison_summary(each) for each in judged.comparisons],
+        "curves": [_panel_summary(panel) for panel in judged.panels],
     }
 
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from support import evidence, synthetic
 
 from analysis.cases import cases, comparison, curves, tables
+from analysis.cases.judgement import judge, judge_all
 from analysis.cases.titles import origin_note
 from analysis.figures import drawing, general, registry, render_all
 from analysis.report import case_view, summary
@@ -323,7 +324,7 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [case_view.judge(case).drawings for case in cases.group([HALO, NICS])]
+    drawn = [case_view.draw(judge(case)).drawings for case in cases.group([HALO, NICS])]
     alone = render_all.images(drawn)
     monkeypatch.setattr(render_all, "_MANY", 1)
     assert render_all.images(drawn) == alone
@@ -349,9 +350,9 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
     (case,) = cases.group([HALO])
-    judged = case_view.judge(case)
-    assert [each.name for each in judged.drawings] == ["own", "f0", "f1"]
-    shown = case_view.view(judged, 1, render_all.images([judged.drawings])[0])
+    drawn = case_view.draw(judge(case))
+    assert [each.name for each in drawn.drawings] == ["own", "f0", "f1"]
+    shown = case_view.view(drawn, 1, render_all.images([drawn.drawings])[0])
     assert shown.statements[0].text == "Own words."
     assert not any("Iteration" in each.title for each in shown.figures)
 
@@ -362,11 +363,10 @@ def test_every_registered_figure_can_be_imported() -> None:
         assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_overview_is_a_picture_of_both(tmp_path: Path) -> None:
-    general.write_overview_svg(ALL, tmp_path / "o.svg")
-    shown = texts((tmp_path / "o.svg").read_text())
-    assert {"custom", "hops", "Bandwidth, 1 MiB"} <= set(shown)
-    assert "prefers-color-scheme" in (tmp_path / "o.svg").read_text()
+def test_overview_is_a_picture_of_both() -> None:
+    picture = general.overview_svg(judge_all(ALL))
+    assert {"custom", "hops", "Bandwidth, 1 MiB"} <= set(texts(picture))
+    assert "prefers-color-scheme" in picture
     with pytest.raises(InputError):
         general.overview_svg([])
 
@@ -397,7 +397,7 @@ class Page(html.parser.HTMLParser):
                 self.fetched.append(value or "")
 
 
-PAGE = pages.html([*ALL, SPOILED])
+PAGE = pages.html(judge_all([*ALL, SPOILED]))
 
 
 def test_page_is_complete_in_itself() -> None:
@@ -426,7 +426,7 @@ def test_every_table_head_has_a_scope_and_every_figure_a_label() -> None:
 
 
 def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
-    assert pages.html([SPOILED, *reversed(ALL)]) == PAGE
+    assert pages.html(judge_all([SPOILED, *reversed(ALL)])) == PAGE
 
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
@@ -447,7 +447,7 @@ def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document
 
 
 def test_page_without_records_says_so() -> None:
-    assert "No records" in pages.html([])
+    assert "No records" in pages.html(judge_all([]))
 
 
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
@@ -464,7 +464,7 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
         **asked,
     )
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = pages.html([skipped, lost])
+    page = pages.html(judge_all([skipped, lost]))
     assert "skipped:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page
@@ -497,7 +497,7 @@ def test_hostile_names_are_text_everywhere() -> None:
         return dataclasses.replace(run, command=HOSTILE, exit_status=int(failed), reason=HOSTILE)
 
     made_record = synthetic.job(made, series, change=change, mpi={"library": HOSTILE, "standard": HOSTILE})
-    page = pages.html([made_record])
+    page = pages.html(judge_all([made_record]))
     assert page.count("<script") == 1, "the page's own"
     assert "62710561" not in re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page, flags=re.DOTALL)
     assert page.count("&lt;script&gt;") > 20
@@ -513,12 +513,12 @@ def fragment(text: str) -> str:
 
 def test_table_is_the_golden_one() -> None:
     golden = DATA / "halo-table.html"
-    assert fragment(pages.html([HALO])) == golden.read_text(encoding="utf-8")
+    assert fragment(pages.html(judge_all([HALO]))) == golden.read_text(encoding="utf-8")
 
 
 def test_summary_for_programs_is_the_golden_one() -> None:
     golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
-    assert summary.summary([HALO])["cases"][0]["comparisons"][0] == golden
+    assert summary.summary(judge_all([HALO]))["cases"][0]["comparisons"][0] == golden
 
 
 # ---- the command ----
@@ -538,10 +538,22 @@ def run(*arguments: object) -> Any:
 def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").read_text() == pages.html([HALO, HOPS])
+    assert (tmp_path / "r.html").read_text() == pages.html(judge_all([HALO, HOPS]))
     assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
-    assert "custom" in done.output
+    assert "custom is lowest" in done.output and str(tmp_path / "r.html") in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
+
+
+def test_comparisons_are_made_once_for_all_formats(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    real = comparison.comparisons
+    monkeypatch.setattr(comparison, "comparisons", lambda case: made.append(case.key) or real(case))
+    files = ["-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg"]
+    done = run(kept, *files, "--figures", tmp_path / "figures")
+    assert done.exit_code == 0, done.output
+    assert len(made) == len(set(made)) == 2
 
 
 def test_command_takes_files_and_the_folder_of_a_system(kept: Path, tmp_path: Path) -> None:

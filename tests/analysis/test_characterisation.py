@@ -7,6 +7,7 @@ from typing import Any
 from support import synthetic
 
 from analysis.cases import cases
+from analysis.cases.judgement import judge_all
 from analysis.figures import mpi_profile, registry
 from analysis.report import exports, page
 from railyard.records.record import Record
@@ -76,12 +77,12 @@ def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -
 
 def test_the_page_and_the_folder_of_figures_show_them() -> None:
     record = profiled("lulesh", 30.0, 10.0)
-    text = page.html([record])
+    text = page.html(judge_all([record]))
     assert '<h2 id="applications">Applications</h2>' in text and "Share of the time spent in MPI" in text
-    files = dict(exports.svg_files([record]))
+    files = dict(exports.svg_files(judge_all([record])))
     shares, sizes = "applications-shares-emulated.svg", "applications-sizes-emulated.svg"
     assert list(files)[:2] == [shares, sizes]
     assert ">40 %<" in files[shares] and ">512 B<" in files[sizes], "the bars have their values"
     plain = synthetic.case(placements=["plain"], launches_per_combination=1)
     none = synthetic.job(plain, lambda *_: [point("iteration_us", 5.0)])
-    assert "Applications</h2>" not in page.html([none])
+    assert "Applications</h2>" not in page.html(judge_all([none]))

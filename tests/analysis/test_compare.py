@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from support import synthetic
 
 from analysis.cases import cases, comparison, published, published_by_origin, scoreboard
+from analysis.cases.judgement import judge_all
 from analysis.compare import compare as versus
 from analysis.compare import gather as gathering
 from analysis.compare import sides, text
@@ -328,7 +329,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text([A, B], Format.MD, compared(["system=vtorus", "system=other"], A, B))
+    found = exports.text(judge_all([A, B]), Format.MD, compared(["system=vtorus", "system=other"], A, B))
     assert "worse overall" in found and "## Scores" in found and "custom is lowest" in found
     assert "pena2013: hops was not run" in found
 
@@ -336,13 +337,13 @@ def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
 def test_markdown_shows_hostile_names_as_text() -> None:
     hostile = "<script>|[x](javascript:y)`*"
     record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
-    lines = [line for line in exports.text([record], Format.MD).splitlines() if "script" in line]
+    lines = [line for line in exports.text(judge_all([record]), Format.MD).splitlines() if "script" in line]
     assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
 
 
 def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
-    rows = list(csv.DictReader(io.StringIO(exports.text([record, synthetic.hops()], Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(exports.text(judge_all([record, synthetic.hops()]), Format.CSV))))
     first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
     assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
     assert float(first["change_percent"]) == pytest.approx(-10, abs=1)
@@ -376,7 +377,8 @@ def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
     with_alone = of_report([A, B, alone], (), None)
     assert with_alone and with_alone.sides == found.sides, "what ran nothing that others ran is no side"
     assert of_report([A, alone], (), None) is None
-    assert "worse overall" in page.html([A, B], found) or "better overall" in page.html([A, B], found)
+    text = page.html(judge_all([A, B]), found)
+    assert "worse overall" in text or "better overall" in text
 
 
 # ---- published numbers ----
@@ -484,4 +486,4 @@ def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
     assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "-74 %")
     answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}
     assert list(answers.values()) == [["\N{MINUS SIGN}70.0 %"]]  # at the largest size
-    assert ">\N{MINUS SIGN}70.0 %<" in page.html([case.first])
+    assert ">\N{MINUS SIGN}70.0 %<" in page.html(judge_all([case.first]))

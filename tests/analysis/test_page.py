@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from support import synthetic
 
+from analysis.cases.judgement import judge_all
 from analysis.report import page
 from analysis.report.cli import compared
 from railyard.records.assemble import LaunchRun
@@ -51,7 +52,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page.html(RECORDS, compared(RECORDS, (), None)), encoding="utf-8")
+    path.write_text(page.html(judge_all(RECORDS), compared(RECORDS, (), None)), encoding="utf-8")
     return path
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support import synthetic
 
 from analysis.cases import cases, comparison, scoreboard, tables
+from analysis.cases.judgement import judge_all
 from analysis.report import exports, summary
 from analysis.stats import ranktest, verdicts
 from analysis.stats.verdicts import Finding
@@ -52,9 +53,9 @@ def test_sentence_table_score_and_exports_never_disagree(
     assert printed == {name: str(finding) for name, finding in findings.items()}
     scores = {each.combination: each.score for each in scoreboard.standings([(case, [found])])}
     assert {name.split(" + ")[0]: score.finding for name, score in scores.items() if score} == findings
-    exported = summary.summary([made])["cases"]
+    exported = summary.summary(judge_all([made]))["cases"]
     assert all(f'"verdict": "{finding}"' in str(exported).replace("'", '"') for finding in findings.values())
-    assert all(str(finding) in exports.markdown([made]) for finding in findings.values())
+    assert all(str(finding) in exports.markdown(judge_all([made])) for finding in findings.values())
     # The sentence ranks against the best group, the table against the baseline: the two agree where both speak.
     if best == found.baseline:
         assert {name for name, each in findings.items() if each is Finding.WORSE} == set(found.verdict.apart)

@@ -18,6 +18,7 @@ from support.commands import CHECKOUT, HUNG_S
 from support.versions import as_version
 
 from analysis.cases import cases, comparison, overhead
+from analysis.cases.judgement import judge_all
 from analysis.compare import compare as versus
 from analysis.compare import sides
 from analysis.figures import overhead as figures_overhead
@@ -153,7 +154,7 @@ def test_the_page_states_and_draws_the_cost() -> None:
     made = job(BOTH, factor=1.04)
     (drawing,) = figures_overhead.drawings(cases.group([made])[0])
     assert "iteration +4.0 % (95 % interval +4.0 % to +4.0 %, n = 8)" in drawing.statement
-    text = page.html([made])
+    text = page.html(judge_all([made]))
     assert drawing.title in text and str(IMAGE["sha256"]) in text
     assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
 

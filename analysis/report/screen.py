@@ -1,0 +1,125 @@
+"""The last screen of a command: what was measured, what was found, and where the page is.
+
+Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
+Cases with a named winner come first, and the cases that have no room are counted.
+Leaves out: tables (the page, `--format md`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from analysis.cases import cases
+from analysis.cases.cases import Case
+from analysis.cases.judgement import JudgedCase
+from analysis.cases.titles import title
+from analysis.compare import text as versus_text
+from analysis.compare.compare import Versus
+from analysis.report import case_view
+from analysis.report.case_view import Statement
+from analysis.stats.verdicts import Outcome
+from railyard.records.record import Origin
+
+WIDTH = 100
+HEIGHT = 24
+#: Lines for the statement of one case or of one side.
+_LINES = 2
+_INDENT = "    "
+#: Statements of these outcomes come first, in this order; all others come last.
+_ORDER = (Outcome.BEST, Outcome.EXACT, Outcome.NO_DIFFERENCE, Outcome.TOO_FEW, "own", "curve")
+#: What the numbers of each origin are, in a line.
+_ORIGINS = {
+    Origin.EMULATED: "real MPI on a virtual torus with scaled rates; comparable with each other only",
+    Origin.SIMULATED: "simulated with SimGrid: no measurement of a machine",
+    Origin.MODELLED: "computed by the link-load model: no program ran",
+    Origin.MEASURED: "measured on the system named",
+}
+
+
+def lines(judged: Sequence[JudgedCase], written: Sequence[str], versus: Versus | None = None) -> list[str]:
+    """Return the screen of judged cases; `written` are the files that were written."""
+    head = _measured(judged)
+    tail = ["", "Files", *(f"  {path}" for path in written)] if written else []
+    room = HEIGHT - len(head) - len(tail) - 2
+    found = _found(judged, versus, room)
+    return [*map(_cut, [*head, "", "Found", *found]), *tail]
+
+
+def _measured(judged: Sequence[JudgedCase]) -> list[str]:
+    records = sum(len(each.case.records) for each in judged)
+    tallies = [cases.tally(each.case) for each in judged]
+    counts = (
+        (sum(each.ok for each in tallies), "with a result"),
+        (sum(each.void for each in tallies), "void"),
+        (sum(each.failed for each in tallies), "failed"),
+        (sum(each.not_measured for each in tallies), "not measured"),
+    )
+    launches = ", ".join(f"{count} {word}" for count, word in counts if count) or "none"
+    origins = dict.fromkeys(each.case.origin for each in judged)
+    return [
+        f"Measured: {_number(len(judged), 'case')} in {_number(records, 'record')}; launches: {launches}",
+        *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
+    ]
+
+
+def _found(judged: Sequence[JudgedCase], versus: Versus | None, room: int) -> list[str]:
+    """Return the statements that `room` lines hold, and the number of cases left out."""
+    blocks = [_statement_lines(text) for text in versus_text.sentences(versus)] if versus else []
+    blocks = _first(blocks, room // 2)
+    used = sum(map(len, blocks))
+    strongest = sorted(((each.case, _strongest(each)) for each in judged), key=lambda each: _rank(each[1]))
+    of_cases = [_case_lines(case, statement) for case, statement in strongest]
+    shown = _first(of_cases, room - used)
+    left_out = len(of_cases) - len(shown)
+    more = [f"  {_number(left_out, 'more case')}: see the page"] if left_out else []
+    return [line for block in [*blocks, *shown, more] for line in block]
+
+
+def _first(blocks: Sequence[list[str]], room: int) -> list[list[str]]:
+    """Return the first blocks that fit into `room` lines, with a line to spare where some do not."""
+    for count in range(len(blocks), 0, -1):
+        if sum(map(len, blocks[:count])) + (count < len(blocks)) <= room:
+            return list(blocks[:count])
+    return []
+
+
+def _strongest(judged: JudgedCase) -> Statement | None:
+    return min(case_view.statements(case_view.draw(judged)), key=_rank, default=None)
+
+
+def _rank(statement: Statement | None) -> int:
+    return _ORDER.index(statement.outcome) if statement and statement.outcome in _ORDER else len(_ORDER)
+
+
+def _case_lines(case: Case, statement: Statement | None) -> list[str]:
+    """Return a case's title and a statement that the page makes of it."""
+    tally = cases.tally(case)
+    planned = tally.ok + tally.void + tally.failed + tally.not_measured
+    launches = f"{tally.ok} of {planned} launches" if tally.ok < planned else _number(tally.ok, "launch")
+    name = f"{case.first.case.check} on {case.first.system.name}"
+    head = f"  {name}: {title(case)} ({case.origin}, {launches})"
+    return [head, *_wrapped(f"{statement.title}: {statement.text}")] if statement else [head]
+
+
+def _statement_lines(text: str) -> list[str]:
+    first, *rest = textwrap.wrap(
+        text, WIDTH - 2, max_lines=_LINES, placeholder=" ...", subsequent_indent="  "
+    )
+    return [f"  {first}", *(f"  {line}" for line in rest)]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, max_lines=_LINES, placeholder=" ...", initial_indent=_INDENT, subsequent_indent=_INDENT
+    )
+
+
+def _number(count: int, word: str) -> str:
+    ending = "es" if word.endswith("ch") else "s"
+    return f"{count:,} {word}{'' if count == 1 else ending}"
+
+
+def _cut(line: str) -> str:
+    """Return a line of at most `WIDTH` columns."""
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..."

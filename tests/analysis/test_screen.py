@@ -1,0 +1,77 @@
+"""The last screen of `railyard report`: it fits, it states what the page states, and it names the page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from support import synthetic
+from support.commands import CHECKOUT
+
+from analysis.cases import comparison
+from analysis.cases.judgement import judge_all
+from analysis.report import screen
+from analysis.report.cli import compared
+from railyard.records.assemble import LaunchRun
+from railyard.records.record import Record
+from railyard.records.store import archive
+
+EXAMPLE = list(archive.iterate(archive.paths(CHECKOUT / "results" / "example")))
+CLEAN = {"git_commit": "1f" * 20, "git_dirty": False}
+SLOWER = synthetic.halo({"plain": 1.0, "custom": 0.9}, launches=8)
+ALIKE = [
+    synthetic.halo({"plain": 1.0, "custom": 1.0}, launches=8, railyard={"version": version, **CLEAN})
+    for version in "abcdefghijklm"
+]
+
+
+def shown(records: Sequence[Record], *files: str) -> list[str]:
+    return screen.lines(judge_all(records), files or ["report.html"], compared(records, (), None))
+
+
+def fits(found: list[str]) -> bool:
+    return len(found) <= screen.HEIGHT and max(map(len, found)) <= screen.WIDTH
+
+
+@pytest.mark.parametrize("records", [[], [SLOWER], [*ALIKE, SLOWER]], ids=["none", "one", "many"])
+def test_it_fits_one_screen(records: list[Record]) -> None:
+    assert fits(shown(records, "report.html", "report.json", "figures/ (12 figures)"))
+
+
+def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> None:
+    found = shown([SLOWER], "report.html")
+    assert found[0] == "Measured: 1 case in 1 record; launches: 16 with a result"
+    (judged,) = judge_all([SLOWER])
+    sentence = comparison.sentence(judged.comparisons[0])
+    assert sentence in " ".join(" ".join(found).split())
+    assert found[-2:] == ["Files", "  report.html"]
+
+
+def test_a_case_with_a_winner_comes_before_those_without_and_the_rest_is_counted() -> None:
+    found = shown([*ALIKE, SLOWER])
+    statements = found[found.index("Found") + 1 :]
+    assert "custom is lowest" in statements[1]
+    heads = [line for line in statements if line.startswith("  halo")]
+    assert f"  {len(ALIKE) + 1 - len(heads)} more cases: see the page" in statements
+
+
+def test_launches_without_a_result_are_counted() -> None:
+    def spoiled(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        return dataclasses.replace(run, exit_status=137, output=None) if run.index == 0 else run
+
+    found = shown([synthetic.halo(launches=8, change=spoiled)])
+    assert "1 failed" in found[0]
+
+
+@pytest.mark.skipif(not EXAMPLE, reason="results/example holds no records: tools/example-campaign makes them")
+def test_the_degraded_system_of_the_example_is_stated_on_one_screen() -> None:
+    found = shown(EXAMPLE)
+    assert any("vcluster-degraded" in line and "worse overall" in line for line in found)
+    assert fits(found)
+
+
+def test_the_name_of_a_page_is_never_cut() -> None:
+    path = "/".join(["a-long-folder"] * 12) + "/report.html"
+    assert shown([SLOWER], path)[-1] == f"  {path}"

@@ -1,0 +1,56 @@
+"""`tools/demo`: one line per finished check, then the report; a failure is shown and is the command's status."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT
+
+#: What ReFrame 4.10 prints, its start and most of its end left out.
+REFRAME = """\
+[ReFrame Setup]
+  version:           4.10.4
+[==========] Running 2 check(s)
+[ RUN      ] halo_3d /56b8e1be @vtorus:netns+openmpi
+[       OK ] (1/2) halo_3d /56b8e1be @vtorus:netns+openmpi
+P: iteration: 9231 us (r:0, l:None, u:None)
+[     FAIL ] (2/2) hops_curve /a311468a @vtorus:netns+openmpi
+==> test failed during 'sanity': test staged in 'stage/hops_curve'
+"""
+
+
+def demo(folder: Path, status: int) -> subprocess.CompletedProcess[str]:
+    """Run the script in a checkout whose ReFrame prints `REFRAME`."""
+    (folder / "tools").mkdir()
+    shutil.copy(CHECKOUT / "tools" / "demo", folder / "tools")
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (folder / "said").write_text(REFRAME)
+    for name, line in (
+        ("reframe", f"cat said; exit {status}"),
+        ("railyard", 'echo "the screen of railyard $*"'),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    return subprocess.run([folder / "tools" / "demo"], capture_output=True, text=True, check=False)
+
+
+def test_progress_is_a_line_per_check_and_the_report_comes_last(tmp_path: Path) -> None:
+    done = demo(tmp_path, 0)
+    assert done.returncode == 0 and done.stderr == ""
+    shown = done.stdout.splitlines()
+    assert shown[1:3] == ["  (1/2) halo_3d: OK", "  (2/2) hops_curve: FAIL"]
+    assert shown[-1] == "the screen of railyard report -o report.html"
+    assert len(shown) == 5, "nothing else of ReFrame's output"
+    assert (tmp_path / "build" / "demo.log").read_text() == REFRAME
+
+
+@pytest.mark.parametrize("status", [1, 2])
+def test_a_failure_of_reframe_is_shown_and_is_the_status(tmp_path: Path, status: int) -> None:
+    done = demo(tmp_path, status)
+    assert done.returncode == status
+    assert "test failed during 'sanity'" in done.stderr
+    assert "the screen of railyard report" in done.stdout, "the records of what was measured are reported"
