@@ -1,19 +1,17 @@
 """Load: records become comparable cases, and a launch becomes one number for each series.
 
-Models: which records may stand in one comparison (all of origin, system, check, parameters, topology, nodes,
-virtual torus, machine, MPI library and code equal; a record from a dirty or unknown checkout stands alone),
+Models: the pools of records that agree (`railyard.records.comparable` has the rule),
 the combinations that a case compares (placements, NIC policies or their pairs) and each launch's value, the
 median of its repeats. Leaves out: intervals and verdicts (`analysis.statistics`, `analysis.comparison`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.records import json_io
+from railyard.records import comparable
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record, Software, Status
@@ -116,7 +114,7 @@ def group(records: Iterable[Record]) -> list[Case]:
     """
     cases: dict[str, list[Record]] = {}
     for record in _once(records):
-        cases.setdefault(case_key(record), []).append(record)
+        cases.setdefault(comparable.pool_key(record), []).append(record)
     made = [
         _case(key, sorted(of_key, key=lambda each: (each.created, each.id))) for key, of_key in cases.items()
     ]
@@ -133,35 +131,9 @@ def _once(records: Iterable[Record]) -> list[Record]:
     return list(by_job.values())
 
 
-def case_key(record: Record) -> str:
-    """Equal for records that may be compared, and for no others."""
-    known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
-    parts = {**shared(record), "alone": "" if known else record.sha256}
-    return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()
-
-
-def shared(record: Record) -> dict[str, Json]:
-    """What records must have in common to be compared."""
-    varies = {"seed", "challenge", "launches_per_combination", "studies"}
-    torus = record.provenance["torus"]
-    provenance = {
-        name: part
-        for name, part in record.provenance.items()
-        if name not in {"reframe", "torus"} and (name != "image" or part is not None)
-    }
-    case = {"software": [Software.NATIVE], **record.document["case"]}
-    return {
-        "origin": record.document["origin"],
-        "system": record.document["system"],
-        "case": {name: part for name, part in case.items() if name not in varies},
-        "provenance": provenance,
-        "torus": None if torus is None else {name: part for name, part in torus.items() if name != "name"},
-    }
-
-
 def differences(one: Case, other: Case) -> list[str]:
     """Why two cases are two: the names of the fields that differ, or the checkout that cannot be trusted."""
-    first, second = dict(flat(shared(one.first))), dict(flat(shared(other.first)))
+    first, second = dict(flat(comparable.pool(one.first))), dict(flat(comparable.pool(other.first)))
     names = [name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
     return names or ["a checkout with uncommitted changes, or none"]
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from analysis.cases.comparison import FIRST
 from analysis.compare import gather as gathering
-from analysis.compare.gather import PROVENANCE, Count, Gathered, Key, Source, Taken
+from analysis.compare.gather import Count, Gathered, Key, Source, Taken
 from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.medians import Summary
 from analysis.stats.ranktest import Pair
 from analysis.stats.verdicts import Finding, Verdict
 from railyard.records import units
+from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 
@@ -83,7 +84,7 @@ def judged(gathered: Gathered, names: Sequence[str], baseline: str) -> Versus:
 
 def _met(provenance: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
     """Field of provenance -> the values met."""
-    return dict(zip(PROVENANCE, map(frozenset, zip(*provenance, strict=True)), strict=True))
+    return dict(zip(NAMED_OF_SIDES, map(frozenset, zip(*provenance, strict=True)), strict=True))
 
 
 def _rows(gathered: Mapping[Key, Mapping[str, Taken]], names: Sequence[str]) -> list[Row]:
@@ -145,7 +146,7 @@ def _differs(cells: Mapping[str, Cell]) -> list[str]:
     """The fields of provenance with more than one value among all records of a row."""
     return [
         name
-        for name in PROVENANCE
+        for name in NAMED_OF_SIDES
         if len(frozenset[str]().union(*(c.provenance[name] for c in cells.values()))) > 1
     ]
 

@@ -17,23 +17,9 @@ from dataclasses import dataclass, field
 from analysis.compare.sides import Side
 from railyard.records import json_io
 from railyard.records.benchmark import Labels
+from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
-
-#: Fields in which comparable records should agree; a difference is named on the row.
-PROVENANCE = (
-    "git_commit",
-    "git_dirty",
-    "mpi",
-    "machine",
-    "environment",
-    "partition",
-    "topology",
-    "topology_sha256",
-    "torus",
-    "image",
-    "job_environment",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +66,7 @@ class Count:
 
 @dataclass(slots=True)
 class Taken:
-    """One side of a row: its launches' values, and for each setting they come from the fields of `PROVENANCE`."""
+    """One side of a row: its launches' values, and for each setting they come from the fields of `NAMED_OF_SIDES`."""
 
     values: array[float] = field(default_factory=lambda: array("d"))
     provenance: set[tuple[str, ...]] = field(default_factory=set)
@@ -111,7 +97,7 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
         for share in _shares(entries, choosing):
             name = share.side.name
             counts[name] = share.added(counts[name])
-            provenance = tuple(_text(share.setting[each]) for each in PROVENANCE)
+            provenance = tuple(_text(share.setting[each]) for each in NAMED_OF_SIDES)
             shared = {**share.setting, "parameters": json_io.canonical(share.setting["parameters"])}
             for key, values in share.values.items():
                 met.add(key.fom)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from analysis.cases import cases
 from analysis.cases.cases import Case
 from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Line, Panel, Point
@@ -18,7 +17,7 @@ from analysis.cases.titles import TIMES
 from analysis.figures import general
 from analysis.figures.drawing import Drawing
 from analysis.text.numbers import percent
-from railyard.records import json_io
+from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 
 #: What of a check's request its sizes share.
@@ -60,7 +59,7 @@ def _key(case: Case) -> str:
     parameters = record.case.parameters
     unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
     cells, run = parameters.get("cells"), record.provenance["reframe"]
-    shared = cases.shared(record)
+    shared = comparable.pool(record)
     asked = {name: part for name, part in record.document["case"].items() if name in _ASKED}
     is_clean = record.provenance["railyard"]["git_dirty"] is False
     parts: dict[str, Json] = {

@@ -3,12 +3,12 @@
 Models: one YAML file in ReFrame's own form (`reference = {'$ref': ...}`): check -> case -> performance variable ->
 [median, lower, upper, unit], with the top-level key `$about` saying for each case how many launches and records stand
 behind it, and the commit and date at which it last passed. A case is everything that must agree for two runs to be
-comparable, so that a small torus is never held against a large one. Leaves out: making them (`analysis.references`).
+comparable (`railyard.records.comparable`), so that a small torus is never held against a large one.
+Leaves out: making them (`analysis.references`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ import yaml
 
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError
-from railyard.records import json_io, units
+from railyard.records import comparable, units
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
 from railyard.records.store.entries import head
@@ -25,19 +25,6 @@ from railyard.records.units import Better
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
 INDEX = "reference_case"
-#: Fields of a record's head that make a case, beside the torus it ran on.
-CASE_FIELDS = (
-    "origin",
-    "system",
-    "partition",
-    "environment",
-    "benchmark",
-    "parameters",
-    "topology_sha256",
-    "nodes",
-    "ranks",
-    "torus",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +86,8 @@ def case_name(record: Record) -> str:
 
 def case_of(fields: Mapping[str, Json]) -> str:
     """The same from the head of an index entry."""
-    parts = {name: fields[name] for name in CASE_FIELDS}
-    digest = hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()[:8]
     where = f"{fields['system']}:{fields['partition']}+{fields['environment']}"
-    return " ".join(filter(None, [where, fields["topology"], digest]))
+    return " ".join(filter(None, [where, fields["topology"], comparable.reference_digest(fields)]))
 
 
 def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:

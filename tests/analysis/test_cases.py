@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from support import evidence, synthetic
 
 from analysis.cases import cases, comparison, curves, tables
+from analysis.cases.cases import Case
 from analysis.cases.judgement import judge, judge_all
 from analysis.cases.titles import origin_note
 from analysis.figures import drawing, general, registry, render_all
@@ -549,7 +550,12 @@ def test_comparisons_are_made_once_for_all_formats(
 ) -> None:
     made: list[str] = []
     real = comparison.comparisons
-    monkeypatch.setattr(comparison, "comparisons", lambda case: made.append(case.key) or real(case))
+
+    def counted(case: Case) -> list[comparison.Comparison]:
+        made.append(case.key)
+        return real(case)
+
+    monkeypatch.setattr(comparison, "comparisons", counted)
     files = ["-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg"]
     done = run(kept, *files, "--figures", tmp_path / "figures")
     assert done.exit_code == 0, done.output

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from railyard.errors import InputError
 from railyard.records import benchmark, record
 from railyard.records.benchmark import Labels
+from railyard.records.comparable import unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
@@ -104,7 +105,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "software": list(map(str, case.software)),
         "image": _image(read.provenance.get("image")),
         "job_environment": _job(read.provenance.get("job")),
-        "torus": {} if torus is None else {k: v for k, v in torus.items() if k != "name"},
+        "torus": {} if torus is None else unnamed(torus),
     }
 
 

@@ -1,0 +1,116 @@
+"""Which records may be compared, in one table: what must agree, what is named, what may differ.
+
+Models: three questions to the same fields of an index entry's setting. `pool`: do launches of two records form one
+case? `reference`: may a run be held against what the archive expects? `sides`: may two records be sides of
+`railyard compare`? A new field of the setting needs a row here, and a test fails until it has one.
+Leaves out: how launches are compared (`analysis.cases.comparison`, `analysis.compare`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railyard.records import json_io
+from railyard.records.json_io import Json
+from railyard.records.record import Record, Software, Status
+
+
+class Rule(StrEnum):
+    """What a difference in a field means."""
+
+    AGREE = "agree"  # records that differ are never compared
+    NAMED = "named"  # they are compared, and the difference is named beside the figures
+    FREE = "free"  # they are compared without a word
+
+
+AGREE, NAMED, FREE = Rule.AGREE, Rule.NAMED, Rule.FREE
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field's rule for each question."""
+
+    pool: Rule
+    reference: Rule
+    sides: Rule
+
+
+#: Field of a setting -> its rules. Named fields are named in this order.
+FIELDS: Mapping[str, Field] = {
+    #: Field(pool, reference, sides)
+    "origin": Field(AGREE, AGREE, AGREE),
+    "system": Field(AGREE, AGREE, AGREE),
+    "check": Field(AGREE, AGREE, AGREE),
+    "benchmark": Field(AGREE, AGREE, AGREE),
+    "parameters": Field(AGREE, AGREE, AGREE),
+    "ranks": Field(FREE, AGREE, AGREE),  # of a pool: they follow from the parameters and the launches
+    "git_commit": Field(AGREE, FREE, NAMED),  # a reference exists to find what another commit made slower
+    "git_dirty": Field(AGREE, FREE, NAMED),
+    "mpi": Field(AGREE, FREE, NAMED),
+    "machine": Field(AGREE, FREE, NAMED),
+    "environment": Field(AGREE, AGREE, NAMED),
+    "partition": Field(AGREE, AGREE, NAMED),
+    "topology": Field(AGREE, FREE, NAMED),  # its name; the next is its content
+    "topology_sha256": Field(AGREE, AGREE, NAMED),
+    "nodes": Field(AGREE, AGREE, NAMED),
+    "torus": Field(AGREE, AGREE, NAMED),
+    "image": Field(AGREE, FREE, NAMED),
+    "job_environment": Field(AGREE, FREE, NAMED),
+    "placements": Field(AGREE, FREE, FREE),  # sides and references are chosen launch by launch
+    "nic_policies": Field(AGREE, FREE, FREE),
+    "software": Field(AGREE, FREE, FREE),
+    "studies": Field(FREE, FREE, FREE),
+}
+#: Fields in which sides may differ; a difference is named on the row.
+NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is NAMED)
+#: Fields that make a case of the references of one check. The check itself is the key above them.
+REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
+
+#: Parts of a record's case in which records of one pool may differ: `studies` above, and what only says how often and
+#: in which order the same launches were made.
+_FREE_IN_CASE = frozenset({"seed", "challenge", "launches_per_combination", "studies"})
+
+
+def pool(record: Record) -> dict[str, Json]:
+    """Return what records must have in common to be one case: the whole record but for what `FIELDS` leaves free.
+
+    This is stricter than the fields of a setting, which abridge machine and MPI library for people.
+    """
+    torus = record.provenance["torus"]
+    provenance = {
+        name: part
+        for name, part in record.provenance.items()
+        if name not in {"reframe", "torus"} and (name != "image" or part is not None)
+    }
+    case = {"software": [Software.NATIVE], **record.document["case"]}
+    return {
+        "origin": record.document["origin"],
+        "system": record.document["system"],
+        "case": {name: part for name, part in case.items() if name not in _FREE_IN_CASE},
+        "provenance": provenance,
+        "torus": None if torus is None else unnamed(torus),
+    }
+
+
+def pool_key(record: Record) -> str:
+    """Return a digest that is equal for records of one pool, and for no others.
+
+    A record of a changed or unknown checkout is alone, because nobody can say that two of them ran the same code.
+    """
+    known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
+    parts = {**pool(record), "alone": "" if known else record.sha256}
+    return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()
+
+
+def unnamed(torus: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a virtual torus's provenance without its name, which each session chooses."""
+    return {name: part for name, part in torus.items() if name != "name"}
+
+
+def reference_digest(setting: Mapping[str, Json]) -> str:
+    """Return eight digits that are equal for the runs that one reference of a check applies to."""
+    parts = {name: setting[name] for name in REFERENCE_CASE}
+    return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()[:8]

@@ -1,0 +1,116 @@
+"""Which records may be compared: one table, and the three users of it behave as it says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import synthetic
+
+from analysis.compare import compare as comparing
+from analysis.compare.gather import Key
+from analysis.compare.sides import Side
+from railyard.records import comparable, references
+from railyard.records.comparable import FIELDS, NAMED_OF_SIDES, Rule
+from railyard.records.record import Record
+from railyard.records.store import entries
+
+Job = Callable[..., Record]
+
+
+def job(**changes: Any) -> Record:
+    """A halo job of four launches; `case` changes its case, all else its record."""
+    of_case = changes.pop("case", {})
+    made = synthetic.case(**{"placements": ["plain", "custom"], "launches_per_combination": 2, **of_case})
+    speed = dict.fromkeys(made["placements"], 1.0)
+    return synthetic.job(made, synthetic.halo_series(speed), **changes)
+
+
+def topology(**changes: Any) -> dict[str, Any]:
+    return {"topology": {**synthetic.case()["topology"], **changes}}
+
+
+def fewer_nodes() -> dict[str, Any]:
+    allocation = synthetic.case()["allocation"]
+    return {"allocation": {**allocation, "nodes": allocation["nodes"][:32]}}
+
+
+SYSTEM = {"name": "vtorus", "partition": "netns", "environment": "openmpi"}
+CODE = synthetic.provenance()["railyard"]
+MACHINE = synthetic.provenance()["machine"]
+IMAGE = {
+    "file": "railyard.sif",
+    "sha256": "5a" * 32,
+    "size_bytes": 62_914_560,
+    "mpi_model": "hybrid",
+    "apptainer": "1.4.5",
+    "labels": {"railyard.mpi": "Open MPI 4.1.4"},
+}
+#: Field of a setting -> a job that differs from `job()` in it, and in as little else as can be.
+CHANGED: dict[str, Callable[[], Record]] = {
+    "origin": lambda: job(origin="simulated"),
+    "system": lambda: job(system={**SYSTEM, "name": "other"}),
+    "partition": lambda: job(system={**SYSTEM, "partition": "docker"}),
+    "environment": lambda: job(system={**SYSTEM, "environment": "mpich"}),
+    "check": lambda: job(case={"check": "halo_2d"}),
+    "benchmark": lambda: job(case={"benchmark": "other"}),
+    "parameters": lambda: job(case={"parameters": {"grid": [4, 4, 4], "cells": [32, 32, 32]}}),
+    "git_commit": lambda: job(railyard={**CODE, "git_commit": "2e" * 20}),
+    "git_dirty": lambda: job(railyard={**CODE, "git_dirty": True}),
+    "mpi": lambda: job(mpi={"library": "MPICH 4.0.2", "standard": "4.0"}),
+    "machine": lambda: job(machine={**MACHINE, "hostname": "other"}),
+    "topology": lambda: job(case=topology(name="the same under another name")),
+    "topology_sha256": lambda: job(case=topology(sha256="cd" * 32)),
+    "nodes": lambda: job(case=fewer_nodes()),
+    "torus": lambda: job(torus={**synthetic.TORUS, "rate_scale": 0.002}),
+    "placements": lambda: job(case={"placements": ["plain"]}),
+    "nic_policies": lambda: job(case={"nic_policies": ["library-default", "nic-0"]}),
+    "image": lambda: job(case={"software": ["image"]}, image=IMAGE),
+    "software": lambda: job(case={"software": ["native", "image"]}, image=IMAGE),
+    "studies": lambda: job(case={"studies": []}),
+}
+#: `ranks` follow from the launches; the environment of a job has tests of its own (tests/jobs/test_surroundings.py).
+NOT_CHANGED = {"ranks", "job_environment"}
+
+
+def test_every_field_of_a_setting_has_its_rules() -> None:
+    assert set(FIELDS) == set(entries.of_record(job()).setting)
+    assert set(FIELDS) == set(CHANGED) | NOT_CHANGED
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_records_form_one_case_as_the_table_says(name: str) -> None:
+    one, other = job(), CHANGED[name]()
+    assert entries.of_record(one).setting[name] != entries.of_record(other).setting[name]
+    together = comparable.pool_key(one) == comparable.pool_key(other)
+    assert together == (FIELDS[name].pool is not Rule.AGREE)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CHANGED if name != "check"]
+)  # a check is the key above its cases
+def test_a_run_is_held_against_a_reference_as_the_table_says(name: str) -> None:
+    same = references.case_name(job()).split()[-1] == references.case_name(CHANGED[name]()).split()[-1]
+    assert same == (FIELDS[name].reference is not Rule.AGREE)
+
+
+#: Where these change, so do the ranks or the software of the launches, and a row of its own is made.
+ROWS_OF_THEIR_OWN = {"nodes", "image"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMED_OF_SIDES if name in CHANGED.keys() - ROWS_OF_THEIR_OWN]
+)
+def test_a_difference_of_sides_is_named_as_the_table_says(name: str) -> None:
+    one, other = Side(name="one", wanted={}), Side(name="other", wanted={})
+    sources = [([entries.of_record(job())], [one]), ([entries.of_record(CHANGED[name]())], [other])]
+    found = comparing.compare(sources, ["one", "other"], "one")
+    assert found.rows and all(name in row.differs for row in found.rows)
+
+
+def test_rows_of_sides_share_what_must_agree() -> None:
+    of_launch = {"placement", "nic_policy", "software", "fom", "labels"}
+    shared = {field.name for field in dataclasses.fields(Key)} - of_launch
+    assert shared == {name for name, field in FIELDS.items() if field.sides is Rule.AGREE}
