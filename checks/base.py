@@ -1,26 +1,17 @@
 """What every check of this suite does: one job, all placements in seeded random order, evidence, a record.
 
-A check says what to run (`benchmark`, `options`) and on which grid; this class turns each placement into what the
-launcher needs, writes every launch as a plain line of the job script, and afterwards makes one record of them all.
-Every combination of a placement, a NIC policy and a software (the machine's own programs, or an image's:
-`checks.image`) is a launch; `checks.launching` words it for the launcher.
-
-Where a job has a virtual torus of its own, its nodes are known before it runs. Where a scheduler grants them, the job
-places its ranks itself, by `railyard granted` in its first line.
+A check names what to run (`benchmark`, `options`) and on which grid. This class is its face towards ReFrame: variables,
+hooks at ReFrame's stages, skips and verdicts. What a job is, is in `railyard.jobs`: what a partition can give
+(`request`), the files and lines of the launches (`submission`), the record (`stagedir`) and its verdict (`verdict`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
-import platform
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import reframe as rfm
@@ -32,26 +23,21 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
-from checks import requirements, scales
-from checks.partition import Partition
+from checks import scales
 from placements import launchers
-from placements.hosts import naming
-from placements.hosts import node as node_layout
-from placements.launchers import files
-from placements.nics.policies import Host, Kind
-from placements.orders.allocation import Allocation, allocate, scheduled, within
-from placements.topology import catalog
-from placements.topology.base import Node, Topology
+from placements.orders.allocation import Allocation
+from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs import interrupted, job_lock, placing, schedule, stagedir, verdict
-from railyard.jobs import node as node_description
-from railyard.jobs.stagedir import Job, Planned
-from railyard.records import assemble, provenance, references, units
+from railyard.jobs import interrupted, request, schedule, stagedir, submission, verdict
+from railyard.jobs.partition import Partition
+from railyard.jobs.request import Request
+from railyard.jobs.stagedir import Planned
+from railyard.jobs.submission import Submission, Surroundings
+from railyard.records import assemble, references, units
 from railyard.records.record import Record, Software
 from railyard.records.store import challenge as challenges
-from railyard.torus.engines import docker_engine
 from railyard.torus.simulated import smpi
 
 #: ReFrame's word for partitions of real machines.
@@ -275,9 +261,10 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @plainly()
     def need_the_partition(self) -> None:
         """Skip where the partition's nodes are of an image or a cluster that is not there."""
-        self.where = Partition.of(self.current_partition)
-        if (image := self.where.image) and (reason := docker_engine.missing(image)):
-            self.skip(reason)
+        partition = self.current_partition
+        self.where = Partition.read(
+            partition.fullname, partition.scheduler.registered_name, partition.extras, os.environ
+        )
         if reason := self.where.missing():
             self.skip(reason)
         for name, (elsewhere, measured) in self.on_a_real_machine.items():
@@ -346,192 +333,91 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     @plainly()
     def place_ranks(self) -> None:
         """Compute every placement; bad input skips nothing: it fails the check with its one line."""
-        if not self.placements or not self.nics or self.launches < 1:
-            asked = (
-                f"{len(self.placements)} placements, {len(self.nics)} NIC policies, {self.launches} launches"
-            )
-            raise InputError(self.name, "placements, nics, launches", asked, "at least one of each")
-        self._skip_what_needs_another_machine()
-        self.granted: Allocation = self._allocation()
+        request.refuse_nothing(self._request())
+        self._fit_to_the_machine()
+        self.granted: Allocation = request.allocation(self._request(), self.where)
         self.topology: Topology = self.granted.topology
-        self.grid = self.grid or self._whole_grid()
+        self.grid = self.grid or request.whole_grid(self._request(), self.where, self.granted)
         self.num_tasks = len(self.granted.indices) * self.ranks_per_node
         self.num_tasks_per_node = self.ranks_per_node
 
-    def _skip_what_needs_another_machine(self) -> None:
-        where = self.where
-        if self.needs_coordinates and not where.knows_coordinates:
-            self.skip(f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)")
-        if where.makes_torus:
-            return
+    def _fit_to_the_machine(self) -> None:
+        """Skip what this machine can never do; leave out the rest of that kind, in a line for each."""
         processor = self.current_partition.processor
-        machine = where.machine(self.nodes or where.nodes, int(processor.num_cpus or 0) if processor else 0)
-        if reason := requirements.missing(self._needs(), machine):
+        cpus = int(processor.num_cpus or 0) if processor else 0
+        if reason := request.lacking(self._request(), self.where, cpus):
             self.skip(reason)
-        if self.block and not requirements.holds(machine.extents, self.block):
-            self.block, self.cube = [], []
-        self._leave_out_what_cannot_be(machine.rails)
+        fitted = request.fitted(self._request(), self.where, self.current_environ.features)
+        for name, reason in fitted.left_out.items():
+            getlogger().warning(f"{self.short_name}: {name} is left out on {self.where.fullname}: {reason}")
+        if fitted.nothing_left:
+            self.skip(fitted.nothing_left)
+        self.placements, self.nics = list(fitted.placements), list(fitted.nics)
+        self.block, self.cube = list(fitted.block), list(fitted.cube)
 
-    def _needs(self) -> requirements.Needs:
-        """What the check takes; a block of a torus only where it walks one."""
-        order, block = self.allocation, self.block
-        return requirements.Needs(
-            nodes=requirements.nodes(self.torus, self.grid, self.ranks_per_node, order=order, block=block),
-            rails=requirements.rails(self.nics),
-            ranks_per_node=self.ranks_per_node,
-            block=tuple(block) if self.needs_coordinates else (),
+    def _request(self) -> Request:
+        """Return the variables as they are now, as a value."""
+        same = (name for name in Request.__dataclass_fields__ if name not in {"software", "parameters"})
+        parameters = {**({"scale": str(self.chosen_scale)} if self.scaled else {}), **self.parameters}
+        return Request(
+            software=self.chosen, parameters=parameters, **{name: getattr(self, name) for name in same}
         )
-
-    def _leave_out_what_cannot_be(self, rails: int) -> None:
-        """Drop placements and NIC policies that this machine can never do, in a line for each; skip if none is left."""
-        where = self.where
-        if where.origin == "measured" and str(Kind.LOCAL_NIC) in self.nics:
-            self.placements = requirements.bound(self.placements)
-        self.placements, unplaced = requirements.split_placements(self.placements, where.without_coordinates)
-        names = tuple(where.devices or (f"nic{rail}" for rail in range(rails)))
-        host = Host(nics=names, nearest=(0,) * self.ranks_per_node)
-        self.nics, untold = requirements.split_policies(self.nics, self.current_environ.features, host)
-        for name, reason in {**unplaced, **untold}.items():
-            getlogger().warning(f"{self.short_name}: {name} is left out on {where.fullname}: {reason}")
-        if not self.placements or not self.nics:
-            self.skip(next(iter({**unplaced, **untold}.values())))
-
-    def _allocation(self) -> Allocation:
-        """The nodes of the job: those it will have, or where the scheduler chooses as many of the same kind."""
-        where = self.where
-        named = self.torus if where.makes_torus and self.torus else where.topology
-        count = self.nodes or where.nodes
-        if named and (where.names_nodes or self.block or not count):
-            box = tuple(self.block) or None
-            found = allocate(catalog.load(named), self.allocation, block=box, seed=self.seed)
-            return within(found, tuple(self.cube)) if self.cube else found
-        if not count:
-            valid = "nodes: a number, in the partition's extras or by -S nodes=N"
-            raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
-        if named:
-            whole = allocate(catalog.load(named), self.allocation, seed=self.seed)
-            return scheduled(whole.topology, whole.indices[:count])
-        names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
-        return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous")
-
-    def _whole_grid(self) -> list[int]:
-        """All slots; like the block where all of it was granted, nodes of a router along Y, ranks of a node along Z."""
-        slots = len(self.granted.indices) * self.ranks_per_node
-        whole = list(self.topology.box_of_cells(self.granted.block))
-        whole[-1] *= self.ranks_per_node
-        if self._is_certain():
-            return whole if slots == math.prod(whole) else [slots]
-        return whole if slots == math.prod(whole) and self.block else schedule.cubic(slots)
 
     @run_before("run")
     @plainly()
     def write_job(self) -> None:
         """Write what the launches read, and the launches as lines that can be pasted."""
-        folder = Path(self.stagedir)
-        (folder / "topology").write_text(f"{self.torus or self.where.topology}\n")
-        if self.network:
-            (folder / "network").write_text(f"{self.network}\n")
-        (folder / "coordinates").write_text(files.coordinates(self.topology, self._located()))
-        job = self._what_is_asked()
-        if self._is_certain():
-            placed, cannot = placing.place_all(job, self.granted), dict[str, str]()
-        else:
-            placed, cannot = placing.place_what_can(job, self.granted, self.where.without_coordinates)
-        for names in placing.equal(placed):
+        script = submission.write(
+            Path(self.stagedir),
+            Submission(
+                request=self._request(),
+                where=self.where,
+                granted=self.granted,
+                surroundings=self._surroundings(),
+                program=self._program,
+            ),
+        )
+        for names in script.equal:
             words = f"{self.name}: placements {', '.join(names)} put every rank of the grid on the same node"
             getlogger().warning(f"{words}: they measure the same; give others by -S placements=...")
-        job = dataclasses.replace(
-            job, launches=schedule.launches(job, self.granted, placed, self._counted_program)
+        only_if_placed = script.only_if_placed
+        lines = script.words(
+            lambda launch: self._lines(launch, only_if_placed=only_if_placed), self.preparations
         )
-        stagedir.write(folder, job)
-        only_if_placed = self.where.scheduled or not self._is_certain()
-        lines = [
-            line for launch in job.launches for line in self._lines(launch, only_if_placed=only_if_placed)
-        ]
-        begun, ended = (schedule.digests(job.launches, when) for when in ("begun", "ended"))
-        self.prerun_cmds = [job_lock.LINE, *self.preparations, *begun, *lines, *ended]
-        if self.where.scheduled:
-            self.prerun_cmds = ["railyard granted || exit 1", *self.prerun_cmds]
-            self._ask_the_scheduler()
-        else:
-            node = node_layout.parse(node_description.describe()) if job.binds_by_script else None
-            placing.write_files(folder, job, placed, node)
-            stands: dict[str, Any] | None = None if self.where.topology else {}
-            stagedir.write(folder, placing.described(job, self.granted, placed, cannot, stands, node))
+        self.prerun_cmds = ["railyard granted || exit 1", *lines] if self.where.scheduled else lines
+        self.job.options += script.options
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
-        self.executable_opts = [str(len(job.launches)), "launches ended"]
+        self.executable_opts = [str(len(script.launches)), "launches ended"]
 
-    def _located(self) -> Sequence[Node]:
-        """Whose coordinates a program is told: all nodes; of a computed machine, which may be large, those granted."""
-        if not self.where.is_computed:
-            return self.topology.nodes
-        return [self.topology.nodes[index] for index in sorted(self.granted.indices.tolist())]
+    def _surroundings(self) -> Surroundings:
+        launcher = self.current_partition.launcher_type.registered_name
+        return Surroundings(
+            system={
+                "name": self.current_system.name,
+                "partition": self.current_partition.name,
+                "environment": self.current_environ.name,
+            },
+            reframe={"version": rfm.VERSION, "session": _session(), "check": self.unique_name},
+            launcher=launchers.selected(launcher, self.current_environ.features).name,
+            features=self.current_environ.features,
+            image=self.carried.provenance if self.carried else None,
+            read_by=self._read_by(),
+            stderr=str(self.job.stderr),
+            launch_limit_s=self._limit_s(),
+        )
+
+    def _limit_s(self) -> int:
+        return 0 if self.where.is_computed else self.launch_limit_s
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """What each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
 
-    def _counted_program(self, index: int, whose: Software) -> list[str]:
-        """The same; on a real machine its ranks count what their nodes' NICs send, because nothing else does."""
-        counting = (
-            ["env", f"RAILYARD_NICS=launch-{index:03d}.nics"] if self.where.origin == "measured" else []
-        )
-        return [*counting, *self._program(index, whose)]
-
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
-        """A launch in the job script."""
-        limit_s = 0 if self.where.is_computed else self.launch_limit_s
-        return schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s)
-
-    def _is_certain(self) -> bool:
-        """Whether the nodes are known now: then a placement that they do not allow is a mistake, not bad luck."""
-        return self.where.names_nodes and bool(self.where.topology)
-
-    def _ask_the_scheduler(self) -> None:
-        """The very nodes where the partition is to have them; never a second run over the files of the first."""
-        if not self.where.is_slurm:
-            return
-        self.job.options += ["--no-requeue", f"--nodes={len(self.granted.indices)}"]
-        if self.where.names_nodes:
-            self.job.options += [f"--nodelist={','.join(node.name for node in self.granted.nodes)}"]
-
-    def _what_is_asked(self) -> Job:
-        return Job(
-            case=self._described(),
-            system={
-                "name": self.current_system.name,
-                "partition": self.current_partition.name,
-                "environment": self.current_environ.name,
-            },
-            origin=self.where.origin,
-            reframe={"version": rfm.VERSION, "session": _session(), "check": self.unique_name},
-            archive=str(Path(self.archive).absolute()),
-            topology=self.where.topology,
-            coordinates=self.where.coordinates,
-            needs_coordinates=self.needs_coordinates,
-            order=self.allocation,
-            block=list(self.block),
-            cube=list(self.cube),
-            challenge=self.challenge,
-            id=uuid.uuid4().hex,
-            written=provenance.state(),
-            grid=list(self.grid),
-            ranks_per_node=self.ranks_per_node,
-            seed=self.seed,
-            launcher=launchers.selected(
-                self.current_partition.launcher_type.registered_name, self.current_environ.features
-            ).name,
-            features=list(self.current_environ.features),
-            devices=self.where.devices,
-            image=self.carried.provenance if self.carried else None,
-            read_by=self._read_by(),
-            stderr=str(self.job.stderr),
-            owner=interrupted.owner(),
-            launch_limit_s=0 if self.where.is_computed else self.launch_limit_s,
-            launches=[],
-        )
+        """Return a launch as lines of the job script."""
+        return schedule.lines(launch, only_if_placed=only_if_placed, limit_s=self._limit_s())
 
     def _read_by(self) -> dict[str, Any] | None:
         """The patterns that read the program's output; None where a module does."""
@@ -594,26 +480,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
             raise PerformanceError("; ".join(worse))
 
     def _foms(self) -> dict[str, float]:
-        samples: dict[str, list[float]] = {}
-        for launch in self.record.launches:
-            for series in launch.series:
-                if not series.labels:
-                    side = references.side(launch.placement, launch.nic_policy, launch.software, self.nics)
-                    samples.setdefault(f"{side}/{series.fom}", []).append(median(series.samples))
-        return {name: median(values) for name, values in samples.items()}
-
-    def _described(self) -> dict[str, Any]:
-        return {
-            "check": self.name.split(" ")[0],
-            "benchmark": self.benchmark,
-            "studies": self.studies,
-            "parameters": {**({"scale": str(self.chosen_scale)} if self.scaled else {}), **self.parameters},
-            "placements": self.placements,
-            "nic_policies": self.nics,
-            "software": list(map(str, self.chosen)),
-            "seed": self.seed,
-            "launches_per_combination": self.launches,
-        }
+        return references.values(self.record, self.nics)
 
 
 def _session() -> str:

@@ -9,6 +9,7 @@ Leaves out: making them (`analysis.references`).
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from railyard.errors import InputError
 from railyard.records import comparable, units
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
-from railyard.records.store.entries import head
+from railyard.records.store.entries import head, launch_values
 from railyard.records.units import Better
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
@@ -77,6 +78,17 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
     """
     parts = [placement, *([nic_policy] if len(policies) > 1 else [])]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
+
+
+def values(record: Record, policies: Sequence[str]) -> dict[str, float]:
+    """Return the performance variables of a record: the median over launches of a launch's value of each figure."""
+    found: dict[str, list[float]] = {}
+    for launch in record.launches:
+        for (fom, labels), value in launch_values(launch).items():
+            if not labels:
+                name = f"{side(launch.placement, launch.nic_policy, launch.software, policies)}/{fom}"
+                found.setdefault(name, []).append(value)
+    return {name: statistics.median(each) for name, each in found.items()}
 
 
 def case_name(record: Record) -> str:

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from support.commands import BIN, CHECKOUT, environment
 
-from checks import requirements
-from checks.requirements import Machine, Needs
 from placements.nics.policies import Host
 from railyard.errors import InputError
-from railyard.jobs import verdict
+from railyard.jobs import requirements, verdict
+from railyard.jobs.requirements import Machine, Needs
 from railyard.records.record import Status
 
 SITE = """\

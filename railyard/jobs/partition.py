@@ -1,17 +1,18 @@
-"""What a partition of reframe.yml says of its machine, in the words of the checks. docs/cluster.md lists the extras."""
+"""A partition of reframe.yml: what it names of its machine, as one value. docs/cluster.md lists the extras."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks.requirements import Machine
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes
+from railyard.jobs.requirements import Machine
+from railyard.torus.engines import DEFAULT, engines
 from railyard.torus.virtual import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
@@ -38,31 +39,33 @@ class Partition:
     nodes: int
     names_nodes: bool
     devices: list[str] | None
+    engine: str
     image: str
     cluster: str | None
     in_allocation: bool = False
 
     @classmethod
-    def of(cls, partition: Any) -> Partition:
-        """Of ReFrame's own; InputError for an origin that there is not."""
-        extras = partition.extras
-        origin = str(extras.get("origin", "measured"))
-        if origin not in ORIGINS:
-            where = f"{partition.fullname}: extras.origin"
-            raise InputError("reframe.yml", where, origin, ", ".join(ORIGINS))
-        scheduler = partition.scheduler.registered_name
+    def read(
+        cls, fullname: str, scheduler: str, extras: Mapping[str, Any], environment: Mapping[str, str]
+    ) -> Partition:
+        """Return a partition of reframe.yml, by its full name, its scheduler's name and its extras.
+
+        Raises InputError for an origin or an engine that there is not.
+        """
         in_allocation = extras.get("nodes_from") == "environment"
+        image = str(extras.get("image") or "")
         return cls(
-            fullname=partition.fullname,
+            fullname=fullname,
             scheduler=scheduler,
-            origin=origin,
+            origin=_one_of(extras, "origin", "measured", ORIGINS, fullname),
+            engine=_one_of(extras, "engine", "docker" if image else DEFAULT, tuple(engines()), fullname),
             topology=str(extras.get("topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
             nodes=int(extras.get("nodes") or 0)
-            or (len(allocated_nodes.names(os.environ)) if in_allocation else 0),
+            or (len(allocated_nodes.names(environment)) if in_allocation else 0),
             names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
-            image=str(extras.get("image") or ""),
+            image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
         )
@@ -87,6 +90,11 @@ class Partition:
         return self.origin in COMPUTED
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the nodes are known before the job: then a placement that they do not allow is a mistake."""
+        return self.names_nodes and bool(self.topology)
+
+    @property
     def knows_coordinates(self) -> bool:
         return bool(self.topology)
 
@@ -109,7 +117,9 @@ class Partition:
         return Machine(name=self.fullname, nodes=known, rails=rails, cpus=cpus, extents=extents)
 
     def missing(self) -> str:
-        """Why the partition's cluster cannot take jobs, in one line; empty where it can."""
+        """Return why no job can run here now, in one line; empty where one can: the engine's image, the cluster."""
+        if self.image and (reason := engines()[self.engine].missing(self.image)):
+            return reason
         if self.cluster is None:
             return ""
         if self.cluster and Path(self.topology).is_file():
@@ -118,6 +128,13 @@ class Partition:
         if not self.cluster:
             return f"RAILYARD_TORUS names no torus with Slurm; `{up}` makes one (docs/cluster.md)"
         return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
+
+
+def _one_of(extras: Mapping[str, Any], name: str, default: str, valid: Sequence[str], partition: str) -> str:
+    chosen = str(extras.get(name, default))
+    if chosen not in valid:
+        raise InputError("reframe.yml", f"{partition}: extras.{name}", chosen, ", ".join(valid))
+    return chosen
 
 
 def _no_jobs(cluster: str) -> str:

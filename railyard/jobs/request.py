@@ -1,0 +1,182 @@
+"""What a check requests of a machine, and what of it the machine's partition can give. Pure, without ReFrame.
+
+Models: the request before the nodes are known (`Request`); why it cannot be met (`lacking`); what of its lists the
+machine can do (`fitted`); the nodes and the grid that it leads to (`allocation`, `whole_grid`); and its description in
+the record (`case`). Leaves out: the launches and their files (`railyard.jobs.submission`).
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from placements.hosts import naming
+from placements.nics.policies import Host, Kind
+from placements.orders.allocation import Allocation, allocate, scheduled, within
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.jobs import requirements, schedule
+from railyard.jobs.partition import Partition
+from railyard.records.record import Software
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a check requests. The fields are the variables of `checks.base.PlacedCheck` that have the same names.
+
+    `name` is the check's, with its parameters; `software` lists whose programs are launched.
+    """
+
+    name: str
+    benchmark: str
+    parameters: Mapping[str, Any]
+    studies: Sequence[str]
+    placements: Sequence[str]
+    nics: Sequence[str]
+    software: Sequence[Software]
+    launches: int
+    allocation: str
+    block: Sequence[int]
+    cube: Sequence[int]
+    nodes: int
+    torus: str
+    network: str
+    ranks_per_node: int
+    grid: Sequence[int]
+    needs_coordinates: bool
+    seed: int
+    challenge: str
+    archive: str
+
+    @property
+    def check(self) -> str:
+        """The check's name without its parameters."""
+        return self.name.split(" ")[0]
+
+
+def refuse_nothing(request: Request) -> None:
+    """Raise InputError for a request that leads to no launch at all."""
+    if request.placements and request.nics and request.launches >= 1:
+        return
+    counts = (
+        f"{len(request.placements)} placements, {len(request.nics)} NIC policies, {request.launches} launches"
+    )
+    raise InputError(request.name, "placements, nics, launches", counts, "at least one of each")
+
+
+def lacking(request: Request, where: Partition, cpus: int) -> str:
+    """Return the first thing that a partition lacks, in one line; empty where the check can run there."""
+    if request.needs_coordinates and not where.knows_coordinates:
+        return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
+    if where.makes_torus:
+        return ""
+    return requirements.missing(_needs(request), where.machine(request.nodes or where.nodes, cpus))
+
+
+def _needs(request: Request) -> requirements.Needs:
+    """Return what the check takes; a block of a torus only where it walks one."""
+    order, block = request.allocation, request.block
+    return requirements.Needs(
+        nodes=requirements.nodes(
+            request.torus, request.grid, request.ranks_per_node, order=order, block=block
+        ),
+        rails=requirements.rails(request.nics),
+        ranks_per_node=request.ranks_per_node,
+        block=tuple(block) if request.needs_coordinates else (),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What of a request's lists a machine can do, and for the rest why not; `block` and `cube` are empty where the
+    machine's torus does not hold the block.
+    """
+
+    placements: Sequence[str]
+    nics: Sequence[str]
+    block: Sequence[int]
+    cube: Sequence[int]
+    left_out: Mapping[str, str]
+
+    @property
+    def nothing_left(self) -> str:
+        """Why nothing can be measured, in one line; empty where something can."""
+        return "" if self.placements and self.nics else next(iter(self.left_out.values()))
+
+
+def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitted:
+    """Return what the machine can do. A virtual torus of the job's own can do all, because the check chooses it."""
+    if where.makes_torus:
+        return Fitted(
+            placements=request.placements,
+            nics=request.nics,
+            block=request.block,
+            cube=request.cube,
+            left_out={},
+        )
+    machine = where.machine(request.nodes or where.nodes, 0)
+    holds = not request.block or requirements.holds(machine.extents, request.block)
+    placements = request.placements
+    if where.origin == "measured" and str(Kind.LOCAL_NIC) in request.nics:
+        placements = requirements.bound(placements)
+    placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
+    names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
+    host = Host(nics=names, nearest=(0,) * request.ranks_per_node)
+    nics, without_setting = requirements.split_policies(request.nics, features, host)
+    return Fitted(
+        placements=placements,
+        nics=nics,
+        block=request.block if holds else [],
+        cube=request.cube if holds else [],
+        left_out={**unplaced, **without_setting},
+    )
+
+
+def allocation(request: Request, where: Partition) -> Allocation:
+    """Return the job's nodes: those it will have, or where the scheduler chooses, as many of the same kind."""
+    named = request.torus if where.makes_torus and request.torus else where.topology
+    count = request.nodes or where.nodes
+    if named and (where.names_nodes or request.block or not count):
+        box = tuple(request.block) or None
+        found = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
+        return within(found, tuple(request.cube)) if request.cube else found
+    if not count:
+        valid = "nodes: a number, in the partition's extras or by -S nodes=N"
+        raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
+    if named:
+        whole = allocate(catalog.load(named), request.allocation, seed=request.seed)
+        return scheduled(whole.topology, whole.indices[:count])
+    names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
+    return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous")
+
+
+def whole_grid(request: Request, where: Partition, granted: Allocation) -> list[int]:
+    """Return a grid of all slots.
+
+    It has the block's form where all of the block was granted, with the nodes of a router along Y and the ranks of a
+    node along Z.
+    """
+    slots = len(granted.indices) * request.ranks_per_node
+    whole = list(granted.topology.box_of_cells(granted.block))
+    whole[-1] *= request.ranks_per_node
+    if where.is_certain:
+        return whole if slots == math.prod(whole) else [slots]
+    return whole if slots == math.prod(whole) and request.block else schedule.cubic(slots)
+
+
+def case(request: Request) -> dict[str, Any]:
+    """Return the record's case, without topology and allocation."""
+    return {
+        "check": request.check,
+        "benchmark": request.benchmark,
+        "studies": request.studies,
+        "parameters": request.parameters,
+        "placements": request.placements,
+        "nic_policies": request.nics,
+        "software": list(map(str, request.software)),
+        "seed": request.seed,
+        "launches_per_combination": request.launches,
+    }
