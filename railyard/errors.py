@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class InputError(ValueError):
-    """Bad input, said in one line; the command line prints it and exits with 2, without a traceback.
+    """Bad input in one line; the command line prints it and exits with 2, without a traceback.
 
-    `source` names the file or option, `field` the path inside it (may be empty), `value` what was found
-    and `valid` what is accepted there.
+    `source` names the file or option, `field` the path inside it (may be empty), and `valid` what is accepted there.
+    What is wrong is either a `value` that was found, which is quoted, or a `problem` in prose, which is not:
+    `topology.yml: extents: 0 is not valid here; valid: ...`, `hosts: no node; expected one node per line`.
     """
 
-    def __init__(self, source: str, field: str, value: object, valid: str) -> None:
-        self.source, self.field, self.value, self.valid = source, field, value, valid
+    def __init__(
+        self, source: str, field: str, value: object = None, valid: str = "", *, problem: str = ""
+    ) -> None:
+        self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
-        super().__init__(f"{place}: {value!r} is not valid here; valid: {valid}")
+        problem = problem or ("no value" if value is None else "")
+        wrong = f"{problem}; expected" if problem else f"{value!r} is not valid here; valid:"
+        super().__init__(f"{place}: {wrong} {valid}")
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
-        """What a process sends to another is made there from the same four."""
-        return type(self), (self.source, self.field, self.value, self.valid)
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Return how another process makes the same error from its parts."""
+        return _made, (type(self), self.source, self.field, self.value, self.valid, self.problem)
+
+
+def _made(*parts: Any) -> InputError:
+    kind, source, field, value, valid, problem = parts
+    made: InputError = kind(source, field, value, valid, problem=problem)
+    return made
 
 
 class RunError(RuntimeError):

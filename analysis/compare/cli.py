@@ -65,7 +65,7 @@ def compare(
 def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
     """The comparison of the sides that the texts mean; raises InputError."""
     if len(texts) < 2:
-        raise InputError("SIDE", "", f"{len(texts)} side", "at least two sides")
+        raise InputError("SIDE", "", problem=f"{len(texts)} side", valid="at least two sides")
     chosen = baseline or texts[0]
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")

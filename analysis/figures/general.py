@@ -80,7 +80,12 @@ def overview_svg(judged: Sequence[JudgedCase]) -> str:
         drawers.append(lambda axes: draw_panel(axes, hops))
         texts.append(describe_panel(hops))
     if not drawers:
-        raise InputError("records", "", "neither", "a case with several placements or a curve over hops")
+        raise InputError(
+            "records",
+            "",
+            problem="nothing to draw",
+            valid="a case with several placements or a curve over hops",
+        )
     with svg.style():
         figure = Figure(figsize=(WIDTH_IN * len(drawers), 2.9), layout="constrained")
         grid = figure.subplots(1, len(drawers), squeeze=False)

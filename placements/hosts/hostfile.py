@@ -44,7 +44,9 @@ def read(path: Path, topology: Topology, *, most: int = 1) -> NDArray[np.int64]:
         seen[name] += 1
         if seen[name] > most:
             times = "once" if most == 1 else f"at most {most} times"
-            raise InputError(str(path), f"line {number}", f"{name} again", f"each node {times}")
+            raise InputError(
+                str(path), f"line {number}", problem=f"{name} is named again", valid=f"each node {times}"
+            )
         indices.append(index[name])
     return np.array(indices, dtype=np.int64)
 
@@ -79,7 +81,7 @@ def _names(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(str(path), "", path.name, "a readable host file") from error
     content = [(number, line.partition("#")[0].split()) for number, line in enumerate(lines, start=1)]
     if not any(words for _, words in content):
-        raise InputError(str(path), "", "no node", "one node a line")
+        raise InputError(str(path), "", problem="no node", valid="one node a line")
     yield from ((number, name) for number, words in content if words for name in expand(words[0]))
 
 

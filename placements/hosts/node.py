@@ -80,7 +80,7 @@ class NodeLayout:
     def _core(self, local: int) -> Core:
         if local >= len(self.cores):
             valid = f"at most {len(self.cores)} ranks per node, one for each core that the job may use"
-            raise InputError("placement", "binding", f"core {local + 1} of a node", valid)
+            raise InputError("placement", "binding", problem=f"a node has no core {local + 1}", valid=valid)
         return self.cores[local]
 
 

@@ -69,7 +69,9 @@ class Launcher:
         """
         if placed.binding not in self.bindings:
             valid = ", ".join(sorted(self.bindings))
-            raise InputError("launcher", "binding", f"{placed.binding} for {self.name}", valid)
+            raise InputError(
+                "launcher", "binding", problem=f"{self.name} cannot bind by {placed.binding}", valid=valid
+            )
         return self.render(placed, stem)
 
 

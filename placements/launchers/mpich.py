@@ -33,7 +33,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     numa_nodes = placed.allocation.topology.sockets_per_node
     if placed.binding == Binding.NUMA and placed.ranks_per_node > numa_nodes > 1:
         valid = f"none, core, or at most {numa_nodes} ranks a node (mpich deals ranks to NUMA nodes in turn)"
-        raise InputError("launcher", "binding", "numa for mpich", valid)
+        raise InputError("launcher", "binding", problem="mpich cannot bind by numa", valid=valid)
     file = f"{stem}.hosts"
     command = ("mpiexec", "-f", file, "-n", str(len(placed.indices)), *bindings[placed.binding])
     return Rendered(command=command, files={file: text})

@@ -143,7 +143,7 @@ def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
     matrix = _parse_mtx(path) if path.suffix == ".mtx" else _parse_csv(path)
     rows, columns = matrix.shape
     if rows != columns:
-        raise InputError(str(path), "", f"{rows} rows of {columns} entries", "a square matrix")
+        raise InputError(str(path), "", problem=f"{rows} rows of {columns} entries", valid="a square matrix")
     bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
     if len(bad):
         where = f"row {matrix.row[bad[0]]}, column {matrix.col[bad[0]]}"
@@ -176,11 +176,14 @@ def _parse_csv(path: Path) -> sparse.coo_array:
         raise InputError(str(path), "", path.name, "a readable .csv or .mtx file") from error
     rows = list(_numbers(path, [line for line in lines if line.strip()]))
     if not rows:
-        raise InputError(str(path), "", "nothing", "one line of numbers for each rank")
+        raise InputError(str(path), "", problem="nothing", valid="one line of numbers for each rank")
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise InputError(
-                str(path), f"row {number}", f"{len(row)} entries", f"{len(rows[0])}, as in row 0"
+                str(path),
+                f"row {number}",
+                problem=f"{len(row)} entries",
+                valid=f"{len(rows[0])}, as in row 0",
             )
     return _coo(sparse.coo_array(np.array(rows)), path)
 
@@ -195,5 +198,5 @@ def _numbers(path: Path, lines: list[str]) -> Iterator[list[float]]:
 
 def _coo(matrix: sparse.coo_array, path: Path) -> sparse.coo_array:
     if np.iscomplexobj(matrix.data):
-        raise InputError(str(path), "", "complex numbers", "bytes: real numbers")
+        raise InputError(str(path), "", problem="complex numbers", valid="bytes: real numbers")
     return matrix

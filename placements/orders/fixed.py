@@ -167,7 +167,9 @@ def _from_file(job: Job) -> Ints:
     path = Path(job.argument)
     found = hostfile.read(path, job.allocation.topology, most=job.ranks_per_node)
     if len(found) != job.ranks:
-        raise InputError(str(path), "", f"{len(found)} lines", f"{job.ranks}: one for each rank")
+        raise InputError(
+            str(path), "", problem=f"{len(found)} lines", valid=f"{job.ranks}: one for each rank"
+        )
     strange = np.flatnonzero(~np.isin(found, job.allocation.indices))
     if len(strange):
         name = job.allocation.topology.nodes[found[strange[0]]].name

@@ -73,7 +73,7 @@ def _checks_with_patterns() -> list[Path]:
 def _of_check(file: Path) -> Parser:
     """The parser of the only check with patterns in a file; ReFrame's own decorators need no session."""
     if not file.is_file():
-        raise InputError(str(file), "", "no such file", "the file of a check")
+        raise InputError(str(file), "", problem="no such file", valid="the file of a check")
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -85,8 +85,8 @@ def _of_check(file: Path) -> Parser:
         raise InputError(
             str(file),
             "output",
-            f"{len(held)} checks with patterns",
-            "one class with `output = Patterns(...)`",
+            problem=f"{len(held)} checks with patterns",
+            valid="one class with `output = Patterns(...)`",
         )
     return patterns.parser(held[0])
 

@@ -67,7 +67,7 @@ def parse(text: str, source: str) -> Profile:
     said.token("end", r"(@--- End of Report) -*")
     total = said.lines(rf"   \* +{NUMBER} +{NUMBER} +{NUMBER}")
     if len(total) != 1:
-        raise InputError(source, "MPI Time", f"{len(total)} lines of totals", "one")
+        raise InputError(source, "MPI Time", problem=f"{len(total)} lines of totals", valid="one")
     share = finite(total[0].group(3), source, "MPI%")
     series = [
         single(SHARE, share),

@@ -71,7 +71,10 @@ def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
     if found != list(sizes) or not rows:
         missing = next((size for size in sizes if size not in found), "a line of figures")
         raise InputError(
-            said.source, "table", f"no {missing} after {said.last_line()!r}", "output to the end"
+            said.source,
+            "table",
+            problem=f"lacks {missing} after {said.last_line()!r}",
+            valid="output to the end",
         )
     return Reading(
         program=program, version=version, ranks=None, series=list(_series(said.source, heads, rows))
@@ -85,7 +88,9 @@ def _table(said: Output) -> tuple[list[str], list[list[str]]]:
     ]  # what follows the last line's end is cut off
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
     if at is None:
-        raise InputError(said.source, "table", f"missing after {said.last_line()!r}", "output to the end")
+        raise InputError(
+            said.source, "table", problem=f"missing after {said.last_line()!r}", valid="output to the end"
+        )
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     rows = [line.split() for line in lines[at + 1 :] if re.match(r"\d", line)]
     return heads, [row for row in rows if len(row) == len(heads)]

@@ -47,7 +47,12 @@ class Patterns:
         for name in self.figures:
             units.unit_of(name)
         if not self.figures:
-            raise InputError(self.program, "figures", "none", "at least one figure of merit and its pattern")
+            raise InputError(
+                self.program,
+                "figures",
+                problem="none is named",
+                valid="at least one figure of merit, with its pattern",
+            )
         stems = [units.stem(name) for name in self.figures]
         if twice := next((name for name in self.figures if stems.count(units.stem(name)) > 1), ""):
             same = ", ".join(name for name in self.figures if units.stem(name) == units.stem(twice))
@@ -55,7 +60,10 @@ class Patterns:
             raise InputError(self.program, "figures", same, valid)
         if not self.verified and not self.limits:
             raise InputError(
-                self.program, "verified, limits", "none", "a line or a limit that says a run was right"
+                self.program,
+                "verified, limits",
+                problem="neither is named",
+                valid="a line or a limit that says a run was right",
             )
 
     def document(self) -> dict[str, Json]:

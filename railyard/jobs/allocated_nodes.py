@@ -65,7 +65,7 @@ def names(environment: Mapping[str, str]) -> list[str]:
         return _output(["flux", "hostlist", "--expand", "--delimiter=\n", "local"]).split()
     known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, "FLUX_URI"))
     valid = f"a job or an allocation, which sets one of {known}; or a host file, one node per line, in RAILYARD_NODES"
-    raise InputError("environment", "", "no variable that lists nodes", valid)
+    raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
 
 
 def _in_file(path: Path) -> list[str]:
@@ -76,7 +76,7 @@ def _in_file(path: Path) -> list[str]:
         raise InputError("environment", "", str(path), f"a readable host file ({error.strerror})") from error
     nodes = [words[0] for words in (line.partition("#")[0].split() for line in lines) if words]
     if not nodes:
-        raise InputError(str(path), "", "no node", "one node per line")
+        raise InputError(str(path), "", problem="no node", valid="one node per line")
     return list(dict.fromkeys(nodes))
 
 

@@ -63,10 +63,14 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
             click.echo(f"{folder}: recorded in {path}")
             continue
         stagedir.read(folder)  # refuses a folder without a job
-        if reason := interrupted.in_use(folder):
-            raise InputError(str(folder), "", reason, "a job that has ended, and its ReFrame with it")
+        if user := interrupted.in_use(folder):
+            raise InputError(
+                str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it"
+            )
         if not stagedir.began(folder):
-            raise InputError(str(folder), "", "no launch that began", "a job that launched something")
+            raise InputError(
+                str(folder), "", problem="no launch that began", valid="a job that launched something"
+            )
         record = stagedir.keep(folder, reason)
         click.echo(
             f"{folder}: {record.status}: {record.reason or 'complete'}; {stagedir.record_path(folder)}"

@@ -140,7 +140,10 @@ def _check_sif(file: Path) -> None:
     whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
     if file.stat().st_size < whole:
         raise InputError(
-            "image", str(file), f"{file.stat().st_size} bytes", f"{whole} bytes, as its header says"
+            "image",
+            str(file),
+            problem=f"{file.stat().st_size} bytes",
+            valid=f"{whole} bytes, as its header says",
         )
 
 

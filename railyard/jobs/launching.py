@@ -126,7 +126,7 @@ def _settings(
     stack = stack_of(features)
     if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
         valid = f"with {stack} a placement that binds ranks, such as {placed.kind}/numa"
-        raise InputError("nics", "policy", f"{policy} on unbound ranks", valid)
+        raise InputError("nics", "policy", problem=f"{policy} on unbound ranks", valid=valid)
     return policies.settings(policy, stack, host(placed, devices, node))
 
 

@@ -81,7 +81,7 @@ def parse(document: Json, source: str) -> Benchmark:
     check_ranks(ranks, source, "ranks", document["mpi"]["ranks"])
     check_series(series, source, "series")
     if document["verified"] and not series:
-        raise InputError(source, "series", "empty", "at least one series in a verified output")
+        raise InputError(source, "series", problem="empty", valid="at least one series in a verified output")
     return Benchmark(
         benchmark=document["benchmark"],
         version=document["version"],
@@ -128,7 +128,7 @@ def check_ranks(ranks: Sequence[Rank], source: str, field: str, wanted: int | No
                 source, f"{field}[{place}].rank", rank.rank, f"{place} (ranks in order, none left out)"
             )
     if wanted is not None and len(ranks) != wanted:
-        raise InputError(source, field, f"{len(ranks)} ranks", f"{wanted}, as mpi.ranks says")
+        raise InputError(source, field, problem=f"{len(ranks)} ranks", valid=f"{wanted}, as mpi.ranks says")
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:

@@ -240,7 +240,9 @@ def files_of(given: Path) -> list[Path]:
         return [given]
     found = archive.paths(given) or archive.paths_of_system(given)
     if not found:
-        raise InputError(str(given), "", "a folder without records", "a folder with <date>-<id>.json files")
+        raise InputError(
+            str(given), "", problem="a folder without records", valid="a folder with <date>-<id>.json files"
+        )
     return found
 
 

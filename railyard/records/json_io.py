@@ -38,7 +38,7 @@ def read(path: Path) -> Json:
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a readable file") from error
     if len(raw) > MOST_BYTES:
-        raise InputError(str(path), "", "a larger file", f"at most {MOST_BYTES:,} bytes")
+        raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
     try:
         return loads(raw.decode("utf-8"), str(path))
     except UnicodeDecodeError as error:
@@ -83,11 +83,13 @@ def loads(text: str, source: str) -> Json:
         where = f"line {error.lineno} column {error.colno}"
         raise InputError(source, where, found, f"a complete JSON document ({error.msg})") from error
     except UnicodeEncodeError as error:
-        raise InputError(source, "", "half a surrogate pair", "Unicode text") from error
+        raise InputError(source, "", problem="half a surrogate pair", valid="Unicode text") from error
     except (RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(source, "", "a document too deep or a number too long", "a JSON document") from error
+        raise InputError(
+            source, "", problem="a document too deep or a number too long", valid="a JSON document"
+        ) from error
     return document
 
 
@@ -102,7 +104,7 @@ def _check_depth(document: Json, source: str) -> None:
         ]
         if not level:
             return
-    raise InputError(source, "", "a document too deep", f"at most {MOST_DEPTH} levels")
+    raise InputError(source, "", problem="a document too deep", valid=f"at most {MOST_DEPTH} levels")
 
 
 def canonical(document: Json) -> str:

@@ -236,7 +236,9 @@ def validate(document: Json, source: str) -> Record:
     _check_status(record)
     _check_image(record)
     if record.origin is Origin.EMULATED and record.provenance["torus"] is None:
-        raise InputError(source, "provenance.torus", None, "the virtual torus, as origin is emulated")
+        raise InputError(
+            source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
+        )
     return record
 
 
@@ -384,7 +386,9 @@ def _check_launch_status(source: str, launch: Launch, field: str) -> None:
             wanted = "failed: data not verified, or placement or NIC policy not obeyed"
             raise InputError(source, f"{field}.status", "ok", wanted)
         if not launch.series:
-            raise InputError(source, f"{field}.series", "empty", "at least one series in a launch that is ok")
+            raise InputError(
+                source, f"{field}.series", problem="empty", valid="at least one series in a launch that is ok"
+            )
     if launch.status is Status.NOT_MEASURED and (launch.exit_status is not None or launch.series):
         raise InputError(source, f"{field}.status", "not-measured", "failed or ok: this launch has run")
 

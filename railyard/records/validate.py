@@ -50,7 +50,9 @@ def check_paths(
     judge = functools.partial(_judged, is_strict=is_strict, accepted=accepted)
     for path in paths:
         if not path.exists():
-            raise InputError(str(path), "", "no such file", "a record, an archive's folder or a bundle")
+            raise InputError(
+                str(path), "", problem="no such file", valid="a record, an archive's folder or a bundle"
+            )
         if bag.is_bag(path):
             yield from check_bag(path, judge)
         elif path.is_dir():

@@ -96,7 +96,7 @@ def check(document: Mapping[str, Json], source: str) -> None:
             for name in sorted(added & part.keys()):
                 wanted = f"a record of {version.name} or younger"
                 place = f"{field}.{name}" if field else name
-                raise InputError(source, place, f"in {document['schema']}", wanted)
+                raise InputError(source, place, problem=f"in {document['schema']}", valid=wanted)
 
 
 def _parts(

@@ -29,7 +29,7 @@ class Read:
 def read(path: Path, allowed: Path | None = None) -> Read:
     """Read a bid and apply the strict check to each of its records; never raises for what is wrong inside."""
     if not path.exists():
-        raise InputError(str(path), "", "not there", "a bag's folder or a bundle")
+        raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
     is_bag = bag.is_bag(path)
     bid, signed, found, broken = (_of_bag if is_bag else _of_bundle)(path, allowed)
     records: list[Record] = []

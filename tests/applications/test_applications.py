@@ -179,7 +179,7 @@ def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(name: str, w
 
 def test_a_barrier_that_took_no_number_is_no_result() -> None:
     text = text_of("osu_barrier-8").replace("890.16", "nan")
-    with pytest.raises(InputError, match="table: \"no a line of figures after 'nan'"):
+    with pytest.raises(InputError, match="table: lacks a line of figures after 'nan'"):
         RECORDED["osu_barrier-8"](text, "", "launch-000.out")
 
 

@@ -59,5 +59,5 @@ def read(path: Path, kind: str | None = None) -> Stands:
         raise InputError(str(path), "", kind or "no known format", ", ".join(SOURCES))
     found: Stands = SOURCES[kind].parse(text, str(path))
     if not found.stands:
-        raise InputError(str(path), "", "no node", f"at least one node, as {kind} has them")
+        raise InputError(str(path), "", problem="no node", valid=f"at least one node, as {kind} has them")
     return found

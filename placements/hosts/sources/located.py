@@ -46,7 +46,10 @@ def put(stands: dict[str, Coordinate], name: str, at: Coordinate, source: str, n
     if stands.setdefault(name, at) != at:
         found, before = (",".join(map(str, c)) for c in (at, stands[name]))
         raise InputError(
-            source, f"line {number}", f"{name} at {found}", f"one place for a node; it was at {before}"
+            source,
+            f"line {number}",
+            problem=f"{name} at {found}",
+            valid=f"one place for a node; it was at {before}",
         )
 
 

@@ -44,7 +44,7 @@ def add(record: Record, root: Path) -> Path:
     except OSError as error:
         raise RunError(f"record {record.id} could not be written to {path}: {error.strerror}") from error
     if records.load(path).sha256 != record.sha256:
-        raise InputError(str(path), "sha256", "another record of the same id", record.sha256)
+        raise InputError(str(path), "sha256", problem="another record of the same id", valid=record.sha256)
     return path
 
 

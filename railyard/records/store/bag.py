@@ -79,7 +79,7 @@ def write(
     Raises InputError for a folder that is there, a bad record or name; RunError where it cannot be written or signed.
     """
     if folder.exists():
-        raise InputError(str(folder), "", "already there", "the name of a new folder")
+        raise InputError(str(folder), "", problem="already there", valid="the name of a new folder")
     contents: dict[str, bytes] = {}
     for path in records:
         read = record.load(path)
@@ -184,14 +184,19 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
     }
     if extra := sorted(there - named.keys()):
         raise InputError(
-            str(folder), extra[0][:200], "a file that no manifest names", "the files of the manifest"
+            str(folder),
+            extra[0][:200],
+            problem="a file that no manifest names",
+            valid="the files of the manifest",
         )
     contents = {name: _compare(folder, name, digest) for name, digest in sorted(named.items())}
     try:
         bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
         found = Bid(bidder=_text(bid, "bidder"), tier=_text(bid, "tier"), attachments=_attachments(contents))
     except (KeyError, TypeError, UnicodeDecodeError) as error:
-        raise InputError(str(folder), "data/bid.json", "no bid", f"a bid of {FORMAT}") from error
+        raise InputError(
+            str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
+        ) from error
     text_rules.check(bid, str(folder))
     return found, [(name, content) for name, content in contents.items() if name.startswith("data/records/")]
 
@@ -209,7 +214,7 @@ def _attachments(contents: Mapping[str, bytes]) -> tuple[str, ...]:
 def _manifest(folder: Path, name: str) -> dict[str, str]:
     lines = _content(folder, name).decode("utf-8", errors="replace").splitlines()
     if len(lines) > MOST_FILES:
-        raise InputError(str(folder), name, f"{len(lines)} files", f"at most {MOST_FILES:,}")
+        raise InputError(str(folder), name, problem=f"{len(lines)} files", valid=f"at most {MOST_FILES:,}")
     sums: dict[str, str] = {}
     for line in lines:
         found = _LINE.fullmatch(line)
@@ -226,7 +231,7 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
 def _compare(folder: Path, name: str, digest: str) -> bytes:
     content = _content(folder, name)
     if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(str(folder), name, "another sha256", digest)
+        raise InputError(str(folder), name, problem="another sha256", valid=digest)
     return content
 
 
@@ -234,9 +239,11 @@ def _content(folder: Path, name: str) -> bytes:
     path = folder / name
     parts = [path, *path.parents][: len(PurePosixPath(name).parts)]
     if any(part.is_symlink() for part in parts) or not path.is_file():
-        raise InputError(str(folder), name, "no plain file", "a file of the bag")
+        raise InputError(str(folder), name, problem="no plain file", valid="a file of the bag")
     if path.stat().st_size > MOST_FILE_BYTES:
-        raise InputError(str(folder), name, f"{path.stat().st_size} bytes", f"at most {MOST_FILE_BYTES:,}")
+        raise InputError(
+            str(folder), name, problem=f"{path.stat().st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
+        )
     return path.read_bytes()
 
 
@@ -246,7 +253,7 @@ def parse(folder: Path, name: str, content: bytes) -> Record:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(source, "", "other bytes", "UTF-8 text") from error
+        raise InputError(source, "", problem="bytes that are no text", valid="UTF-8 text") from error
     found = record.validate(json_io.loads(text, source), source)
     wanted = f"data/records/{archive.path_of(found, Path()).as_posix()}"
     if name != wanted:

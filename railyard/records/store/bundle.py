@@ -63,7 +63,10 @@ def pack(files: Sequence[Path], output: Path, *, signed_off_by: str, note: str =
     for path, content in sorted(_readings(files)):
         if contents.setdefault(path, content) != content:
             raise InputError(
-                path, "", "two records of this id", "each id once: add one of them to another bundle"
+                path,
+                "",
+                problem="two records of this id",
+                valid="each id once: add one of them to another bundle",
             )
     manifest = _manifest_text(contents, signed_off_by, note)
     members = [(MANIFEST, manifest), *contents.items()]
@@ -158,10 +161,15 @@ class _Bounded:
         """Exactly `count` bytes; raises InputError when there are fewer or the bundle is too large."""
         self.left -= count
         if self.left < 0:
-            raise InputError(str(self.path), "", "more", f"at most {MOST_BUNDLE_BYTES:,} bytes unpacked")
+            raise InputError(
+                str(self.path),
+                "",
+                problem="a larger bundle",
+                valid=f"at most {MOST_BUNDLE_BYTES:,} bytes unpacked",
+            )
         content = self.file.read(count)
         if len(content) != count:
-            raise InputError(str(self.path), "", "a truncated file", "a whole bundle")
+            raise InputError(str(self.path), "", problem="a truncated file", valid="a whole bundle")
         return content
 
 
@@ -173,14 +181,14 @@ def _read_file(path: Path, stream: _Bounded, name: str, most: int) -> bytes:
     except (tarfile.HeaderError, UnicodeDecodeError, ValueError) as error:
         raise InputError(str(path), name, str(error) or "no header", "a file of this name") from error
     if entry.type != tarfile.REGTYPE or entry.linkname:
-        raise InputError(str(path), name, f"an entry of type {entry.type!r}", "a plain file")
+        raise InputError(str(path), name, problem=f"an entry of type {entry.type!r}", valid="a plain file")
     if entry.name != name:
         raise InputError(str(path), "member", entry.name[:100], f"{name}, as the manifest says")
     if not 0 <= entry.size <= most:
-        raise InputError(str(path), name, f"{entry.size} bytes", f"at most {most:,}")
+        raise InputError(str(path), name, problem=f"{entry.size} bytes", valid=f"at most {most:,}")
     content = stream.read(entry.size)
     if stream.read(-entry.size % _BLOCK).strip(b"\0"):
-        raise InputError(str(path), name, "bytes after its end", "zeros")
+        raise InputError(str(path), name, problem="bytes after its end", valid="zeros")
     return content
 
 
@@ -190,11 +198,11 @@ def _read_manifest(path: Path, stream: _Bounded) -> Manifest:
     try:
         document = json_io.loads(content.decode("ascii"), source)
     except UnicodeDecodeError as error:
-        raise InputError(source, "", "other bytes", "ASCII text") from error
+        raise InputError(source, "", problem="bytes that are no text", valid="ASCII text") from error
     json_io.validate(document, SCHEMA, source)
     names = [each["path"] for each in document["files"]]
     if names != sorted(set(names)):
-        raise InputError(source, "files", "unsorted or twice", "each path once, sorted")
+        raise InputError(source, "files", problem="unsorted or twice", valid="each path once, sorted")
     return Manifest(signed_off_by=document["signed_off_by"], note=document["note"], files=document["files"])
 
 
@@ -202,7 +210,9 @@ def _read_member(path: Path, stream: _Bounded, wanted: Mapping[str, Json]) -> Me
     content = _read_file(path, stream, wanted["path"], MOST_RECORD_BYTES)
     found = hashlib.sha256(content).hexdigest()
     if len(content) != wanted["bytes"] or found != wanted["sha256"]:
-        raise InputError(str(path), wanted["path"], f"sha256 {found[:16]}...", "the sum in the manifest")
+        raise InputError(
+            str(path), wanted["path"], problem=f"sha256 {found[:16]}...", valid="the sum in the manifest"
+        )
     return Member(path=wanted["path"], content=content)
 
 
@@ -211,7 +221,10 @@ def _check_end(path: Path, stream: _Bounded) -> None:
     rest = stream.file.read(_TAIL + 1)
     if len(rest) < 2 * _BLOCK or len(rest) > _TAIL or rest.strip(b"\0"):
         raise InputError(
-            str(path), "end", f"{len(rest)} bytes after the last record", "the end of the bundle"
+            str(path),
+            "end",
+            problem=f"{len(rest)} bytes after the last record",
+            valid="the end of the bundle",
         )
 
 
@@ -221,7 +234,7 @@ def parse(path: Path, member: Member) -> Record:
     try:
         text = member.content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(source, "", "other bytes", "UTF-8 text") from error
+        raise InputError(source, "", problem="bytes that are no text", valid="UTF-8 text") from error
     read = record.validate(json_io.loads(text, source), source)
     if _path_of(read) != member.path:
         raise InputError(source, "path", member.path, _path_of(read))

@@ -60,7 +60,9 @@ def of_files(files: Iterable[Path]) -> Iterator[Entry]:
     """Entries of single record files; raises InputError."""
     for path in files:
         if not path.exists():
-            raise InputError(str(path), "", "no such file", "a record file or an archive's folder")
+            raise InputError(
+                str(path), "", problem="no such file", valid="a record file or an archive's folder"
+            )
         yield from map(of_record, archive.iterate([path]))
 
 

@@ -66,7 +66,9 @@ def fault(
         restore=restore,
     )
     if from_env and words != fault_words.Words():
-        raise InputError("--from-env", "", "with a fault on the command line", "one or the other")
+        raise InputError(
+            "--from-env", "", problem="given with a fault on the command line", valid="one or the other"
+        )
     launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
     with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)

@@ -187,7 +187,9 @@ def execute(name: str, host: str, command: tuple[str, ...]) -> None:
     """Run COMMAND on HOST (a node, a router such as r0-0-0, or `head`) of the torus NAME."""
     words = _after_dashes(command)
     if not words:
-        raise InputError("torus exec", "", "no command", "railyard torus exec NAME HOST -- COMMAND ...")
+        raise InputError(
+            "torus exec", "", problem="no command", valid="railyard torus exec NAME HOST -- COMMAND ..."
+        )
     launch.on_host(lifecycle.get(name), host, words)
 
 

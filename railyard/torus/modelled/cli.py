@@ -33,7 +33,7 @@ def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
     """
     words = list(program)
     if "--json" not in words[:-1]:
-        raise InputError("model", "--json", "missing", "the program's --json FILE")
+        raise InputError("model", "--json", problem="missing", valid="the program's --json FILE")
     place = words.index("--json")
     output = Path(words[place + 1])
     del words[place : place + 2]

@@ -77,7 +77,9 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
     at = topology.cells(nodes)
     box = tuple(len(np.unique(at[:, d])) for d in range(at.shape[1]))
     if len(np.unique(nodes)) != len(nodes) or np.prod(box) != len(nodes):
-        raise InputError("model", "rowcol", f"{len(nodes)} ranks", "one rank on each node of a block")
+        raise InputError(
+            "model", "rowcol", problem=f"{len(nodes)} ranks", valid="one rank on each node of a block"
+        )
     ordered = nodes[np.lexsort(at.T[::-1])]
     for name in _words(options, "collectives"):
         for split in _words(options, "splits"):
@@ -115,7 +117,7 @@ def _series(fom: str, value: float, labels: Mapping[str, str | int] | None = Non
 
 def _words(options: Mapping[str, str], name: str) -> list[str]:
     if name not in options:
-        raise InputError("model", f"--{name}", "missing", "a list with commas between")
+        raise InputError("model", f"--{name}", problem="missing", valid="a list with commas between")
     return options[name].split(",")
 
 

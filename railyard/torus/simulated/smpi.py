@@ -190,7 +190,7 @@ def _check(launch: Launch) -> None:
     routers = len({nic.node.coordinate for nic in launch.ranks})
     if routers**2 * launch.topology.rails > MOST_PAIRS:
         valid = f"at most {int((MOST_PAIRS / launch.topology.rails) ** 0.5)} routers with ranks"
-        raise InputError("topology", "", f"{routers} routers of {launch.topology.name}", valid)
+        raise InputError("topology", "", problem=f"{routers} routers of {launch.topology.name}", valid=valid)
     stacks_gib = len(launch.ranks) * STACK_KIB / 2**20
     if stacks_gib > launch.limits.memory_gib:
         valid = f"more than {stacks_gib:.3g} GiB, which the stacks of {len(launch.ranks)} ranks take"

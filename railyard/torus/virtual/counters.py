@@ -186,7 +186,7 @@ def difference(later: Reading, earlier: Reading) -> Reading:
         raise InputError("--since", "torus", earlier.torus, f"a snapshot of {later.torus}, with its topology")
     missing = next((link.name for link in later.links if link.name not in before), None)
     if missing is not None:
-        raise InputError("--since", "links", f"no {missing}", f"every link of {later.torus}")
+        raise InputError("--since", "links", problem=f"no {missing}", valid=f"every link of {later.torus}")
     links = tuple(
         replace(link, **{name: getattr(link, name) - getattr(before[link.name], name) for name in COUNTED})
         for link in later.links
