@@ -27,7 +27,7 @@ class UnreadableError(InputError):
         super().__init__(source, field, words, "")
         self.args = (f"{source}: {field}: {words}",)
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, ...]]:
         return type(self), (self.source, self.field, str(self.value))
 
 
