@@ -88,6 +88,24 @@ def test_a_launch_beyond_its_bound_is_void_on_the_router(
     assert bool(judged.warning) == (wait_s > 1)
 
 
+@pytest.mark.parametrize(
+    ("taken", "reason"),
+    [
+        ({"steal_share": 0.2, "throttled_share": 0.0}, "host took 20 %"),
+        ({"steal_share": 0.0, "throttled_share": 0.3}, "cpu.max) took 30 %"),
+        ({"steal_share": 0.02, "throttled_share": 0.02}, ""),
+    ],
+)
+def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
+    taken: dict[str, float], reason: str
+) -> None:
+    bound = error_bound.bound([LOOK], None, **taken)
+    seen = Machine(network="kernel", bound=bound, lateness=None)
+    judged = fidelity.judge([TRAFFIC] * 20, counted(), seen)
+    assert judged.verdict == (Verdict.VOID if reason else Verdict.OK)
+    assert reason in "".join(judged.reasons)
+
+
 def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
     lines = ["r 77 10 10 0 0 0 0 5", "r 77 30 20 3 0 7 0 9"]
     assert error_bound.not_handed_over(lines) == (

@@ -26,6 +26,9 @@ QUIET = Interval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
 IDLE = dataclasses.replace(HELD_BACK, idle=0.5)
+#: One flow saturates one processor of many.
+ONE_FULL = dataclasses.replace(HELD_BACK, idle=0.97, softirq=0.02, hot_idle=0.0, hot_softirq=0.9)
+RANK_AND_PACKETS = dataclasses.replace(ONE_FULL, hot_softirq=0.2)
 COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
@@ -42,6 +45,9 @@ def counted(**changes: object) -> Reading:
         ([COMPUTING] * 20, Verdict.OK),
         ([QUIET] * 10, Verdict.OK),
         ([HELD_BACK] * 12, Verdict.VOID),
+        ([ONE_FULL] * 12, Verdict.VOID),
+        ([RANK_AND_PACKETS] * 12, Verdict.OK),
+        ([dataclasses.replace(ONE_FULL, link_share=0.95)] * 12, Verdict.OK),
         ([HELD_BACK] * 12 + [AT_RATE] * 8, Verdict.VOID),
         ([HELD_BACK] * 4 + [AT_RATE] * 6, Verdict.OK),
         ([HELD_BACK] * 12 + [QUIET] * 100, Verdict.VOID),
@@ -59,6 +65,11 @@ def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() ->
     """At a large rate scale no link is ever busy, and still the machine is what limits."""
     assert dataclasses.replace(HELD_BACK, link_share=0.01).host_limited
     assert not dataclasses.replace(HELD_BACK, link_share=0.01, bytes=2000 * 70).host_limited
+
+
+def test_intervals_are_read_with_and_without_the_busiest_processor() -> None:
+    old, new = fidelity.intervals(["t 0.1 20 10 4 0 0.3 a x+ 9 900", "t 0.1 20 10 4 0 0.3 a x+ 9 900 10 0 8"])
+    assert (old.hot_idle, old.hot_softirq, new.hot_idle, new.hot_softirq) == (1.0, 0.0, 0.0, 0.8)
 
 
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:

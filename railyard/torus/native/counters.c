@@ -10,8 +10,7 @@
  *   q HOST INTERFACE rate_byte_s bytes packets drops throttled backlog_bytes backlog_packets
  *   .                                                                          end of a snapshot
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
- *
- *
+ *     hot_ticks hot_idle_ticks hot_softirq_ticks
  *   w seconds ranks run_ns wait_ns most_wait_ns               every RANKS_EVERY intervals: see
  * counters_ranks.h
  *
@@ -23,9 +22,9 @@
  *   s HOST INTERFACE input_stall_ns output_stall_ns chunks    of each link, after its lines i and q
  *
  * Without an interval: two snapshots, one after the other. With one: a snapshot; a line `t` for each
- * interval, with the machine's processor time in it and the interface that sent the largest share of its
- * rate; then two snapshots. Left out: the loopback and management interfaces and the head, which carry no
- * measured traffic.
+ * interval, with the time of the processors that this process may use, the interface that sent the largest
+ * share of its rate, and the time of the one processor that spent most on packets (hot); then two snapshots.
+ * Left out: the loopback and management interfaces and the head, which carry no measured traffic.
  */
 #define _GNU_SOURCE
 #include "counters_ranks.h"
@@ -78,6 +77,11 @@ struct torus {
 
 struct processor {
     uint64_t total, idle, softirq, steal;
+};
+
+struct processors {
+    struct processor all;
+    struct processor each[CPU_SETSIZE];
 };
 
 static void fail(const char *what, const char *name) {
@@ -301,8 +305,8 @@ static void add_processor(struct processor *sum, const unsigned long long *v) {
 }
 
 /* Of the processors that this process may use: the rest of a larger machine may be idle and helps nobody. */
-static struct processor processor(void) {
-    struct processor now = {0};
+static void read_processors(struct processors *now) {
+    memset(now, 0, sizeof *now);
     cpu_set_t usable;
     char line[512];
     FILE *file = fopen("/proc/stat", "re");
@@ -315,14 +319,36 @@ static struct processor processor(void) {
         if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &v[0], &v[1], &v[2], &v[3],
                    &v[4], &v[5], &v[6], &v[7]) == 9 &&
             cpu < CPU_SETSIZE && CPU_ISSET(cpu, &usable)) {
-            add_processor(&now, v);
+            add_processor(&now->all, v);
+            add_processor(&now->each[cpu], v);
         }
     }
     fclose(file);
-    return now;
 }
 
-static void sweep(struct torus *torus, double seconds, struct processor before, struct processor after) {
+static struct processor since(const struct processor *after, const struct processor *before) {
+    return (struct processor){
+        .total = after->total - before->total,
+        .idle = after->idle - before->idle,
+        .softirq = after->softirq - before->softirq,
+        .steal = after->steal - before->steal,
+    };
+}
+
+/* Of the processor that spent most on packets: one flow can saturate it while all others are idle. */
+static struct processor hottest(const struct processors *after, const struct processors *before) {
+    struct processor hot = {0};
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        struct processor one = since(&after->each[i], &before->each[i]);
+        if (one.softirq > hot.softirq || hot.total == 0) {
+            hot = one;
+        }
+    }
+    return hot;
+}
+
+static void sweep(struct torus *torus, double seconds, const struct processors *before,
+                  const struct processors *after) {
     const struct host *busiest_host = NULL;
     const struct interface *busiest = NULL;
     double largest = 0;
@@ -350,9 +376,10 @@ static void sweep(struct torus *torus, double seconds, struct processor before, 
         found.host = busiest_host->name;
         found.port = busiest->name;
     }
-    printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu\n", seconds, after.total - before.total,
-           after.idle - before.idle, after.softirq - before.softirq, after.steal - before.steal, found.share,
-           found.host ? found.host : "-", found.port ? found.port : "-", found.packets, found.bytes);
+    struct processor all = since(&after->all, &before->all), hot = hottest(after, before);
+    printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
+           all.softirq, all.steal, found.share, found.host ? found.host : "-", found.port ? found.port : "-",
+           found.packets, found.bytes, hot.total, hot.idle, hot.softirq);
 }
 
 static void remember(struct torus *torus) {
@@ -370,14 +397,15 @@ static void remember(struct torus *torus) {
 /* One line for each interval, until standard input ends. */
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    struct processor before = processor();
+    struct processors before, after;
+    read_processors(&before);
     double then = now_s(), looked = then;
     remember(torus);
     unsigned sweeps = 0;
     for (char byte; poll(&input, 1, interval_ms) == 0 || read(STDIN_FILENO, &byte, 1) > 0;) {
-        struct processor after = processor();
+        read_processors(&after);
         double now = now_s();
-        sweep(torus, now - then, before, after);
+        sweep(torus, now - then, &before, &after);
         if (++sweeps % RANKS_EVERY == 0) {
             ranks_look(torus->ranks, now - looked);
             looked = now;

@@ -4,9 +4,11 @@ A virtual torus is honest as long as the machine forwards packets as fast as the
 railyard-counters look every tenth of a second at the processors and at the busiest link; `judge` then calls a launch
 
 - void when packets were dropped or bytes lost, or when over more than `HOST_SHARE` of the time with traffic the
-  processors were busy and yet no link was: the machine held the packets back, not the network;
+  processors, or the one that spends most on packets, were busy and yet no link was: the machine held the packets
+  back, not the network;
 - void, on the network `router`, when its error bound (`error_bound`) is above 5 %; on the network `kernel` the bound
-  is evidence alone, because there nobody knows how late a packet was;
+  is evidence alone, because there nobody knows how late a packet was, except for its terms of steal and of a quota: one
+  of these above 5 % voids a launch there, too;
 - cannot-tell when there was nothing to look at, or too little traffic to blame the machine for;
 - ok otherwise.
 
@@ -45,6 +47,9 @@ BULK_PACKETS_S = 1000  # so many packets a second
 BULK_BYTES = 500  # of so many bytes on average: else all is quiet
 IDLE_SHARE = 0.05  # of all processors' time: below, they are busy, and
 SOFTIRQ_SHARE = 0.1  # of it goes to packets: below, they are busy with what the ranks compute
+HOT_SOFTIRQ_SHARE = (
+    0.5  # of one processor's time goes to packets and it is never idle: one flow cannot go faster
+)
 LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
 ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks
 HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
@@ -60,7 +65,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A tenth of a second: shares of all processors' time, the largest share of its rate that a link sent."""
+    """A tenth of a second: shares of all usable processors' time, the largest share of its rate that a link sent.
+
+    The shares `hot_idle` and `hot_softirq` are of the one processor that spent most on packets.
+    """
 
     seconds: float
     idle: float
@@ -70,6 +78,8 @@ class Interval:
     link: str
     packets: int
     bytes: int
+    hot_idle: float = 1.0
+    hot_softirq: float = 0.0
 
     @property
     def traffic(self) -> bool:
@@ -80,7 +90,8 @@ class Interval:
     @property
     def host_limited(self) -> bool:
         busy = self.idle < IDLE_SHARE and self.softirq >= SOFTIRQ_SHARE
-        return self.traffic and busy and self.link_share < LINK_SHARE
+        one_is_full = self.hot_idle < IDLE_SHARE and self.hot_softirq >= HOT_SOFTIRQ_SHARE
+        return self.traffic and (busy or one_is_full) and self.link_share < LINK_SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +155,7 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
             reasons.append(f"{held}; use fewer nodes or a smaller --rate-scale")
     if machine is not None:
         reasons += [machine.carrier] if machine.carrier else []
-        beyond = _beyond(machine.bound) if machine.network == "router" else ""
+        beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
         (doubts if traffic_s < ENOUGH_TRAFFIC_S else reasons).extend([beyond] if beyond else [])
     verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
     busiest = max(counted.links, key=_seconds_at_rate)
@@ -176,6 +187,20 @@ def _beyond(bound: Bound) -> str:
         f"its times may be {bound.percent:.0f} % too long, mostly because {bound.worst}; "
         "use fewer nodes or a smaller --rate-scale"
     )
+
+
+def _taken_away(bound: Bound) -> str:
+    """Why a launch on the network `kernel` is void for what others took of its processors; empty where it is not.
+
+    Its other terms are evidence alone there.
+    """
+    for percent, words in (
+        (bound.steal_percent, "the machine's own host took"),
+        (bound.throttled_percent, "a processor quota (cgroup cpu.max) took"),
+    ):
+        if percent > error_bound.VOID_PERCENT:
+            return f"{words} {percent:.0f} % of the processors' time; run it where they are its own"
+    return ""
 
 
 def _seconds_at_rate(link: Counter) -> float:
@@ -317,8 +342,11 @@ def intervals(lines: Iterable[str]) -> list[Interval]:
     found = []
     for line in lines:
         if line.startswith("t "):
-            seconds, total, idle, softirq, steal, share, host, interface, packets, sent = line.split()[1:]
+            seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[
+                1:
+            ]
             ticks = max(int(total), 1)
+            hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
             found.append(
                 Interval(
                     seconds=float(seconds),
@@ -329,6 +357,8 @@ def intervals(lines: Iterable[str]) -> list[Interval]:
                     link=f"{host}:{interface}",
                     packets=int(packets),
                     bytes=int(sent),
+                    hot_idle=hot_idle / max(hot_total, 1),
+                    hot_softirq=hot_softirq / max(hot_total, 1),
                 )
             )
     return found
