@@ -49,8 +49,9 @@ static atomic_int *counter(const char *path) {
 static void wait_for_all(void) {
     int tasks = (int)strtol(told("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s", told("RAILYARD_TORUS"),
-             told("SLURM_JOB_ID"), told("SLURM_STEP_ID"));
+    /* A job that Slurm started again has the same number, and its first start may have left a counter. */
+    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s.%s", told("RAILYARD_TORUS"),
+             told("SLURM_JOB_ID"), told("SLURM_STEP_ID"), told("SLURM_RESTART_COUNT"));
     int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
     atomic_int *there = tasks > 1 && !by_mpirun ? counter(path) : NULL;
     if (there == NULL) {
