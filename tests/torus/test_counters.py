@@ -16,6 +16,7 @@ from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from placements.topology.routing import route
 from railyard.errors import InputError, RunError
+from railyard.torus.cli import links
 from railyard.torus.plan import addresses, plan
 from railyard.torus.virtual import counters
 from railyard.torus.virtual.counters import Interface, Snapshot
@@ -94,6 +95,49 @@ def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
         counters.from_dict(document, "file")
 
 
+def with_stalls(input_ns: int, output_ns: int) -> counters.Reading:
+    found = dict(snapshot(r0_0_0__xplus=(0, 900), r1_0_0__xminus=(900, 0)))
+    lines = [f"s {host} {port} {input_ns} {output_ns} 1" for host, port in ENDS]
+    text = [
+        line
+        for host, port in ENDS
+        for line in (f"i {host} {port} 0 0 0 0 0 0", f"q {host} {port} 1 0 0 0 0 0 0")
+    ]
+    (parsed,) = counters.parse([*text, *lines, "."])
+    stalled = {
+        end: dataclasses.replace(
+            interface,
+            input_stall_ns=parsed[end].input_stall_ns,
+            output_stall_ns=parsed[end].output_stall_ns,
+        )
+        for end, interface in found.items()
+    }
+    return counters.reading("t", PAIR, stalled, stalled)
+
+
+def test_stalls_are_counted_between_two_readings_and_earlier_files_lack_them() -> None:
+    later, earlier = with_stalls(7_000_000, 500), with_stalls(3_000_000, 200)
+    since = counters.difference(later, counters.from_dict(json.loads(json.dumps(earlier.to_dict())), "file"))
+    assert {(link.input_stall_ns, link.output_stall_ns) for link in since.links} == {(4_000_000, 300)}
+    document = json.loads(json.dumps(earlier.to_dict()))
+    for link in document["links"]:
+        del link["input_stall_ns"], link["output_stall_ns"]
+    before = counters.from_dict(document, "file")
+    assert {link.input_stall_ns for link in counters.difference(later, before).links} == {7_000_000}
+
+
+def test_classes_add_up_their_links_and_stalls_are_printed_where_a_router_counts_them() -> None:
+    *_, heading, xplus, xminus, out, into = links.lines(
+        with_stalls(3_000_000, 250_000).links, ["r0-0-0", "r1-0-0"]
+    )
+    assert heading.endswith("IN STALL MS OUT STALL MS")
+    assert xplus.split() == ["X+", "1", "900", "9", "0", "0", "0", "3.000", "0.250"]
+    assert (xminus.split()[0], out.split()[:2], into.split()[:2]) == ("X-", ["H+", "2"], ["H-", "2"])
+    assert into.split()[-2:] == ["6.000", "0.500"]
+    plain = counters.reading("t", PAIR, snapshot(), snapshot())
+    assert not any("STALL" in line for line in links.lines(plain.links, ["r0-0-0", "r1-0-0"]))
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}', '{"format": "railyard-counters/1"}'])
 @AS_ROOT
 def test_a_file_that_is_no_snapshot_is_one_line(railyard: Run, small: str, tmp_path: Path, text: str) -> None:
@@ -156,7 +200,8 @@ def test_what_is_printed_stands_in_one_block_a_router(railyard: Run, small: str)
     lines = railyard("torus", "counters", small).stdout.splitlines()
     assert lines[0].split()[:3] == ["#", "DE", "REMOTE"]
     blocks = [line for line in lines if line.startswith("(")]
-    assert len(blocks) == 8 and len(lines) == 1 + 8 * (1 + 3 + 2)
+    classes = 1 + 2 * (3 + 1)
+    assert len(blocks) == 8 and len(lines) == 1 + 8 * (1 + 3 + 2) + classes
 
 
 @AS_ROOT

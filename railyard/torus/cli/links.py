@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -18,6 +18,8 @@ from railyard.torus.virtual.counters import Counter, Reading
 from railyard.torus.virtual.lifecycle import Torus
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
+STALL_HEADING = "  IN STALL MS OUT STALL MS"
+CLASS_HEADING = "#  CLASS          LINKS          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
 
 #: The dimension of the links between nodes and their router.
 HOST = "H"
@@ -98,8 +100,10 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     """Print what each link of the torus NAME has sent: bytes with Ethernet headers, packets, drops, stalls, backlog.
 
     One block for each router, one line for each link that leaves it and for each of its nodes, as Pedretti et al. print
-    Gemini's counters; throttled counts the packets that waited for the link's rate. Exits with 1 when the two ends of a
-    link do not agree on the bytes.
+    Gemini's counters, then one line for each class of links. Throttled counts the packets that waited for the link's
+    rate. On the network `router` the time of two stalls is printed: input, for which packets that came by the link
+    waited for their next one; output, for which the link was idle because the next buffer was full. Exits with 1 when
+    the two ends of a link do not agree on the bytes.
     """
     torus = lifecycle.get(name)
     found = counters.read(torus.name, torus.topology)
@@ -110,7 +114,7 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     else:
         shown = [link for link in found.links if link.packets or not active]
         order = [torus.topology.router_name(router) for router in torus.topology.routers]
-        click.echo("\n".join(_blocks(shown, order)) if shown else "nothing was sent")
+        click.echo("\n".join(lines(shown, order)) if shown else "nothing was sent")
     for line in found.lost:
         click.echo(f"bytes are not conserved: {line}", err=True)
     sys.exit(0 if found.conserved else 1)
@@ -124,12 +128,17 @@ def _load(path: Path) -> Reading:
     return counters.from_dict(document, str(path))
 
 
-def _blocks(links: list[Counter], routers: Sequence[str]) -> Iterator[str]:
+def lines(links: Sequence[Counter], routers: Sequence[str]) -> list[str]:
+    """Return what `torus counters` prints: a block for each router, in the order of `routers`, then the classes."""
+    return [*_blocks(links, routers), *_classes(links)]
+
+
+def _blocks(links: Sequence[Counter], routers: Sequence[str]) -> Iterator[str]:
     """Yield the lines of Pedretti et al., CUG'13, Figure 4, with our counters: a block for each router in order.
 
     What the nodes of a router send comes after the router's own links.
     """
-    yield HEADING
+    yield HEADING + (STALL_HEADING if _has_stalls(links) else "")
     order = {name: place for place, name in enumerate(routers)}
     before = None
     for link in sorted(links, key=lambda link: (order[_router(link)], link.dimension == HOST)):
@@ -137,9 +146,32 @@ def _blocks(links: list[Counter], routers: Sequence[str]) -> Iterator[str]:
             before = _router(link)
             yield f"({','.join(map(str, link.coordinate))})" + (f" rail {link.rail}" if link.rail else "")
         yield (
-            f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {link.bytes:14d} "
-            f"{link.packets:10d} {link.drops:10d} {link.throttled:10d} {link.backlog_bytes:10d}"
+            f"   {link.dimension}{link.direction}  {_remote(link):<20} {link.rate_mbit_s:6.2f} {_counts([link])}"
         )
+
+
+def _classes(links: Sequence[Counter]) -> Iterator[str]:
+    """Yield a line for each dimension and direction: X+, X-, and so on; H+ is out of the nodes, H- into them."""
+    yield CLASS_HEADING + (STALL_HEADING if _has_stalls(links) else "")
+    for name in sorted({_class(link) for link in links}, key=lambda name: (name[0] == HOST, name)):
+        of_class = [link for link in links if _class(link) == name]
+        yield f"   {name:<12} {len(of_class):7d} {_counts(of_class)}"
+
+
+def _class(link: Counter) -> str:
+    return f"{link.dimension}{link.direction}"
+
+
+def _counts(links: Sequence[Counter]) -> str:
+    """Return what links counted together, as columns."""
+    sums = {name: sum(getattr(link, name) for link in links) for name in (*counters.COUNTED, "backlog_bytes")}
+    columns = f"{sums.pop('bytes'):14d}" + "".join(f" {count:10d}" for count in sums.values())
+    stalls = [sum(getattr(link, name) or 0 for link in links) / 1e6 for name in counters.STALLS]
+    return columns + ("".join(f" {stall_ms:12.3f}" for stall_ms in stalls) if _has_stalls(links) else "")
+
+
+def _has_stalls(links: Iterable[Counter]) -> bool:
+    return any(link.input_stall_ns is not None for link in links)
 
 
 def _router(link: Counter) -> str:

@@ -20,7 +20,7 @@ from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
 from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
-from railyard.torus.plan import plan
+from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import launch, lifecycle, netem, packet_budget, rootless, status
@@ -46,10 +46,11 @@ def torus() -> None:
 @click.option("--name", help="Name of the torus.  [default: the topology's name]")
 @click.option(
     "--rate-scale",
-    metavar="NUMBER|auto",
+    metavar="NUMBER|BYTES/TIME|auto",
     default=str(DEFAULT.rate_scale),
     show_default=True,
-    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. auto: the largest at which every "
+    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
+    f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every "
     "link busy at once needs a quarter of the packets that this machine forwards (measured once).",
 )
 @click.option(
@@ -141,6 +142,7 @@ def up(
         f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
         f"1 GB/s is {scale * 8e3:g} Mbit/s, network {made.shape.network}"
     )
+    click.echo(pace.line(topo, made.shape))
     if with_slurm:
         click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
     if carrier == "kernel" and (too_much := packet_budget.advice(topo, shape)):
@@ -251,14 +253,17 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
 
 
 def _rate_scale(text: str, topology: Topology, mtu_bytes: int) -> float:
-    """Return the rate scale that a number or `auto` means for a topology. InputError for anything else."""
+    """Return the rate scale that a number, BYTES/TIME or `auto` means for a topology. InputError for anything else."""
     if text == "auto":
         shape = Shape(mtu_bytes=mtu_bytes)
         return packet_budget.reserved_scale(topology, shape, packet_budget.known_packets_s())
+    if (scale := pace.scale(topology, text)) is not None:
+        return scale
     try:
         return float(text)
     except ValueError:
-        raise InputError("--rate-scale", "", text, "a number, such as 0.000125, or auto") from None
+        valid = f"a number, such as 0.000125, BYTES/TIME, such as {pace.EXAMPLE}, or auto"
+        raise InputError("--rate-scale", "", text, valid) from None
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:

@@ -30,6 +30,7 @@ from railyard.torus.plan import addresses, routes
 from railyard.torus.plan.values import Route, Shaper
 
 HEAD = "head"
+HEAD_MAC = "02:fe:02:00:00:00"
 # Longer than all TCP windows that can meet at one port: a lossless network drops nothing.
 QUEUE_BYTES = 32 << 20
 ETHERNET_BYTES = 14
@@ -206,12 +207,16 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
     )
 
 
+def _management_mac(index: int, end: int) -> str:
+    """Return the address of a node's management cable: its end at the bridge (0) or at the node (1)."""
+    return f"02:fe:{end:02x}:00:{index >> 8:02x}:{index & 255:02x}"
+
+
 def _management_cable(index: int, node: Node) -> Cable:
-    mac = f"02:fe:{{}}:00:{index >> 8:02x}:{index & 255:02x}"
     return Cable(
         ends=(
-            Port(namespace=HEAD, interface=f"m{index}", mac=mac.format("00")),
-            Port(namespace=node.name, interface="mgmt0", mac=mac.format("01")),
+            Port(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
+            Port(namespace=node.name, interface="mgmt0", mac=_management_mac(index, 1)),
         ),
         mtu_bytes=1500,
     )
@@ -294,6 +299,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: No
         "link set lo up",
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",
         "link set mgmt0 up",
+        _management_neighbour(addresses.head_address(), HEAD_MAC),
     ]
     table, tables_of_rails, rules, shapers = list[Route](), list[Route](), list[str](), list[Shaper]()
     for rail in range(topology.rails):
@@ -352,10 +358,25 @@ def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
 
 def _head(topology: Topology) -> Namespace:
     """The bridge that is the management network, with the head's own address on it."""
-    ip = ["link add mgmt0 type bridge forward_delay 0 mcast_snooping 0", "link set lo up"]
-    ip += [f"link set m{index} master mgmt0 up" for index in range(len(topology.nodes))]
+    numbers = range(len(topology.nodes))
+    bridge = "type bridge forward_delay 0 mcast_snooping 0"
+    ip = [f"link add mgmt0 address {HEAD_MAC} {bridge}", "link set lo up"]
+    ip += [f"link set m{index} master mgmt0 up" for index in numbers]
     ip += [f"addr add {addresses.head_address()}/16 dev mgmt0", "link set mgmt0 up"]
+    ip += [
+        _management_neighbour(addresses.management_address(index), _management_mac(index, 1))
+        for index in numbers
+    ]
     return Namespace(name=HEAD, ip=tuple(ip), sysctls=COMMON_SYSCTLS)
+
+
+def _management_neighbour(address: str, mac: str) -> str:
+    """Return the line for a permanent neighbour on the management network.
+
+    The kernel has one table of neighbours for all namespaces. Since Linux 5.0 permanent ones do not count against its
+    size (gc_thresh3, 1024 entries), which a launch over some 500 nodes would exceed without them.
+    """
+    return f"neigh replace {address} lladdr {mac} dev mgmt0 nud permanent"
 
 
 def _hosts(topology: Topology, shape: Shape) -> Iterator[tuple[str, str]]:

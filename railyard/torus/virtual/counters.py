@@ -1,9 +1,9 @@
 """What the kernel has counted on a virtual torus: per directed link and NIC, and whether both ends agree.
 
 A link's numbers are its sender's: bytes with their 14 bytes of Ethernet header, packets, drops, the backlog that waits
-now, and how often the shaper made a packet wait (`throttled`, the stall counter of this network). `read` takes two
-snapshots, because no two ends are read at the same moment: what was received must lie between what had been sent
-before and what had been sent after, or bytes were lost or made up.
+now, how often the shaper made a packet wait (`throttled`), and on the network `router` how long packets stalled. `read`
+takes two snapshots, because no two ends are read at the same moment: what was received must lie between what had been
+sent before and what had been sent after, or bytes were lost or made up.
 
 Leaves out the management network. The format is docs/formats.md, "Counters".
 """
@@ -24,6 +24,8 @@ from railyard.errors import InputError, RunError
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
+#: Times that the user-space router alone counts; None on the network `kernel`.
+STALLS = ("input_stall_ns", "output_stall_ns")
 
 End = tuple[str, str]
 
@@ -41,6 +43,8 @@ class Interface:
     throttled: int
     backlog_bytes: int
     backlog_packets: int
+    input_stall_ns: int | None = None
+    output_stall_ns: int | None = None
 
 
 Snapshot = Mapping[End, Interface]
@@ -48,7 +52,12 @@ Snapshot = Mapping[End, Interface]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """One directed link of the torus, or of a node with its router (`dimension` H, out of the node +)."""
+    """One directed link of the torus, or of a node with its router (`dimension` H, out of the node +).
+
+    `input_stall_ns` is how long packets that had arrived by the link waited for their next link, `output_stall_ns` how
+    long the link was idle although packets waited for it, because the buffer at its far end was full. Both are None on
+    the network `kernel`, whose routers have no finite buffers.
+    """
 
     name: str
     source: str
@@ -65,6 +74,8 @@ class Counter:
     throttled: int
     backlog_bytes: int
     backlog_packets: int
+    input_stall_ns: int | None = None
+    output_stall_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +143,9 @@ def parse(lines: Iterable[str]) -> list[Snapshot]:
         elif kind == "q":
             end = words[0], words[1]
             found[end] = _interface(len(found), links[end], [int(word) for word in words[2:]])
+        elif kind == "s":
+            end = words[0], words[1]
+            found[end] = replace(found[end], **dict(zip(STALLS, map(int, words[2:4]), strict=True)))
         elif kind == ".":
             snapshots.append(found)
             found = {}
@@ -187,13 +201,16 @@ def difference(later: Reading, earlier: Reading) -> Reading:
     missing = next((link.name for link in later.links if link.name not in before), None)
     if missing is not None:
         raise InputError("--since", "links", problem=f"no {missing}", valid=f"every link of {later.torus}")
-    links = tuple(
-        replace(link, **{name: getattr(link, name) - getattr(before[link.name], name) for name in COUNTED})
-        for link in later.links
-    )
+    links = tuple(replace(link, **_counted_since(link, before[link.name])) for link in later.links)
     if any(link.bytes < 0 for link in links):
         raise InputError("--since", "taken", earlier.taken, f"a snapshot taken since {later.torus} is up")
     return replace(later, since=earlier.taken, links=links)
+
+
+def _counted_since(later: Counter, earlier: Counter) -> dict[str, int]:
+    """Return what a link counted between two readings; a stall that one of them lacks stays as the later has it."""
+    stalls = [name for name in STALLS if None not in (getattr(later, name), getattr(earlier, name))]
+    return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *stalls)}
 
 
 def from_dict(document: Mapping[str, Any], source: str) -> Reading:
@@ -207,6 +224,11 @@ def from_dict(document: Mapping[str, Any], source: str) -> Reading:
         for link, name in itertools.product(links, COUNTED):
             if type(getattr(link, name)) is not int:
                 raise InputError(source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number")
+        for link, name in itertools.product(links, STALLS):
+            if type(getattr(link, name)) not in (int, type(None)):
+                raise InputError(
+                    source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number or null"
+                )
         return Reading(
             torus=document["torus"],
             topology=document["topology"],
@@ -231,6 +253,8 @@ def _filled(counter: Counter, interface: Interface) -> Counter:
         throttled=interface.throttled,
         backlog_bytes=interface.backlog_bytes,
         backlog_packets=interface.backlog_packets,
+        input_stall_ns=interface.input_stall_ns,
+        output_stall_ns=interface.output_stall_ns,
     )
 
 

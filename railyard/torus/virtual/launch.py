@@ -24,10 +24,11 @@ from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import fidelity, lifecycle, locks
+from railyard.torus.virtual import fidelity, hops, lifecycle, locks
 from railyard.torus.virtual.lifecycle import Torus
 
 SHIM = TORUS_BIN
+RADIX = 64  # Open MPI's own default
 # Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -41,12 +42,23 @@ def hosts(torus: Torus) -> list[str]:
 def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
     """Replace this process by a command on a host; InputError for a host that the torus does not have."""
     if host not in hosts(torus):
-        some = ", ".join(node.name for node in torus.topology.nodes[:4])
-        raise InputError(
-            "host", "", host, f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}"
-        )
+        raise InputError("host", "", host, _valid_hosts(torus, host))
+    if torus.shape.network == "router" and (note := hops.note(torus.topology, torus.faults, host, command)):
+        print(f"railyard: {note}", file=sys.stderr, flush=True)
     environment = {**os.environ, **_common(torus)}
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], environment)
+
+
+def _valid_hosts(torus: Torus, host: str) -> str:
+    some = ", ".join(node.name for node in torus.topology.nodes[:4])
+    if torus.shape.network == "kernel":
+        return f"head, a node ({some}, ...) or a router (r0-0-0, ...) of {torus.name}"
+    if host not in map(torus.topology.router_name, torus.topology.routers):
+        return f"head or a node ({some}, ...) of {torus.name}"
+    return (
+        f"head or a node: routers are no hosts on the network `router`; `railyard torus counters {torus.name}` shows "
+        "their links, `up --network kernel` makes them hosts"
+    )
 
 
 def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
@@ -140,6 +152,8 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
         "plm_rsh_agent": "railyard-enter -s",
         "plm_rsh_no_tree_spawn": "1",
         "plm_rsh_num_concurrent": "4096",
+        # Daemons talk to the head alone, which is a permanent neighbour: the kernel's table of others is small.
+        "routed_radix": str(max(RADIX, len(torus.topology.nodes))),
         "orte_default_hostfile": str(torus.folder / "hostfile"),
     }
     return {**_mca(parameters), **_openmpi_daemons(torus), **_openmpi_ranks(torus)}

@@ -1,0 +1,49 @@
+"""How long a message takes on a virtual torus, and the rate scale at which it takes a given time. Pure.
+
+A program with a real machine's message sizes takes the real time over the rate scale: at 0.000125, 8000 times as long.
+"""
+
+from __future__ import annotations
+
+import re
+
+from placements.topology.base import Topology
+from railyard.errors import InputError
+from railyard.torus.plan.plan import Shape
+
+BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+EXAMPLE = "8MB/100ms"
+#: The message and the time of the line that `up` prints.
+MESSAGE_BYTES = 8e6
+MESSAGE_S = 0.1
+_AMOUNT = r"(\d+(?:\.\d+)?) *"
+_PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECONDS)})")
+
+
+def scale(topology: Topology, text: str) -> float | None:
+    """Return the rate scale at which a NIC sends so much in that time, of text such as `8MB/100ms`.
+
+    Returns None for text of another form. Raises InputError for an amount or a time of 0.
+    """
+    match = _PACE.fullmatch(text)
+    if match is None:
+        return None
+    size, time_s = float(match[1]) * BYTES[match[2]], float(match[3]) * SECONDS[match[4]]
+    if not size or not time_s:
+        raise InputError("--rate-scale", "", text, f"an amount and a time above 0, such as {EXAMPLE}")
+    return _scale(topology, size, time_s)
+
+
+def line(topology: Topology, shape: Shape) -> str:
+    """Return in one line what a NIC's rate is, there and here, and which scale makes a message of 8 MB take 0.1 s."""
+    real_s = MESSAGE_BYTES / (topology.host_rate_gbyte_s * 1e9)
+    here = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {shape.rate_bit_s(topology.host_rate_gbyte_s) / 1e6:.3g}"
+    return (
+        f"{here} Mbit/s: 8 MB take {real_s / shape.rate_scale:.3g} s, on the real machine {real_s * 1e3:.3g} ms; "
+        f"--rate-scale {EXAMPLE} makes it {MESSAGE_S:g} s ({_scale(topology, MESSAGE_BYTES, MESSAGE_S):.2g})"
+    )
+
+
+def _scale(topology: Topology, size_bytes: float, time_s: float) -> float:
+    return size_bytes / time_s / (topology.host_rate_gbyte_s * 1e9)

@@ -1,0 +1,72 @@
+"""How long real message sizes take on a virtual torus: the line of `up`, and rate scales as BYTES/TIME."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support.topologies import gemini
+
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.torus.plan import pace, plan
+from railyard.torus.plan.plan import Shape
+
+GEMINI = catalog.load("gemini-4x4x4")
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes", "time_s"),
+    [
+        ("8MB/100ms", 8e6, 0.1),
+        ("1 GiB / 2s", 2**30, 2.0),
+        ("64KiB/250us", 65536, 250e-6),
+        ("0.5kB/1s", 500, 1),
+    ],
+)
+def test_at_the_scale_of_a_pace_a_nic_sends_so_much_in_that_time(
+    text: str, size_bytes: float, time_s: float
+) -> None:
+    scale = pace.scale(GEMINI, text)
+    assert scale is not None
+    rate = Shape(rate_scale=scale).rate_bit_s(GEMINI.host_rate_gbyte_s)
+    assert 8 * size_bytes / rate == pytest.approx(time_s, rel=1e-3)
+
+
+@pytest.mark.parametrize("text", ["0.000125", "auto", "8MB", "8MB/fast", "8 bananas/1s"])
+def test_other_texts_are_no_pace(text: str) -> None:
+    assert pace.scale(GEMINI, text) is None
+
+
+@pytest.mark.parametrize("text", ["0MB/1s", "8MB/0s"])
+def test_nothing_in_no_time_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--rate-scale"):
+        pace.scale(GEMINI, text)
+
+
+def test_the_line_of_up_names_a_scale_that_does_what_it_says() -> None:
+    line = pace.line(GEMINI, Shape())
+    assert "10.64 GB/s of a NIC are 10.6 Mbit/s: 8 MB take 6.02 s, on the real machine 0.752 ms" in line
+    advised = re.search(r"--rate-scale (\S+) makes it (\S+) s", line)
+    assert advised is not None
+    scale = pace.scale(GEMINI, advised[1])
+    assert scale is not None and f"({scale:.2g})" in line
+    assert pace.line(GEMINI, Shape(rate_scale=scale)).split("8 MB take ")[1].startswith(f"{advised[2]} s")
+
+
+def test_the_management_network_fills_no_table_of_neighbours() -> None:
+    """The head knows every node and every node the head, for ever: entries that the kernel does not count."""
+    made = plan.make(gemini("4x2x2"), Shape())
+    hosts = {namespace.name: namespace for namespace in made.namespaces}
+    macs = {
+        port.namespace: port.mac for cable in made.cables for port in cable.ends if port.interface == "mgmt0"
+    }
+    addresses = dict(made.hosts)
+    permanent = [line for line in hosts[plan.HEAD].ip if line.startswith("neigh")]
+    assert permanent == [
+        f"neigh replace {addresses[f'{node}.mgmt']} lladdr {mac} dev mgmt0 nud permanent"
+        for node, mac in macs.items()
+    ]
+    to_head = f"neigh replace {addresses[plan.HEAD]} lladdr {plan.HEAD_MAC} dev mgmt0 nud permanent"
+    assert all(to_head in hosts[node].ip for node in macs)
+    assert any(f"address {plan.HEAD_MAC} type bridge" in line for line in hosts[plan.HEAD].ip)
