@@ -207,7 +207,7 @@ def difference(later: Reading, earlier: Reading) -> Reading:
     return replace(later, since=earlier.taken, links=links)
 
 
-def _counted_since(later: Counter, earlier: Counter) -> dict[str, int]:
+def _counted_since(later: Counter, earlier: Counter) -> dict[str, Any]:
     """Return what a link counted between two readings; a stall that one of them lacks stays as the later has it."""
     stalls = [name for name in STALLS if None not in (getattr(later, name), getattr(earlier, name))]
     return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *stalls)}
