@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -90,3 +91,25 @@ def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -
     assert f"{CHECKOUT},{spack}" in words
     missing = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN="/no/image.sif")
     assert missing.returncode and "IN names no image: /no/image.sif is not there" in missing.stderr
+
+
+def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_path: Path) -> None:
+    """Before, all of it went into the folder of sources, because two files of shell share variables."""
+    stubs, spack, mirror = tmp_path / "stubs", tmp_path / "spack", tmp_path / "sources"
+    mirror.mkdir()
+    (spack / "bin").mkdir(parents=True)
+    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    real = shutil.which("python3")
+    program(
+        stubs,
+        "python3",
+        f'#!/bin/sh\n[ "$1 $2" = "-m pip" ] && {{ echo "$*" >>"$RECORDED"; exit; }}\nexec {real} "$@"\n',
+    )
+    folder = tmp_path / "carried"
+    changes = {"MIRROR": str(mirror), "BASES": "no", "PACKAGES": "lulesh"}
+    done = run(tmp_path, CHECKOUT / "containers/carry", folder, spack, **changes)
+    assert done.returncode == 0, done.stderr
+    assert {"railyard.bundle", "spack", "mirror"} <= {file.name for file in folder.iterdir()}
+    assert list(mirror.iterdir()) == []
+    assert f"--dest {folder}/wheels" in (tmp_path / "recorded").read_text()
+    assert (folder / "spack/bin/spack").is_file() and (folder / "spack/COMMIT").read_text() == "0.23.1\n"
