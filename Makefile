@@ -40,6 +40,7 @@ help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+	@tools/check-venv $(VENV)
 	@[ -n "$(strip $(MPIS))" ] || echo "no MPI compiler wrapper here: load a module and run make setup again, or give MPICC=cc"
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"

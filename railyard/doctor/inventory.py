@@ -266,7 +266,7 @@ def _spack(environment: Mapping[str, str]) -> str:
 
 #: Tool -> how it is found.
 TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
-    "apptainer": lambda _: _first(["apptainer", "--version"]) or _first(["singularity", "--version"]),
+    "apptainer": lambda _: _apptainer(),
     "docker": lambda _: _first(["docker", "version", "--format", "{{.Server.Version}}"]),
     "spack": _spack,
     "ip": lambda _: shutil.which("ip") or "",
@@ -274,6 +274,12 @@ TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     "slurmctld": lambda _: shutil.which("slurmctld", path=f"{os.defpath}:/usr/sbin") or "",
     "module": lambda environment: environment.get("LMOD_VERSION", "") or environment.get("MODULESHOME", ""),
 }
+
+
+def _apptainer() -> str:
+    """Version of the machine's Apptainer, of the checkout's own (`make apptainer`), or of SingularityCE."""
+    programs = ("apptainer", str(BUILD / "apptainer/bin/apptainer"), "singularity")
+    return next(filter(None, (_first([program, "--version"]) for program in programs)), "")
 
 
 def _first(command: list[str]) -> str:

@@ -167,3 +167,14 @@ def test_reframe_accepts_every_template(path: Path) -> None:
     assert system["partitions"][0]["extras"]["origin"] == "measured"
     own = {e["name"] for e in config["environments"]}
     assert set(system["partitions"][0]["environs"]) <= own
+
+
+def test_the_apptainer_of_make_apptainer_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the doctor looked on the PATH alone and reported none."""
+    own = tmp_path / "apptainer/bin/apptainer"
+    own.parent.mkdir(parents=True)
+    own.write_text("#!/bin/sh\necho apptainer version 1.4.5\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(inventory, "BUILD", tmp_path)
+    assert inventory.TOOLS["apptainer"]({}) == "apptainer version 1.4.5"

@@ -119,3 +119,16 @@ def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:
         [BIN / "python", "-c", code], capture_output=True, text=True, env=variables, check=False
     )
     assert done.stdout.strip() == str(CHECKOUT / "build/cache"), done.stderr
+
+
+def test_a_checkout_that_was_moved_or_copied_is_told_in_one_line(tmp_path: Path) -> None:
+    """Before, `make setup` was silent, and the scripts of .venv started the old folder's Python."""
+    programs = tmp_path / "old/.venv/bin"
+    programs.mkdir(parents=True)
+    (programs / "reframe").write_text(f"#!{programs}/python\n")
+    command: list[str | Path] = [TOOLS / "check-venv", ".venv"]
+    assert run(command, Path("/usr/bin"), tmp_path / "old").returncode == 0
+    (tmp_path / "old").rename(tmp_path / "new")
+    done = run(command, Path("/usr/bin"), tmp_path / "new")
+    assert done.returncode == 1 and "this checkout was moved or copied; run: make clean setup" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
