@@ -22,6 +22,7 @@ NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 
 C_FILES     := git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
+CMAKE_LIST  := tools/requirements-cmake.txt
 SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
 
 PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin procps python3-venv util-linux
@@ -47,7 +48,9 @@ setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/rail
 
 wheels:  ## download every Python package into wheelhouse/, for `make setup` on a machine without a network
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
-	$(PYTHON) -m pip download --quiet --disable-pip-version-check --require-hashes -r requirements.txt -d wheelhouse
+	for list in requirements.txt $(CMAKE_LIST); do \
+	    $(PYTHON) -m pip download --quiet --disable-pip-version-check --require-hashes -r $$list -d wheelhouse || exit 1; \
+	done
 
 simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
 	@$(MAKE) --no-print-directory $(SIMGRID)
@@ -106,7 +109,7 @@ clean:  ## remove everything that is made, the records and the report excepted
 # What the targets above stand on. --------------------------------------------------------------------------------------
 
 $(STAMPS)/packages: Makefile
-	@tools/need-packages --or cmake,cc,make $(PACKAGES)
+	@tools/need-packages --or cc,make $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/venv: requirements.txt pyproject.toml
@@ -115,6 +118,11 @@ $(STAMPS)/venv: requirements.txt pyproject.toml
 	@$(PIP) --require-hashes -r requirements.txt
 	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation -e .
 	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
+	@mkdir -p $(@D) && touch $@
+
+# The machine's own where it is new enough; otherwise a wheel.
+$(STAMPS)/cmake: $(CMAKE_LIST) $(STAMPS)/packages $(STAMPS)/venv
+	@tools/cmake --version >/dev/null 2>&1 || $(PIP) --require-hashes -r $(CMAKE_LIST)
 	@mkdir -p $(@D) && touch $@
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
@@ -141,24 +149,24 @@ build/lib/railyard-refine.so: placements/orders/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/benchmarks-%/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
-	cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
+build/benchmarks-%/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+	tools/cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	tools/cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/benchmarks-site/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
-	cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
+build/benchmarks-site/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+	tools/cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	tools/cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages
-	cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
-	cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
+build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+	tools/cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
+	tools/cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages
-	cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib" --log-level=WARNING
-	cmake --build build/simgrid -- --no-print-directory -s
+build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages | $(STAMPS)/cmake
+	tools/cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib" --log-level=WARNING
+	tools/cmake --build build/simgrid -- --no-print-directory -s
 	@touch $@
 
 simulated-tools: $(STAMPS)/packages

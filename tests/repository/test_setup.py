@@ -47,6 +47,34 @@ def test_the_first_python_that_is_new_enough_is_taken(foreign: Path) -> None:
     assert run([TOOLS / "find-python"], foreign, PYTHON="mine").stdout == "mine\n"
 
 
+@pytest.mark.parametrize(
+    ("there", "answer"), [("3.20.2", "wheel"), ("3.26.5", "there"), ("4.1.0", "there"), ("", "wheel")]
+)
+def test_a_cmake_that_is_too_old_gives_way_to_the_wheel(
+    foreign: Path, tmp_path: Path, there: str, answer: str
+) -> None:
+    """RHEL 8 and SLES 15 have cmake 3.20; both builds are pretended."""
+    (foreign / "cmake").unlink(missing_ok=True)
+    if there:
+        program(
+            foreign,
+            "cmake",
+            f'[ "$1" != --version ] || {{ echo "cmake version {there}"; exit; }}; echo there',
+        )
+    checkout = tmp_path / "checkout"
+    (checkout / "tools").mkdir(parents=True)
+    (checkout / "tools/cmake").write_text((TOOLS / "cmake").read_text())
+    (checkout / "tools/cmake").chmod(0o755)
+    alone = run([checkout / "tools/cmake", "-S", "x"], foreign)
+    if answer == "wheel":
+        assert alone.returncode == 1 and "run: make setup" in alone.stderr and "3.22 or newer" in alone.stderr
+        assert len(alone.stderr.splitlines()) == 1
+    wheel = checkout / ".venv/bin"
+    wheel.mkdir(parents=True)
+    program(wheel, "cmake", '[ "$1" != --version ] || { echo "cmake version 3.31.6"; exit; }; echo wheel')
+    assert run([checkout / "tools/cmake", "-S", "x"], foreign).stdout == f"{answer}\n"
+
+
 def test_the_wrapper_of_a_cray_is_cc_and_elsewhere_mpicc(foreign: Path) -> None:
     assert run([TOOLS / "find-mpicc"], foreign).stdout == ""
     program(foreign, "mpicc", "exit 0")

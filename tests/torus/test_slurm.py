@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support import walk
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.waiting import wait_until
 
@@ -266,6 +267,26 @@ def test_a_new_user_gets_from_doctor_to_records(
     assert newest.status == "ok" and newest.case.topology is not None
     assert len(newest.case.allocation["nodes"]) == 4 and newest.case.allocation["order"] == "scheduler"
     assert all(node["coordinate"] is not None for node in newest.case.allocation["nodes"])
+
+
+def test_the_page_leads_from_login_to_a_record_that_the_strict_check_accepts(
+    cluster: str, tmp_path: Path
+) -> None:
+    """docs/cluster.md, word for word, on the head: clone, set-up, configuration, a check, the strict check."""
+    page = CHECKOUT / "docs/cluster.md"
+    assert len(walk.commands(page)) <= 6
+    (tmp_path / "walk.sh").write_text(walk.script(page, tmp_path, cluster))
+    done = subprocess.run(
+        on_head(cluster, ["bash", str(tmp_path / "walk.sh")]),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    (record,) = archive.load_all(tmp_path / "railyard/results" / cluster)
+    assert (record.origin, record.status) == ("measured", "ok")
+    assert all(launch.nics for launch in record.launches), "the ranks counted their NICs themselves"
 
 
 def test_a_binding_is_the_same_on_every_node_and_a_hung_launch_costs_itself_alone(
