@@ -63,6 +63,79 @@ def test_a_forgery_is_refused(name: str) -> None:
     assert any(words in each for each in found), found
 
 
+MEASURED = evidence.good(origin="measured", nic_policies=evidence.POLICIES)
+MEASURED_ON_A_TORUS = evidence.good(
+    origin="measured",
+    topology="gemini-2x2x2",
+    grid=[2, 2, 2],
+    placements=["plain", "custom", "hilbert"],
+    order="snake",
+)
+#: Rules of what a virtual or a simulated torus alone counts or repeats.
+NOT_OF_A_MACHINE = {"guard-figures", "guard-verdict", "nic-bytes", "computed-once"}
+
+
+def include_another_nic(document: forgeries.Document) -> None:
+    """The other NIC in a command of the policy nic-0, on a machine whose NICs have names of their own."""
+    document["case"].update(devices=["eth0", "eth1"], nic_policies=["library-default", "nic-0"])
+    for launch in document["launches"]:
+        launch["nic_policy"] = launch["nic_policy"].replace("local-nic", "nic-0")
+        launch["command"] = launch["command"].replace(" halo ", " --mca btl_tcp_if_include eth1 halo ")
+
+
+@pytest.mark.parametrize("name", sorted({each.name for each in rules.RULES} - NOT_OF_A_MACHINE))
+def test_every_rule_refuses_a_mutated_measured_record_and_no_honest_one(name: str) -> None:
+    (rule,) = (each for each in rules.RULES if each.name == name)
+    assert not list(rule.check(MEASURED)) and not list(rule.check(MEASURED_ON_A_TORUS))
+    mutated = [
+        (of, forgery.change)
+        for of, table in ((MEASURED, forgeries.ALL), (MEASURED_ON_A_TORUS, forgeries.ON_A_TORUS))
+        for forgery in table.values()
+        if forgery.rule == name
+    ]
+    mutated += [(MEASURED, include_another_nic)] if name == "nic-option" else []
+    assert any(list(rule.check(forgeries.changed(of, change))) for of, change in mutated)
+
+
+def in_launches(**values: Any) -> forgeries.Change:
+    return lambda document: [launch.update(values) for launch in document["launches"]]
+
+
+def one_failed(document: forgeries.Document) -> None:
+    document["launches"][-1].update(status="failed", reason="killed")
+    document.update(status="failed", reason="1 of 24 launches failed: killed")
+
+
+def five_rounds(document: forgeries.Document) -> None:
+    document["case"]["launches_per_combination"] = 5
+    document["launches"] = [launch for launch in document["launches"] if launch["repeat"] < 5]
+
+
+#: What a strict rule beyond the registry must refuse in a measured record.
+MUTATED: dict[str, forgeries.Change] = {
+    "_checked_source": lambda d: d["case"]["parameters"].update(spack_source="unchecked: v1.tar.gz"),
+    "_ended": one_failed,
+    "_enough_launches": five_rounds,
+    "_enough_samples": lambda d: [
+        series.update(samples=series["samples"][:1]) for series in d["launches"][0]["series"]
+    ],
+    "_verified": in_launches(verified=None),
+    "_one_unit": lambda d: d["launches"][1]["series"][0].update(fom="iteration_s"),
+    "_same_series": lambda d: d["launches"][1]["series"].pop(),
+    "_placed": lambda d: [rank.update(cpu=None, allowed_cpus=None) for rank in d["launches"][0]["ranks"]],
+    "_nics": lambda d: forgeries.policy(d, "local-nic").update(nics=None),
+    "_provenance": lambda d: d["provenance"]["railyard"].update(git_dirty=True),
+}
+
+
+@pytest.mark.parametrize("name", sorted({each.__name__ for each in strict_rules.RULES} - {"_guarded"}))
+def test_every_strict_rule_refuses_a_mutated_measured_record_and_no_honest_one(name: str) -> None:
+    """`_guarded` is of the guard of a virtual torus."""
+    (rule,) = (each for each in strict_rules.RULES if each.__name__ == name)
+    assert not list(rule(MEASURED))
+    assert list(rule(forgeries.changed(MEASURED, MUTATED[name])))
+
+
 def test_there_are_at_least_60_kinds_of_forgery() -> None:
     assert len(forgeries.ALL) >= 60
 

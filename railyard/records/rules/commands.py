@@ -110,8 +110,9 @@ def nic_option(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         words = _words(launch)
         policy = re.fullmatch(r"nic-(\d+)", launch.nic_policy)
-        if "btl_tcp_if_include" not in words[:-1] or launch.software is Software.IMAGE or read.case.devices:
+        if "btl_tcp_if_include" not in words[:-1] or launch.software is Software.IMAGE or policy is None:
             continue
-        value = words[words.index("btl_tcp_if_include") + 1]
-        if read.origin is Origin.EMULATED and policy and value != f"nic{policy[1]}":
+        value, nic = words[words.index("btl_tcp_if_include") + 1], int(policy[1])
+        devices = read.case.devices or ([f"nic{nic}"] * (nic + 1) if read.origin is Origin.EMULATED else [])
+        if nic < len(devices) and value != devices[nic]:
             yield Fault(field=f"{field}.command", text=f"includes {value}; the policy is {launch.nic_policy}")
