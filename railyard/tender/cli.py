@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
 
-from railyard.errors import RunError
+from railyard.errors import InputError, RunError
 from railyard.records.cli import files_of
 from railyard.records.store import archive, bag
 from railyard.records.store.bag import Bid
-from railyard.tender import bids, completeness, evaluation, request, text
+from railyard.tender import bids, completeness, evaluation, exports, request, retention, text
 
 PATH = click.Path(path_type=Path)
 request_option = click.option(
@@ -37,6 +38,10 @@ def tender() -> None:
     "--attach", multiple=True, type=PATH, help="A file for the reader, such as a diff; may be repeated."
 )
 @click.option("--sign", "key", type=PATH, help="The ssh key to sign with.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the offered system.")
+@click.option(
+    "--pledge", multiple=True, help="CASE=VALUE in the unit of the case's figure of merit; may be repeated."
+)
 def pack(
     records: tuple[Path, ...],
     output: Path,
@@ -44,14 +49,28 @@ def pack(
     tier: str,
     attach: tuple[Path, ...],
     key: Path | None,
+    nodes: int | None,
+    pledge: tuple[str, ...],
 ) -> None:
     """Pack RECORDS (files or archives) into a bag: a folder in the layout of BagIt, signed if a key is given."""
     files = [path for given in records for path in files_of(given)]
     where = None if key is None else key.absolute()
-    bag.write(output, files, Bid(bidder=bidder, tier=tier), attached=attach, key=where)
+    bid = Bid(bidder=bidder, tier=tier, nodes=nodes, pledges=dict(map(_pledge, pledge)))
+    bag.write(output, files, bid, attached=attach, key=where)
     click.echo(
         f"wrote {output}: {len(files)} record{'' if len(files) == 1 else 's'}, {bag.signed(output).text}"
     )
+
+
+def _pledge(text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not name or not 0 < number < math.inf:
+        raise InputError("--pledge", "", text, "CASE=VALUE with a number above 0")
+    return name, number
 
 
 @tender.command()
@@ -69,6 +88,8 @@ def check(ctx: click.Context, bid: Path, request_file: Path, allowed_signers: Pa
         click.echo(f"{'missing' if rule.faults else 'ok':<8} {rule.name}: {rule.text}")
         for fault in rule.faults:
             click.echo(f"         {': '.join(filter(None, [fault.field, fault.text]))}")
+    for preset, rule_by_hand in completeness.by_hand(wanted):
+        click.echo(f"by hand  {preset}, {rule_by_hand.name}: {rule_by_hand.text}; {rule_by_hand.by_hand}")
     is_complete = not any(rule.faults for rule in rules)
     click.echo("complete" if is_complete else "not complete")
     ctx.exit(0 if is_complete else 1)
@@ -90,14 +111,68 @@ def check(ctx: click.Context, bid: Path, request_file: Path, allowed_signers: Pa
 def evaluate(
     given: tuple[Path, ...], request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
 ) -> None:
-    """Rank BIDS (bags or bundles) by a weighted geometric mean with intervals; incomplete bids have no score."""
+    """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)
     found = evaluation.evaluate(wanted, [bids.read(each, allowed_signers) for each in given])
-    shown = text.FORMATS[form](found)
+    _write(text.FORMATS[form](found), output)
+
+
+@tender.command()
+@click.argument("bid", type=PATH)
+@click.argument("later", type=PATH)
+@request_option
+@signers_option
+@click.pass_context
+def retain(
+    ctx: click.Context, bid: Path, later: Path, request_file: Path, allowed_signers: Path | None
+) -> None:
+    """Compare LATER, a bag measured at acceptance or in service, with what BID pledged or measured.
+
+    Ends with 0 if every case reaches the tender's retention, otherwise with 1.
+    """
+    wanted = request.load(request_file)
+    before, now = bids.read(bid, allowed_signers), bids.read(later, allowed_signers)
+    for fault in [*now.broken, *now.faults]:
+        click.echo(f"{later}: {': '.join(filter(None, [fault.field, fault.text]))}")
+    found = retention.promises(wanted, before, now)
+    for each in found:
+        click.echo(text.promise(each, wanted.retention))
+    is_kept = all(each.verdict is retention.Kept.KEPT for each in found)
+    ctx.exit(0 if is_kept and not now.broken and not now.faults else 1)
+
+
+@tender.command()
+@click.argument("bid", type=PATH)
+@request_option
+@signers_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["ro-crate", "in-toto"]),
+    required=True,
+    help="RO-Crate metadata, or an in-toto statement of the check's result.",
+)
+@click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
+def export(
+    bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
+) -> None:
+    """Describe BID in the vocabulary of other tools."""
+    wanted = request.load(request_file)
+    found = bids.read(bid, allowed_signers)
+    if form == "ro-crate":
+        _write(exports.ro_crate(found), output)
+    else:
+        _write(exports.in_toto(found, completeness.check(wanted, found), request_file), output)
+
+
+def _write(content: str | bytes, output: Path | None) -> None:
+    if output is None and isinstance(content, bytes):
+        raise InputError("--output", "", "missing", "a file to write the spreadsheet to")
     if output is None:
-        click.echo(shown, nl=False)
+        click.echo(content, nl=False)
         return
     try:
-        archive.write_whole(output, shown, replace=True)
+        parts = [content.encode() if isinstance(content, str) else content]
+        archive.write_bytes(output, parts, replace=True)
     except OSError as error:
         raise RunError(f"{output} could not be written: {error.strerror}") from error

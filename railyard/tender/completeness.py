@@ -15,7 +15,8 @@ from railyard.records.store import entries
 from railyard.records.units import Better
 from railyard.tender import bids
 from railyard.tender.bids import Read
-from railyard.tender.request import Case, Tender
+from railyard.tender.presets import Rule
+from railyard.tender.request import OF_A_SYSTEM, OF_TWO_SYSTEMS, Case, Tender
 
 Check = Callable[[Tender, Read], Iterator[Fault]]
 
@@ -39,6 +40,12 @@ def check(tender: Tender, bid: Read) -> list[Ruled]:
         )
         for rule in RULES
     ]
+
+
+def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of the tender's presets that people have to judge, with the preset's name."""
+    for preset in tender.presets:
+        yield from ((preset.name, rule) for rule in preset.rules if rule.by_hand)
 
 
 def values_of(case: Case, records: Sequence[Record]) -> list[float]:
@@ -132,6 +139,10 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every case of the tender has enough results with its figure of merit."""
     for case in tender.cases:
         answering = [read for read in bid.records if case.is_met_by(read)]
+        sizes = sorted({len(read.case.allocation["nodes"]) for read in answering})
+        if len(sizes) > 1:
+            text = f"on {', '.join(map(str, sizes))} nodes; expected one number of nodes"
+            yield Fault(field=f"case {case.name}", text=text)
         count = len(values_of(case, bid.records))
         if not answering:
             yield Fault(field=f"case {case.name}", text=f"no record of {case.check} on {case.nodes} nodes")
@@ -157,9 +168,73 @@ def limits(tender: Tender, bid: Read) -> Iterator[Fault]:
         if case.limit is None or not values:
             continue
         median = statistics.median(values)
-        is_worse = median > case.limit if case.better is Better.LOWER else median < case.limit
-        if is_worse:
+        if is_worse(case, median, case.limit):
             yield Fault(field=f"case {case.name}", text=f"median {median:.6g}; the limit is {case.limit:.6g}")
+
+
+def system_nodes(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """The bid says how many nodes its system has where the metric counts them, and no case needs more."""
+    if tender.metric in OF_A_SYSTEM and bid.bid.nodes is None:
+        yield Fault(field="nodes", text=f"not said; {tender.metric} counts the nodes of the system")
+    for case in tender.cases if bid.bid.nodes is not None else ():
+        used = nodes_of(case, bid.records)
+        if used is not None and used > (bid.bid.nodes or 0):
+            yield Fault(
+                field=f"case {case.name}", text=f"on {used} nodes; the offered system has {bid.bid.nodes}"
+            )
+
+
+def speedups(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """No case is slower than its reference where the metric is SSI or SSNI, which demand it."""
+    for case in tender.cases if tender.metric in OF_TWO_SYSTEMS else ():
+        values = scored_values(tender, case, bid)
+        if values and is_worse(case, statistics.median(values), case.reference):
+            text = f"{statistics.median(values):.6g}; the reference is {case.reference:.6g}"
+            yield Fault(field=f"case {case.name}", text=text)
+
+
+def pledges(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every pledge is of a case of the tender; what is measured reaches it, unless the tender scores pledges."""
+    known = {case.name: case for case in tender.cases}
+    for name, pledged in bid.bid.pledges.items():
+        if name not in known:
+            yield Fault(field="pledges", text=f"{name!r} is no case of the tender")
+            continue
+        values = values_of(known[name], bid.records)
+        if (
+            tender.scored == "measured"
+            and values
+            and is_worse(known[name], statistics.median(values), pledged)
+        ):
+            text = f"median {statistics.median(values):.6g}; the pledge is {pledged:.6g}"
+            yield Fault(field=f"case {name}", text=text)
+
+
+def presets(tender: Tender, bid: Read) -> Iterator[Fault]:
+    """Every test that the tender's presets require is answered by a record of the bid."""
+    for preset in tender.presets:
+        for rule in preset.rules:
+            problem = rule.test.problem(bid.records, bid.bid.nodes) if rule.test else ""
+            if problem:
+                yield Fault(field=f"{preset.name}, {rule.name}", text=f"{problem} ({rule.source})")
+
+
+def is_worse(case: Case, value: float, than: float) -> bool:
+    """Whether a value of a case's figure of merit is worse than another."""
+    return value > than if case.better is Better.LOWER else value < than
+
+
+def scored_values(tender: Tender, case: Case, bid: Read) -> list[float]:
+    """Return what the evaluation counts of a case: every launch's figure, or the pledge alone."""
+    pledged = bid.bid.pledges.get(case.name)
+    if tender.scored == "pledged" and pledged is not None:
+        return [pledged]
+    return values_of(case, bid.records)
+
+
+def nodes_of(case: Case, records: Sequence[Record]) -> int | None:
+    """Return how many nodes a bid used for a case; None where no record answers it."""
+    return next((len(read.case.allocation["nodes"]) for read in records if case.is_met_by(read)), None)
 
 
 RULES: Sequence[Check] = (
@@ -174,4 +249,8 @@ RULES: Sequence[Check] = (
     cases,
     tier,
     limits,
+    system_nodes,
+    speedups,
+    pledges,
+    presets,
 )

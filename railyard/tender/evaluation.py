@@ -1,34 +1,42 @@
-"""How complete bids compare: a weighted geometric mean of ratios to the tender's references, with intervals.
+"""How complete bids compare by the tender's metric, with intervals and with what would change the ranking.
 
-Models: a case counts by the median of its launches over the reference, turned so that above 1 is better. Intervals are
-percentile bootstraps over launches, as in `analysis.stats.score`. The sensitivity is how often another bid wins when
-launches are drawn again, and whether another wins when one weight is halved, doubled, or its case left out. Leaves out:
-prices, and utilisation and capability factors (SSI's U and c).
+Models: a case counts by the median of its launches; `metrics` has the formulas. Intervals are percentile bootstraps
+over launches, as in `analysis.stats.score`. The sensitivity is how often each bid wins when launches are drawn again,
+when all weights are drawn between half and double, and when every median is disturbed by noise; and whether another bid
+wins when one weight is halved, doubled, or its case left out. Leaves out: prices.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.score import median_draws
-from railyard.records.units import Better
-from railyard.tender import completeness
+from analysis.stats.score import DRAWS, median_draws
+from railyard.tender import completeness, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
-from railyard.tender.request import Case, Tender
+from railyard.tender.metrics import Given
+from railyard.tender.request import Tender
 
 SEED = 20131
+#: Shares of noise on every median that the sensitivity tries.
+NOISE = (0.01, 0.02, 0.05)
+#: Weights are drawn between 1 / SPREAD and SPREAD times the tender's.
+SPREAD = 2.0
+WEIGHTS = "weights between half and double"
+#: How many weights the sensitivity draws.
+WEIGHT_DRAWS = 300
+SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in NOISE))
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A ratio to the reference, above 1 is better, and the bounds of 95 %."""
+    """A score or a speedup and the bounds of 95 %; a higher value is better."""
 
     value: float
     low: float
@@ -37,7 +45,11 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A bid in the evaluation; without a score where it is not complete. `wins` is the share of draws that it wins."""
+    """A bid in the evaluation; without a score where it is not complete.
+
+    `cases` are speedups over the reference. `wins` is the share of draws of launches that it wins, `wins_by` the same
+    under each disturbance of `SCENARIOS`. `pledges` are what it committed to.
+    """
 
     bidder: str
     signed: str
@@ -46,6 +58,8 @@ class Line:
     score: Interval | None
     cases: Mapping[str, Interval]
     wins: float
+    wins_by: Mapping[str, float] = field(default_factory=dict)
+    pledges: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def faults(self) -> int:
@@ -65,10 +79,15 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
-    """A complete bid: logarithms of its cases' ratios, as they are and as drawn again."""
+    """A complete bid: the medians of its cases, as they are and as drawn again."""
 
-    exact: Mapping[str, float]
+    exact: Mapping[str, Array]
     drawn: Mapping[str, Array]
+    nodes: Mapping[str, int]
+    system_nodes: int
+
+
+Weights = Mapping[str, float]
 
 
 def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
@@ -81,12 +100,20 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         if not any(rule.faults for rule in rules)
     }
     weights = {case.name: case.weight for case in tender.cases}
-    scores = {place: _weighted(each.drawn, weights) for place, each in drawn.items()}
-    wins = _wins(scores)
-    lines = {
-        place: _line(bid, ruled[place], drawn.get(place), weights, wins.get(place, 0.0))
-        for place, bid in enumerate(read)
-    }
+    scores = {place: _score(tender, each, each.drawn, weights) for place, each in drawn.items()}
+    wins, disturbed = _wins(scores), _disturbed(tender, drawn, weights, chance)
+    lines = {}
+    for place, bid in enumerate(read):
+        lines[place] = Line(
+            bidder=bid.bid.bidder,
+            signed=bid.signed.text,
+            tier=bid.bid.tier,
+            rules=ruled[place],
+            pledges=bid.bid.pledges,
+            wins=wins.get(place, 0.0),
+            wins_by={name: shares[place] for name, shares in disturbed.items() if place in shares},
+            **_scored(tender, drawn.get(place), weights),
+        )
     order = sorted(lines, key=lambda place: _rank(lines[place]))
     return Evaluation(
         tender=tender,
@@ -94,31 +121,80 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
         sentence=_sentence(
             [lines[place] for place in order], [scores[place] for place in order if place in scores]
         ),
-        flips=_flips(drawn, lines, weights),
+        flips=_flips(tender, drawn, lines, weights),
     )
 
 
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator) -> _Drawn:
-    exact, drawn = {}, {}
-    for case in tender.cases:
-        values = completeness.values_of(case, bid.records)
-        exact[case.name] = float(_log(case, np.array([np.median(values)]))[0])
-        drawn[case.name] = _log(case, median_draws(values, chance))
-    return _Drawn(exact=exact, drawn=drawn)
+    values = {case.name: completeness.scored_values(tender, case, bid) for case in tender.cases}
+    return _Drawn(
+        exact={name: np.array([np.median(each)]) for name, each in values.items()},
+        drawn={name: median_draws(each, chance) for name, each in values.items()},
+        nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
+        system_nodes=bid.bid.nodes or 0,
+    )
 
 
-def _log(case: Case, medians: Array) -> Array:
-    sign = -1.0 if case.better is Better.LOWER else 1.0
-    return np.asarray(sign * (np.log(medians) - math.log(case.reference)))
+def _score(tender: Tender, bid: _Drawn, medians: Mapping[str, Array], weights: Weights) -> Array:
+    return metrics.score(
+        Given(tender=tender, medians=medians, nodes=bid.nodes, system_nodes=bid.system_nodes, weights=weights)
+    )
 
 
-def _weighted(logs: Mapping[str, Array], weights: Mapping[str, float]) -> Array:
-    total = sum(weights.values())
-    return np.asarray(sum(weights[name] * logs[name] for name in weights) / total)
+def _exact(tender: Tender, bid: _Drawn, weights: Weights) -> float:
+    return float(_score(tender, bid, bid.exact, weights)[0])
 
 
-def _exact(bid: _Drawn, weights: Mapping[str, float]) -> float:
-    return sum(weights[name] * bid.exact[name] for name in weights) / sum(weights.values())
+def _scored(tender: Tender, bid: _Drawn | None, weights: Weights) -> _Scores:
+    """Return a bid's score and the speedups of its cases, with their bounds."""
+    if bid is None:
+        return {"score": None, "cases": {}}
+    cases = {
+        case.name: _interval(
+            float(metrics.speedup(case, bid.exact[case.name])[0]), metrics.speedup(case, bid.drawn[case.name])
+        )
+        for case in tender.cases
+    }
+    return {
+        "score": _interval(_exact(tender, bid, weights), _score(tender, bid, bid.drawn, weights)),
+        "cases": cases,
+    }
+
+
+class _Scores(TypedDict):
+    score: Interval | None
+    cases: dict[str, Interval]
+
+
+def _disturbed(
+    tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
+) -> dict[str, dict[int, float]]:
+    """Return how often each bid wins with other weights, and with noise on every median."""
+    found = {WEIGHTS: _wins_by_weights(tender, drawn, weights, chance)}
+    for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
+        scores = {}
+        for place, bid in drawn.items():
+            noisy = {
+                case: median * np.exp(share * chance.standard_normal(DRAWS))
+                for case, median in bid.exact.items()
+            }
+            scores[place] = _score(tender, bid, noisy, weights)
+        found[name] = _wins(scores)
+    return found
+
+
+def _wins_by_weights(
+    tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
+) -> dict[int, float]:
+    scores: dict[int, list[float]] = {place: [] for place in drawn}
+    for _ in range(WEIGHT_DRAWS if drawn else 0):
+        factors = SPREAD ** chance.uniform(-1, 1, len(weights))
+        changed = {
+            name: weight * factor for (name, weight), factor in zip(weights.items(), factors, strict=True)
+        }
+        for place, bid in drawn.items():
+            scores[place].append(_exact(tender, bid, changed))
+    return _wins({place: np.array(each) for place, each in scores.items()})
 
 
 def _wins(scores: Mapping[int, Array]) -> dict[int, float]:
@@ -129,28 +205,9 @@ def _wins(scores: Mapping[int, Array]) -> dict[int, float]:
     return {place: float(np.mean(best == number)) for number, place in enumerate(places)}
 
 
-def _line(
-    bid: Read, rules: Sequence[Ruled], drawn: _Drawn | None, weights: Mapping[str, float], wins: float
-) -> Line:
-    cases: dict[str, Interval] = {}
-    score = None
-    if drawn is not None:
-        cases = {name: _interval(drawn.exact[name], drawn.drawn[name]) for name in weights}
-        score = _interval(_exact(drawn, weights), _weighted(drawn.drawn, weights))
-    return Line(
-        bidder=bid.bid.bidder,
-        signed=bid.signed.text,
-        tier=bid.bid.tier,
-        rules=rules,
-        score=score,
-        cases=cases,
-        wins=wins,
-    )
-
-
 def _interval(exact: float, drawn: Array) -> Interval:
     low, high = np.percentile(drawn, [2.5, 97.5])
-    return Interval(value=math.exp(exact), low=math.exp(low), high=math.exp(high))
+    return Interval(value=exact, low=float(low), high=float(high))
 
 
 def _rank(line: Line) -> tuple[bool, float, str]:
@@ -162,23 +219,25 @@ def _sentence(lines: Sequence[Line], scores: Sequence[Array]) -> str:
     complete = [line for line in lines if line.score is not None]
     if not complete or complete[0].score is None:
         return "No bid is complete, so none is ranked."
-    first = f"{complete[0].bidder} is best with a score of {complete[0].score.value:.3f}"
+    first = f"{complete[0].bidder} is best with a score of {complete[0].score.value:.4g}"
     if len(complete) == 1:
         return f"{first}; no other bid is complete."
-    low, high = np.exp(np.percentile(scores[0] - scores[1], [2.5, 97.5]))
+    low, high = np.percentile(scores[0] / scores[1], [2.5, 97.5])
     lead = f"{low:.3f} to {high:.3f} times the score of {complete[1].bidder}"
     if low > 1:
         return f"{first}, {lead} (95 %)."
     return f"{first}, but {lead} (95 %) includes 1: the two cannot be told apart."
 
 
-def _flips(drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Mapping[str, float]) -> list[str]:
+def _flips(
+    tender: Tender, drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights
+) -> list[str]:
     """Which single change of a weight makes another bid the best."""
     if len(drawn) < 2:
         return []
 
-    def best(changed: Mapping[str, float]) -> int:
-        return max(drawn, key=lambda place: _exact(drawn[place], changed))
+    def best(changed: Weights) -> int:
+        return max(drawn, key=lambda place: _exact(tender, drawn[place], changed))
 
     usual, found = best(weights), []
     for name in weights:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 import yaml
@@ -14,8 +15,25 @@ from railyard.records import json_io, text_rules, units
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Record
 from railyard.records.units import Better
+from railyard.tender import presets
+from railyard.tender.presets import Preset
 
 SCHEMA = "tender-v1.json"
+
+
+class Metric(StrEnum):
+    """How a bid's cases become one score (`railyard.tender.metrics` has the formulas and their sources)."""
+
+    GEOMETRIC_MEAN = "geometric-mean"
+    SSI = "ssi"
+    SSNI = "ssni"
+    SSP = "ssp"
+    P_TOT = "p-tot"
+
+
+#: Metrics that count the nodes of the offered system, that compare them with the reference's, and that need run times.
+OF_A_SYSTEM = frozenset({Metric.SSI, Metric.SSNI, Metric.SSP, Metric.P_TOT})
+OF_TWO_SYSTEMS = frozenset({Metric.SSI, Metric.SSNI})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +41,8 @@ class Case:
     """One required measurement: which records answer it, and the figure of merit that counts.
 
     `reference` is the value that scores 1, `limit` the worst median that is accepted, both in the unit of `fom`.
+    `reference_nodes` is how many nodes gave the reference, `capability` how much larger the problem is than the
+    reference's, `work` the operations of one run. With `fewer_nodes` the bidder may use fewer than `nodes`.
     """
 
     name: str
@@ -37,6 +57,15 @@ class Case:
     labels: Mapping[str, str | int] = field(default_factory=dict)
     weight: float = 1.0
     limit: float | None = None
+    capability: float = 1.0
+    reference_nodes: int | None = None
+    work: float | None = None
+    fewer_nodes: bool = False
+
+    @property
+    def nodes_of_reference(self) -> int:
+        """How many nodes the reference ran on."""
+        return self.nodes if self.reference_nodes is None else self.reference_nodes
 
     @property
     def better(self) -> Better:
@@ -47,12 +76,18 @@ class Case:
         """Whether a record is one of this case."""
         case = read.case
         given = all(case.parameters.get(name) == value for name, value in self.parameters.items())
-        return given and case.check == self.check and len(case.allocation["nodes"]) == self.nodes
+        nodes = len(case.allocation["nodes"])
+        is_of_size = nodes == self.nodes or (self.fewer_nodes and nodes < self.nodes)
+        return given and case.check == self.check and is_of_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tender:
-    """What the buyer requests."""
+    """What the buyer requests. `reference_nodes` is the size of the reference system.
+
+    With `scored` "pledged" a pledge counts instead of the median. `retention` is the share of what was promised that a
+    later measurement must reach.
+    """
 
     title: str
     challenge: str
@@ -60,6 +95,17 @@ class Tender:
     cases: tuple[Case, ...]
     signed: bool = False
     tiers: tuple[str, ...] = ("baseline",)
+    metric: Metric = Metric.GEOMETRIC_MEAN
+    reference_nodes: int | None = None
+    presets: tuple[Preset, ...] = ()
+    scored: str = "measured"
+    retention: float = 1.0
+
+    @property
+    def nodes_of_reference(self) -> int:
+        """The size of the reference system; the tender file was refused where the metric needs it and it is missing."""
+        assert self.reference_nodes is not None
+        return self.reference_nodes
 
 
 def load(path: Path) -> Tender:
@@ -75,9 +121,37 @@ def load(path: Path) -> Tender:
     text_rules.check(document, str(path))
     cases = tuple(Case(**case) for case in document["cases"])
     _check(cases, str(path))
-    known = {name: document[name] for name in ("title", "challenge", "signed") if name in document}
-    tiers = tuple(document.get("tiers", ["baseline"]))
-    return Tender(**known, origins=tuple(map(Origin, document["origins"])), cases=cases, tiers=tiers)
+    chosen = tuple(presets.load(name) for name in document.get("presets", []))
+    tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
+    metric = next((preset.metric for preset in chosen if preset.metric), Metric.GEOMETRIC_MEAN)
+    known = {name: document[name] for name in _AS_THEY_ARE if name in document}
+    made = Tender(
+        **known,
+        origins=tuple(map(Origin, document["origins"])),
+        cases=cases,
+        presets=chosen,
+        tiers=tuple(document.get("tiers", tiers)),
+        metric=Metric(document.get("metric", metric)),
+    )
+    _check_metric(made, str(path))
+    return made
+
+
+_AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention")
+
+
+def _check_metric(tender: Tender, source: str) -> None:
+    """Raise InputError where the tender lacks what its metric is worked out from."""
+    if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
+        raise InputError(
+            source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}"
+        )
+    for place, case in enumerate(tender.cases):
+        is_time = units.unit_of(case.fom).measures == "time"
+        is_needed = tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and not is_time)
+        if is_needed and case.work is None:
+            wanted = f"the operations of one run, for {tender.metric}"
+            raise InputError(source, f"cases[{place}].work", None, wanted)
 
 
 def _check(cases: tuple[Case, ...], source: str) -> None:

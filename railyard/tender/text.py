@@ -1,4 +1,4 @@
-"""An evaluation as text: Markdown for people, CSV for spreadsheets, JSON for programs."""
+"""An evaluation as a file: Markdown or a page for people, a spreadsheet or CSV for evaluators, JSON for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from railyard.records.json_io import Json
-from railyard.tender.evaluation import Evaluation, Interval, Line
+from railyard.tender import board, spreadsheet
+from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
+from railyard.tender.metrics import FORMULAS
+from railyard.tender.retention import Promise
 
 
 def markdown(found: Evaluation) -> str:
@@ -18,21 +21,29 @@ def markdown(found: Evaluation) -> str:
 
 
 def _markdown(found: Evaluation) -> Iterator[str]:
+    metric = FORMULAS[found.tender.metric]
     yield f"# {_plain(found.tender.title)}\n\n{_plain(found.sentence)}\n"
+    yield f"Score: {_plain(metric.name)}. {_plain(metric.formula)}.\n"
     yield "| bid | score | 95 % | wins when drawn again | tier | signature |\n|---|---|---|---|---|---|"
     for line in found.lines:
-        score = f"{line.score.value:.3f}" if line.score else f"not complete, {line.faults} faults"
-        interval = f"{line.score.low:.3f} to {line.score.high:.3f}" if line.score else ""
+        score = f"{line.score.value:.4g}" if line.score else f"not complete, {line.faults} faults"
+        interval = f"{line.score.low:.4g} to {line.score.high:.4g}" if line.score else ""
         wins = f"{100 * line.wins:.0f} %" if line.score else ""
         yield _row([line.bidder, score, interval, wins, line.tier, line.signed])
     scored = [line for line in found.lines if line.score]
     if scored:
-        yield "\n## Cases\n\nThe ratio to the reference, above 1 is better, with its 95 % interval.\n"
+        yield "\n## Cases\n\nThe speedup over the reference, above 1 is better, with its 95 % interval.\n"
         yield _row(["case", "weight", *(line.bidder for line in scored)])
         yield "|" + "---|" * (2 + len(scored))
         for case in found.tender.cases:
             yield _row([case.name, f"{case.weight:g}", *(_text(line.cases[case.name]) for line in scored)])
     yield "\n## Sensitivity\n"
+    if len(scored) > 1:
+        yield _row(["share of draws with the best score", *(line.bidder for line in scored)])
+        yield "|" + "---|" * (1 + len(scored))
+        for name in SCENARIOS:
+            yield _row([name, *(f"{100 * line.wins_by[name]:.0f} %" for line in scored)])
+        yield ""
     yield (
         "\n".join(f"- {_plain(each)}" for each in found.flips)
         or "No single weight, halved, doubled or 0, changes the best bid."
@@ -92,6 +103,7 @@ def as_json(found: Evaluation) -> str:
         "format": "railyard-evaluation/1",
         "title": found.tender.title,
         "sentence": found.sentence,
+        "metric": str(found.tender.metric),
         "flips": list(found.flips),
         "bids": [
             {
@@ -101,6 +113,8 @@ def as_json(found: Evaluation) -> str:
                 "complete": line.score is not None,
                 "score": _numbers(line.score),
                 "wins": line.wins,
+                "wins_by": dict(line.wins_by),
+                "pledges": dict(line.pledges),
                 "cases": {name: _numbers(interval) for name, interval in line.cases.items()},
                 "faults": [
                     {"rule": rule.name, "field": fault.field, "text": fault.text}
@@ -118,8 +132,20 @@ def _numbers(interval: Interval | None) -> Json:
     return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-FORMATS: Mapping[str, Callable[[Evaluation], str]] = {
+def promise(found: Promise, least: float) -> str:
+    """Return one line of a case's promise and whether it is kept."""
+    what = "pledge" if found.is_pledge else "median of the bid"
+    head = f"{found.verdict:<12} {found.case.name}: {what} {found.promised:.6g}"
+    if found.ratio is None or found.later is None:
+        return f"{head}; {found.case.launches} results are needed"
+    ratio = f"{found.ratio.value:.3f} ({found.ratio.low:.3f} to {found.ratio.high:.3f})"
+    return f"{head}, later {found.later:.6g}: {ratio} of what was promised; at least {least:g} is needed"
+
+
+FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {
     "markdown": markdown,
     "csv": comma_separated,
     "json": as_json,
+    "html": board.page,
+    "xlsx": spreadsheet.workbook,
 }

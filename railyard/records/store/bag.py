@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from railyard.errors import InputError, RunError
@@ -37,11 +37,16 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bid:
-    """What a bag says of itself: the bidder, the tier, and the attachments that explain a tier other than baseline."""
+    """What a bag says of itself: the bidder, the tier, and the attachments that explain a tier other than baseline.
+
+    `nodes` is the size of the offered system. `pledges` are figures of merit that the bidder commits to, by case.
+    """
 
     bidder: str
     tier: str
     attachments: tuple[str, ...] = ()
+    nodes: int | None = None
+    pledges: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +98,9 @@ def write(
         if not _NAME.fullmatch(path.name):
             raise InputError("attachment", "", path.name, "a name of letters, digits, '.', '_' and '-'")
         contents[f"data/attachments/{path.name}"] = path.read_bytes()
-    described = {"format": FORMAT, "bidder": bid.bidder, "tier": bid.tier}
+    described: dict[str, Json] = {"format": FORMAT, "bidder": bid.bidder, "tier": bid.tier}
+    described |= {"nodes": bid.nodes} if bid.nodes is not None else {}
+    described |= {"pledges": dict(bid.pledges)} if bid.pledges else {}
     text_rules.check(described, "bid")
     contents["data/bid.json"] = json_io.text(described).encode("ascii")
     try:
@@ -192,7 +199,13 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
     contents = {name: _compare(folder, name, digest) for name, digest in sorted(named.items())}
     try:
         bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
-        found = Bid(bidder=_text(bid, "bidder"), tier=_text(bid, "tier"), attachments=_attachments(contents))
+        found = Bid(
+            bidder=_text(bid, "bidder"),
+            tier=_text(bid, "tier"),
+            attachments=_attachments(contents),
+            nodes=_nodes(bid),
+            pledges=_pledges(bid),
+        )
     except (KeyError, TypeError, UnicodeDecodeError) as error:
         raise InputError(
             str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
@@ -205,6 +218,22 @@ def _text(bid: Mapping[str, Json], name: str) -> str:
     if not isinstance(bid[name], str) or bid["format"] != FORMAT:
         raise TypeError(name)
     return str(bid[name])
+
+
+def _nodes(bid: Mapping[str, Json]) -> int | None:
+    nodes = bid.get("nodes")
+    if nodes is not None and (type(nodes) is not int or not 0 < nodes < 1 << 31):
+        raise TypeError("nodes")
+    return nodes
+
+
+def _pledges(bid: Mapping[str, Json]) -> dict[str, float]:
+    given = bid.get("pledges", {})
+    if not isinstance(given, dict) or any(
+        type(each) not in {int, float} or each <= 0 for each in given.values()
+    ):
+        raise TypeError("pledges")
+    return {name: float(value) for name, value in given.items()}
 
 
 def _attachments(contents: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -1,0 +1,57 @@
+"""An evaluation as a page for a board: the verdict on one screen, and below it the evidence that it links to.
+
+Models: one file without scripts, fonts or pictures from elsewhere; it prints on A4 and reads on a phone. Leaves out:
+curves and placements, which `railyard report` draws of the same records.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from railyard.tender import completeness
+from railyard.tender.evaluation import SCENARIOS, Evaluation, Line
+from railyard.tender.metrics import FORMULAS
+
+#: Characters of a fault on the first screen.
+MOST_OF_A_FAULT = 90
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(found: Evaluation) -> str:
+    """Return the page as HTML."""
+    style = (TEMPLATES / "board.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    scored = [line for line in found.lines if line.score]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("board.html.j2").render(
+        found=found,
+        style=Markup(style),
+        style_hash=f"sha256-{digest}",
+        metric=FORMULAS[found.tender.metric],
+        bids=len(found.lines),
+        complete=len(scored),
+        scored=scored,
+        scenarios=SCENARIOS,
+        by_hand=list(completeness.by_hand(found.tender)),
+        first_fault=_first_fault,
+        top=max((line.score.high for line in scored if line.score), default=1.0),
+    )
+
+
+def _first_fault(line: Line) -> str:
+    """Return the first rule with a fault and the beginning of the fault; the bid's own table has all of it."""
+    rule = next(rule for rule in line.rules if rule.faults)
+    fault = rule.faults[0]
+    text = f"{rule.name}: {': '.join(filter(None, [fault.field, fault.text]))}"
+    return text if len(text) <= MOST_OF_A_FAULT else f"{text[:MOST_OF_A_FAULT]}..."

@@ -1,0 +1,153 @@
+"""The scores of public procurements: SSP, SSI, SSNI, P_tot, and a weighted geometric mean.
+
+Models: each metric is one formula over the medians of a bid's cases, so that the bounds of a score follow from medians
+of launches drawn again. Every formula names the public document that it comes from; docs/tender.md works one through.
+Leaves out: prices, and which bid is complete (`completeness`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from railyard.records import units
+from railyard.records.units import Better
+from railyard.tender.request import Case, Metric, Tender
+
+Array = npt.NDArray[np.float64]
+#: Seconds in one unit of a figure of merit that is a time.
+_SECONDS = {"us": 1e-6, "s": 1.0}
+_HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a metric is worked out from: a bid's medians, the nodes each case ran on, and the nodes of its system.
+
+    `medians` has one value or many draws for each case, in the unit of the case's figure of merit. `weights` are the
+    tender's, or others to see what they change.
+    """
+
+    tender: Tender
+    medians: Mapping[str, Array]
+    nodes: Mapping[str, int]
+    system_nodes: int
+    weights: Mapping[str, float]
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases that count: those with a weight above 0."""
+        return [case for case in self.tender.cases if self.weights[case.name] > 0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formula:
+    """A metric: its name and formula for people, the document that it comes from, and the function."""
+
+    name: str
+    formula: str
+    source: str
+    score: Callable[[Given], Array]
+
+
+def score(given: Given) -> Array:
+    """Return the score of a bid by the tender's metric; a higher score is better for each of them."""
+    return FORMULAS[given.tender.metric].score(given)
+
+
+def speedup(case: Case, medians: Array) -> Array:
+    """Return S, the ratio to the reference, turned so that above 1 is better."""
+    return case.reference / medians if case.better is Better.LOWER else medians / case.reference
+
+
+def seconds(case: Case, medians: Array) -> Array:
+    """Return the run times of a case: the figure of merit itself if it is a time, or `work` over a rate."""
+    unit = units.unit_of(case.fom)
+    if unit.measures == "time":
+        return medians * _SECONDS[unit.suffix]
+    assert case.work is not None  # the tender file was refused otherwise
+    return case.work / medians
+
+
+def _weighted(given: Given, ratios: Mapping[str, Array]) -> Array:
+    """Return the weighted geometric mean over cases."""
+    total = sum(given.weights[case.name] for case in given.cases)
+    logs = sum(given.weights[case.name] * np.log(ratios[case.name]) for case in given.cases)
+    return np.asarray(np.exp(logs / total))
+
+
+def _geometric_mean(given: Given) -> Array:
+    return _weighted(given, {case.name: speedup(case, given.medians[case.name]) for case in given.cases})
+
+
+def _ssi(given: Given) -> Array:
+    found = {}
+    for case in given.cases:
+        utilisation = case.nodes_of_reference / given.nodes[case.name]
+        utilisation *= given.system_nodes / given.tender.nodes_of_reference
+        found[case.name] = case.capability * utilisation * speedup(case, given.medians[case.name])
+    return _weighted(given, found)
+
+
+def _ssni(given: Given) -> Array:
+    return given.system_nodes / given.tender.nodes_of_reference * _geometric_mean(given)
+
+
+def _ssp(given: Given) -> Array:
+    """SSP has no weights: every case counts the same."""
+    logs = []
+    for case in given.cases:
+        assert case.work is not None
+        logs.append(np.log(case.work / seconds(case, given.medians[case.name]) / given.nodes[case.name]))
+    return np.asarray(given.system_nodes * np.exp(np.mean(logs, axis=0)))
+
+
+def _p_tot(given: Given) -> Array:
+    node_seconds = sum(
+        given.weights[case.name] * seconds(case, given.medians[case.name]) * given.nodes[case.name]
+        for case in given.cases
+    )
+    return np.asarray(_HOUR_S * given.system_nodes / node_seconds)
+
+
+_NERSC_SSI = "https://www.nersc.gov/research-and-development/benchmarking-and-workload-characterization/ssi/"
+_NERSC_SSP = "http://www.nersc.gov/systems/trinity-nersc-8-rfp/draft-nersc-8-trinity-benchmarks/ssp/"
+_ATS_5 = "https://github.com/lanl/benchmarks (doc/sphinx/00_intro/introduction.rst, Scaled Single Node Improvement)"
+_ARRHENIUS = (
+    "https://github.com/PDC-support/arrhenius-benchmarks (README.md, How the benchmarks are evaluated)"
+)
+FORMULAS: Mapping[Metric, Formula] = {
+    Metric.GEOMETRIC_MEAN: Formula(
+        name="weighted geometric mean of speedups",
+        formula="(product of S^w)^(1 / sum of w)",
+        source="the common part of SSI and SSNI",
+        score=_geometric_mean,
+    ),
+    Metric.SSI: Formula(
+        name="Scalable System Improvement (SSI)",
+        formula="(product of (c U S)^w)^(1 / sum of w), U = (n_ref / n) (N / N_ref), S at least 1",
+        source=_NERSC_SSI,
+        score=_ssi,
+    ),
+    Metric.SSNI: Formula(
+        name="Scaled Single Node Improvement (SSNI)",
+        formula="(N / N_ref) (product of S^w)^(1 / sum of w), S above 1",
+        source=_ATS_5,
+        score=_ssni,
+    ),
+    Metric.SSP: Formula(
+        name="Sustained System Performance (SSP)",
+        formula="N times the geometric mean of work / (t n), without weights",
+        source=_NERSC_SSP,
+        score=_ssp,
+    ),
+    Metric.P_TOT: Formula(
+        name="total throughput of the suite (P_tot)",
+        formula="3600 s / sum of (w t n / N): how often an hour the system runs the whole suite",
+        source=_ARRHENIUS,
+        score=_p_tot,
+    ),
+}

@@ -1,0 +1,125 @@
+"""Rule sets of public procurements, as data in results/presets: each rule with the public document that it comes from.
+
+Models: a preset is a list of rules. A rule that records can answer names a program, message sizes, nodes and ranks. Any
+other says why people have to judge it. Leaves out: what a program must achieve, which is the buyer's to say.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard import yaml_io
+from railyard.checkout import RESULTS
+from railyard.errors import InputError
+from railyard.records import json_io, text_rules
+from railyard.records.json_io import Json
+from railyard.records.record import Launch, Record
+
+SCHEMA = "preset-v1.json"
+FOLDER = RESULTS / "presets"
+#: Words of a rule in place of a number: all nodes of the system, one rank for each NIC.
+SYSTEM, PER_NIC = "system", "nic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """What a record must be to answer a rule; `sizes_bytes` are readings of one size, such as 25 MB and 25 MiB."""
+
+    program: str
+    sizes_bytes: tuple[int, ...] = ()
+    nodes: int | str | None = None
+    ranks_per_node: int | str | None = None
+    odd_ranks: bool = False
+    forbidden_options: tuple[str, ...] = ()
+
+    def problem(self, records: Sequence[Record], system_nodes: int | None) -> str:
+        """Return why no record answers the rule, in one line, or nothing if one does."""
+        found = [read for read in records if read.case.benchmark == self.program]
+        if not found:
+            return f"no record of {self.program}"
+        problems = [self._of_record(read, system_nodes) for read in found]
+        return "" if "" in problems else problems[0]
+
+    def _of_record(self, read: Record, system_nodes: int | None) -> str:
+        nodes, per_node = len(read.case.allocation["nodes"]), read.case.ranks_per_node
+        wanted = system_nodes if self.nodes == SYSTEM else self.nodes
+        if self.nodes == SYSTEM and system_nodes is None:
+            return "the bid does not say how many nodes its system has"
+        if wanted is not None and nodes != wanted:
+            return f"{self.program} on {nodes} nodes; {wanted} are required"
+        ranks = _nics(read) if self.ranks_per_node == PER_NIC else self.ranks_per_node
+        launches = [launch for launch in read.launches if launch.is_result]
+        if ranks is not None and per_node != ranks and not self.odd_ranks:
+            return f"{self.program} with {per_node} ranks per node; {ranks} are required"
+        return next(
+            filter(None, (self._of_launch(launch) for launch in launches)), "" if launches else "no result"
+        )
+
+    def _of_launch(self, launch: Launch) -> str:
+        if self.odd_ranks and len(launch.ranks) % 2 == 0:
+            return f"{self.program} with {len(launch.ranks)} ranks; an odd number is required"
+        used = set(launch.command.split()) & set(self.forbidden_options)
+        if used:
+            return f"{self.program} with the option {min(used)}, which is not allowed"
+        sizes = {series.labels.get("size_bytes") for series in launch.series}
+        if self.sizes_bytes and not sizes & set(self.sizes_bytes):
+            return f"{self.program} without the size of {self.sizes_bytes[-1]} bytes"
+        return ""
+
+
+def _nics(read: Record) -> int | None:
+    if read.case.devices:
+        return len(read.case.devices)
+    return read.case.topology.rails if read.case.topology else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: `text` in our words, the public document it comes from, and a test or the reason why there is none."""
+
+    name: str
+    text: str
+    source: str
+    test: Test | None = None
+    by_hand: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A procurement's rules, and the metric and tiers that hold where the tender file names none."""
+
+    name: str
+    title: str
+    rules: tuple[Rule, ...]
+    metric: str = ""
+    tiers: tuple[str, ...] = ()
+
+
+def names() -> list[str]:
+    """Return the names of all presets."""
+    return sorted(path.stem for path in FOLDER.glob("*.yml"))
+
+
+@functools.cache
+def load(name: str) -> Preset:
+    """Return the preset of a name; raises InputError for a name that has no file."""
+    if name not in names():
+        raise InputError("presets", "", name, f"one of {', '.join(names())}")
+    path = FOLDER / f"{name}.yml"
+    document = yaml_io.read(path)
+    json_io.validate(document, SCHEMA, str(path))
+    text_rules.check(document, str(path))
+    rules = tuple(_rule(each) for each in document["rules"])
+    known = {key: document[key] for key in ("title", "metric") if key in document}
+    return Preset(name=name, rules=rules, tiers=tuple(document.get("tiers", [])), **known)
+
+
+_LISTS: Collection[str] = ("sizes_bytes", "forbidden_options")
+
+
+def _rule(item: Mapping[str, Json]) -> Rule:
+    test = item.get("test")
+    lists = {key: tuple(test[key]) for key in _LISTS if test and key in test}
+    return Rule(**{**item, "test": Test(**{**test, **lists}) if test else None})
