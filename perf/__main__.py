@@ -7,6 +7,7 @@
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
     shapes      one message, and all 64 nodes at once, against the line, by MTU
     model       the link-load model at 131,072 ranks
+    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree
     rivals      the optimiser against every fixed order, Scotch and KaHIP
     large       the optimiser at 131,072 ranks
     predicted   the model's order of placements against that of measured halo times
@@ -29,7 +30,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from perf import archive, forgeries, guard, placements, scale, simulated, slurm, soak, suite, topobw, vtorus
+from perf import (
+    archive,
+    flies,
+    forgeries,
+    guard,
+    placements,
+    scale,
+    simulated,
+    slurm,
+    soak,
+    suite,
+    topobw,
+    vtorus,
+)
 from perf.vtorus import console
 from railyard.checkout import CHECKOUT
 
@@ -53,6 +67,7 @@ def main() -> None:
         "docker": vtorus.with_docker,
         "shapes": vtorus.shapes,
         "model": partial(placements.model, console),
+        "flies": partial(flies.measure, console),
         "rivals": partial(placements.rivals, console),
         "large": partial(placements.large, console),
         "predicted": vtorus.predicted,

@@ -16,7 +16,7 @@ from rich.table import Table
 from placements import launchers
 from placements.cli.options import Asked, shared
 from placements.launchers import Rendered, files, openmpi
-from placements.orders import spec
+from placements.orders import by_group, spec
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import catalog
 from placements.topology.base import Topology
@@ -92,6 +92,7 @@ def place(
                 "grid": asked.grid,
                 "mean_hops": placed.mean_hops(),
                 "nodes": nodes,
+                "groups": by_group.described(placed.allocation),
             }
             click.echo(json.dumps(document))
         case "openmpi-hostfile":
@@ -132,6 +133,8 @@ def _print(placed: Placement, name: str) -> None:
         table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)
+    if where := by_group.described(placed.allocation):
+        console.print(by_group.text(where))
     every = topo.mean_hops()
     console.print(
         f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"

@@ -17,6 +17,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.orders import by_group
 from placements.topology.base import Coordinate, Node, Topology
 from railyard.errors import InputError
 
@@ -37,13 +38,31 @@ class Choice(StrEnum):
     """Which of the granted nodes a smaller job takes; the scheduler's order stays.
 
     `contiguous` the first, `scattered` at equal steps, `random` from a seed, `by-router` one node of every router
-    before the second of any.
+    before the second of any. The others are explained in `by_group`.
     """
 
     CONTIGUOUS = "contiguous"
     SCATTERED = "scattered"
     RANDOM = "random"
     BY_ROUTER = "by-router"
+    ONE_SWITCH = "one-switch"
+    ONE_GROUP = "one-group"
+    FEW_GROUPS = "few-groups"
+    EVEN_GROUPS = "even-groups"
+    RANDOM_SWITCHES = "random-switches"
+    RANDOM_GROUPS = "random-groups"
+
+    @property
+    def argument(self) -> str:
+        """What the number after the choice's name is: a seed, a count of groups, or nothing."""
+        if self in {Choice.FEW_GROUPS, Choice.EVEN_GROUPS}:
+            return "K"
+        return "SEED" if self in {Choice.RANDOM, Choice.RANDOM_SWITCHES, Choice.RANDOM_GROUPS} else ""
+
+    @property
+    def needs_coordinates(self) -> bool:
+        """Whether the choice means nothing where nobody knows how the nodes are joined."""
+        return self not in {Choice.CONTIGUOUS, Choice.SCATTERED, Choice.RANDOM}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,26 +163,46 @@ def occupied(allocation: Allocation, percent: float, seed: int) -> Allocation:
     return dataclasses.replace(allocation, indices=allocation.indices[kept])
 
 
-def choose(allocation: Allocation, count: int, choice: Choice, seed: int | None = None) -> Allocation:
-    """`count` of an allocation's nodes, in its order.
+def choose(allocation: Allocation, count: int, choice: Choice, number: int | None = None) -> Allocation:
+    """`count` of an allocation's nodes, in its order; `number` is the choice's seed or number of groups.
 
-    Raises InputError for more nodes than are granted, and for `random` without a seed.
+    Raises InputError for more nodes than are granted, for a random choice without a seed, and for groups that the nodes
+    do not fit in.
     """
     granted = len(allocation.indices)
     if count > granted:
         raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
+    if choice.argument and number is None:
+        word = "an integer" if choice.argument == "SEED" else "a number of groups"
+        raise InputError(
+            "placement",
+            "seed" if choice.argument == "SEED" else "K",
+            number,
+            f"{word}, for the node choice {choice}",
+        )
+    given = number or 0
     match choice:
         case Choice.CONTIGUOUS:
             taken = np.arange(count)
         case Choice.SCATTERED:
             taken = np.arange(count) * granted // count
         case Choice.RANDOM:
-            if seed is None:
-                raise InputError("placement", "seed", seed, "an integer, for the node choice random")
-            taken = np.sort(np.random.default_rng(seed).permutation(granted)[:count])
+            taken = np.sort(np.random.default_rng(given).permutation(granted)[:count])
         case Choice.BY_ROUTER:
             slots = allocation.topology.slots[allocation.indices]
             taken = np.sort(np.argsort(slots, kind="stable")[:count])
+        case Choice.ONE_SWITCH:
+            taken = by_group.one(by_group.switches(allocation), count, "switch")
+        case Choice.ONE_GROUP:
+            taken = by_group.one(by_group.groups(allocation), count, "group")
+        case Choice.FEW_GROUPS:
+            taken = by_group.few(by_group.groups(allocation), count, given)
+        case Choice.EVEN_GROUPS:
+            taken = by_group.even(by_group.groups(allocation), count, given)
+        case Choice.RANDOM_SWITCHES:
+            taken = by_group.shuffled(by_group.switches(allocation), count, given)
+        case Choice.RANDOM_GROUPS:
+            taken = by_group.shuffled(by_group.groups(allocation), count, given)
     return dataclasses.replace(allocation, indices=allocation.indices[taken])
 
 

@@ -5,6 +5,8 @@ cart-create  rank k takes slot k: what MPI_Cart_create does, whose reordering is
 scheduler    the same ranks on the same slots, but the launcher is told nothing: what a user gets who asks nothing
 custom       grid neighbours become torus neighbours (their "Custom"; `placements.matched`)
 snake        rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time
+by-group     rank k takes slot k of the nodes sorted by group (`by_group`)
+by-switch    the same by group and switch
 blocks       each node takes a block of AxBxC ranks of the grid, blocks in row-major order (Pedretti et al.'s remap)
 hilbert      the grid along its Hilbert curve onto the nodes along theirs; both nodes of a router count along Y
 random       ranks take the slots in an order drawn from a seed
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placements.hosts import hostfile
-from placements.orders import hilbert
+from placements.orders import by_group, hilbert
 from placements.orders.allocation import Allocation, alps_walk, row_major
 from placements.orders.custom import Grid, grids, matched
 from placements.orders.spec import Kind
@@ -66,6 +68,8 @@ def ordered(kind: Kind, job: Job) -> Ints:
             return matched(job.allocation, job.grid, job.ranks_per_node)
         case Kind.SNAKE:
             return job.along(snake_walk(job.allocation))
+        case Kind.BY_GROUP | Kind.BY_SWITCH:
+            return job.along(by_group.walk(job.allocation, by_switch=kind == Kind.BY_SWITCH))
         case Kind.BLOCKS:
             return job.slots[_by_blocks(job)]
         case Kind.HILBERT:

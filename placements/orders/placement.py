@@ -85,8 +85,9 @@ def place(
         raise InputError("placement", "grid", "x".join(map(str, grid)), f"at most {room} ranks, one a slot")
     nodes = len(allocation.indices) if said.order == Kind.FILE else math.ceil(ranks / ranks_per_node)
     if said.choice != "contiguous" or said.order != Kind.CUSTOM:
-        seeded = said.choice_seed if said.choice_seed is not None else seed
-        allocation = choose(allocation, nodes, said.choice, seeded)
+        otherwise = seed if said.choice.argument == "SEED" else None
+        number = said.choice_seed if said.choice_seed is not None else otherwise
+        allocation = choose(allocation, nodes, said.choice, number)
     job = fixed.Job(
         allocation=allocation,
         grid=grid,

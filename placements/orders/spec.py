@@ -28,6 +28,8 @@ class Kind(StrEnum):
     HILBERT = "hilbert"
     RANDOM = "random"
     SCHEDULER = "scheduler"
+    BY_GROUP = "by-group"
+    BY_SWITCH = "by-switch"
     FILE = "file"
     OPTIMISED = "optimised"
 
@@ -48,12 +50,17 @@ ARGUMENTS = {
 }
 NEEDS_ARGUMENT = frozenset({Kind.BLOCKS, Kind.FILE})
 #: Orders that mean nothing where nobody knows how the nodes are joined.
-NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.OPTIMISED})
+NEED_COORDINATES = frozenset(
+    {Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.BY_GROUP, Kind.BY_SWITCH, Kind.OPTIMISED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A placement's name, taken apart. `argument` is empty where the order has none."""
+    """A placement's name, taken apart. `argument` is empty where the order has none.
+
+    `choice_seed` is the number after the choice's name: a seed, or a number of groups.
+    """
 
     order: Kind
     argument: str = ""
@@ -64,7 +71,7 @@ class Spec:
     @property
     def needs_coordinates(self) -> bool:
         """Whether the placement means nothing where nobody knows how the nodes are joined."""
-        return self.order in NEED_COORDINATES or self.choice == Choice.BY_ROUTER
+        return self.order in NEED_COORDINATES or self.choice.needs_coordinates
 
     def seed(self, otherwise: int | None) -> int | None:
         """The seed in the name of `random` and `optimised`, or the one given."""
@@ -86,11 +93,13 @@ def parse(text: str) -> Spec:
     if kind in NEEDS_ARGUMENT and not argument:
         raise InputError("placement", "", text, f"{kind}:{ARGUMENTS[kind]}")
     choice, _, seed = chosen.partition(":")
+    if Choice(choice or Choice.CONTIGUOUS).argument == "K" and (not seed.isdecimal() or int(seed) < 1):
+        raise InputError("placement", "", text, f"@{choice}:K with the number of groups, at least 1")
     spec = Spec(
         order=kind,
         argument=argument,
         choice=Choice(choice or Choice.CONTIGUOUS),
-        choice_seed=_integer("placement", "@random", seed) if seed else None,
+        choice_seed=_integer("placement", f"@{choice}", seed) if seed else None,
         binding=Binding(binding or Binding.NONE),
     )
     spec.seed(None)

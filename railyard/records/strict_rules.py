@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from placements.orders import spec
-from placements.orders.allocation import Choice
 from railyard.records import record, studies, units
 from railyard.records import rules as _rules  # noqa: F401  # fills the registry
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
@@ -201,7 +200,7 @@ def _needs_no_topology(read: Record) -> bool:
     kinds = {spec.parse(each) for each in read.case.placements}
     located = all(node["coordinate"] is not None for node in read.case.allocation["nodes"])
     return located or not any(
-        each.order in NEED_COORDINATES or each.choice == Choice.BY_ROUTER for each in kinds
+        each.order in NEED_COORDINATES or each.choice.needs_coordinates for each in kinds
     )
 
 

@@ -58,7 +58,7 @@ def test_axes_grant_the_origin_and_each_hop_count() -> None:
 
 @given(
     EXTENTS,
-    st.sampled_from(sorted(set(Kind) - {Kind.BLOCKS, Kind.FILE, Kind.OPTIMISED})),
+    st.sampled_from(sorted(set(Kind) - {Kind.BLOCKS, Kind.BY_GROUP, Kind.FILE, Kind.OPTIMISED})),
     st.sampled_from(["snake", "contiguous", "random"]),
 )
 def test_a_placement_is_injective_onto_the_allocation(

@@ -16,7 +16,7 @@ import numpy as np
 
 from placements.hosts import naming
 from placements.orders import spec
-from placements.orders.allocation import Allocation, Choice, Order
+from placements.orders.allocation import Allocation, Order
 from placements.orders.placement import place
 from placements.orders.spec import Kind
 from placements.topology import catalog
@@ -26,7 +26,7 @@ from railyard.records.record import Launch, Record, Status
 
 #: Orders that nothing in a record determines: a file of the bidder's, a search that takes minutes, the scheduler's own.
 UNDETERMINED = frozenset({Kind.FILE, Kind.OPTIMISED, Kind.SCHEDULER})
-NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT})
+NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.BY_GROUP, Kind.BY_SWITCH})
 #: The largest topology that is rebuilt, in nodes.
 MOST_NODES = 1 << 17
 
@@ -130,7 +130,7 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
     Raises InputError where the placement cannot be on these nodes.
     """
     said = spec.parse(placement)
-    located = said.order in NEED_COORDINATES or said.choice == Choice.BY_ROUTER
+    located = said.order in NEED_COORDINATES or said.choice.needs_coordinates
     if said.order in UNDETERMINED or (located and not rebuilt.is_located):
         return None
     if not rebuilt.is_exact and (located or said.order == Kind.BLOCKS):
