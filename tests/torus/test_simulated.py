@@ -338,8 +338,17 @@ def test_a_calibration_with_a_wrong_value_names_its_field(tmp_path: Path) -> Non
         calibration.load(str(tmp_path / "mine.yml"))
 
 
+def test_the_router_network_of_the_virtual_torus_takes_hop_latency_from_the_topology() -> None:
+    """Its model adds the topology's over the rate scale; the kernel's hop costs what the kernel takes."""
+    router, kernel = calibration.load("virtual-torus-router"), calibration.load("virtual-torus")
+    topology = catalog.load("gemini-4x4x4")
+    assert router.hop_us(topology) == topology.hop_latency_us != kernel.hop_us(topology)
+    assert router.payload_share == kernel.payload_share
+    assert router.endpoint_latency_us > topology.hop_latency_us
+
+
 def test_every_calibrated_value_has_a_source() -> None:
-    assert calibration.known() == ["gemini", "plain", "virtual-torus"]
+    assert calibration.known() == ["gemini", "plain", "virtual-torus", "virtual-torus-router"]
     assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
     nodes = gemini("4x1x1").nodes
     reach = [
