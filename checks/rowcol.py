@@ -84,7 +84,7 @@ class RowcolCheck(PlacedCheck):
         need = Need()
         for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
             groups, ranks = self._groups(split)
-            need += cost.collective(name, groups, ranks, size, self.repeats + 1)
+            need += cost.collective(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
         if excess := need.excess(Limits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(

@@ -72,8 +72,10 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
     ends = []
     for index, link in enumerate(links):
         line = _line_byte_s(torus, link)
-        ends.append(context.Process(target=_receive, args=(torus, link, index, listening, ready, found)))
-        ends.append(context.Process(target=_send, args=(torus, link, int(SECONDS * line), listening, ready)))
+        together = {"listening": listening, "ready": ready}
+        received, sent = (torus, link, index), (torus, link, int(SECONDS * line))
+        ends.append(context.Process(target=_receive, args=received, kwargs={**together, "found": found}))
+        ends.append(context.Process(target=_send, args=sent, kwargs=together))
     for end in ends:
         end.start()
     measured = dict(found.get() for _ in links)
@@ -104,6 +106,7 @@ def _receive(
     torus: Torus,
     link: Link,
     index: int,
+    *,
     listening: Barrier,
     ready: Barrier,
     found: SimpleQueue[tuple[int, float]],
@@ -129,7 +132,7 @@ def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> flo
     return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
 
 
-def _send(torus: Torus, link: Link, size: int, listening: Barrier, ready: Barrier) -> None:
+def _send(torus: Torus, link: Link, size: int, *, listening: Barrier, ready: Barrier) -> None:
     _enter(torus, link, far=False)
     listening.wait()
     target = addresses.router_address(torus.topology, link.target)

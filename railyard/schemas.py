@@ -44,7 +44,9 @@ def validate(document: Any, against: Validator, source: str) -> None:
     )
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
-        field, value, valid = _explain(path, rule, fault.validator_value, fault.schema, fault.instance)
+        field, value, valid = _explain(
+            path, rule, fault.validator_value, schema=fault.schema, found=fault.instance
+        )
         raise InputError(source, field_path(field), value, valid)
 
 
@@ -79,7 +81,7 @@ def _field_part(part: str | int) -> str:
 
 
 def _explain(
-    path: list[str | int], rule: str, wanted: Any, schema: Any, found: Any
+    path: list[str | int], rule: str, wanted: Any, *, schema: Any, found: Any
 ) -> tuple[list[str | int], Any, str]:
     if rule == "required":
         missing = next(name for name in wanted if name not in found)

@@ -101,7 +101,7 @@ def _family(
     tests = ranktest.family(series)
     size = sum(map(len, tests))
     return [
-        _compare(case, fom, labels, found[labels], pairs, size)
+        _compare(case, fom, labels, found=found[labels], pairs=pairs, tests=size)
         for labels, pairs in zip(found, tests, strict=True)
     ]
 
@@ -143,6 +143,7 @@ def _compare(
     case: Case,
     fom: str,
     labels: Labels,
+    *,
     found: Mapping[Combination, list[Observation]],
     pairs: Pairs,
     tests: int,
@@ -154,7 +155,10 @@ def _compare(
         if combination in found
     }
     named = {case.name(combination): summary for combination, summary in summaries.items()}
-    groups = [_group_of(case, key, found.get(key, []), summaries, pairs, better) for key in case.combinations]
+    groups = [
+        _group_of(case, key, found.get(key, []), summaries=summaries, pairs=pairs, better=better)
+        for key in case.combinations
+    ]
     return Comparison(
         fom=fom,
         labels=labels,
@@ -169,6 +173,7 @@ def _group_of(
     case: Case,
     combination: Combination,
     observations: Sequence[Observation],
+    *,
     summaries: Mapping[Combination, Summary],
     pairs: Pairs,
     better: Better,

@@ -116,14 +116,20 @@ def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[
         key = (cases.frozen_labels(rest), each.combination if by_dimension else None)
         split.setdefault(key, []).append(each)
     made = [
-        _panel(case, members, axis, other, rest, combination)
+        _panel(case, members, axis, other=other, rest=rest, combination=combination)
         for (rest, combination), members in split.items()
     ]
     return [panel for panel in made if any(len(line.points) > 1 for line in panel.lines)]
 
 
 def _panel(
-    case: Case, members: list[_Series], axis: str, other: str, rest: Labels, combination: Combination | None
+    case: Case,
+    members: list[_Series],
+    axis: str,
+    *,
+    other: str,
+    rest: Labels,
+    combination: Combination | None,
 ) -> Panel:
     fixed = _held(members, other)
     members = [each for each in members if each.labels.get(other) == fixed]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--fom", "foms", multiple=True, help="Only this figure of merit, such as iteration_us; may be repeated."
 )
 def compare(
-    sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
+    *, sides: tuple[str, ...], baseline: str | None, root: Path, as_json: bool, foms: tuple[str, ...]
 ) -> None:
     """Compare two or more sides A B [...].
 

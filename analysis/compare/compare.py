@@ -114,13 +114,14 @@ def _family(
     found = ranktest.family(series)
     tests = sum(map(len, found))
     for key, values, pairs in zip(keys, series, found, strict=True):
-        yield key, _row(key, gathered[key], values, pairs, tests)
+        yield key, _row(key, gathered[key], values, pairs=pairs, tests=tests)
 
 
 def _row(
     key: Key,
     gathered: Mapping[str, Taken],
     values: Mapping[str, Sequence[float]],
+    *,
     pairs: Mapping[tuple[str, str], Pair[str]],
     tests: int,
 ) -> Row:

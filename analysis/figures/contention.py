@@ -36,7 +36,7 @@ def drawings(case: Case) -> list[Drawing]:
     for fom, test, size in sorted(found, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
         chosen[fom, test] = size
     return [
-        _drawing(_panel(case, fom, test, size, found[fom, test, size]), place)
+        _drawing(_panel(case, fom, test, size=size, values=found[fom, test, size]), place)
         for place, ((fom, test), size) in enumerate(sorted(chosen.items()))
     ]
 
@@ -58,7 +58,7 @@ def _values(case: Case) -> dict[Key, Values]:
     return found
 
 
-def _panel(case: Case, fom: str, test: str, size: int, values: Values) -> Panel:
+def _panel(case: Case, fom: str, test: str, *, size: int, values: Values) -> Panel:
     subject = "latency of the slowest pair" if fom == SLOWEST else f"aggregate {TESTS.get(test, test)}"
     return Panel(
         fom=fom,

@@ -87,14 +87,26 @@ def _names(found: Sequence[tuple[int, Case]]) -> dict[int, str]:
 def _shares(members: Sequence[Profiled], origin: str) -> Drawing:
     title = "Share of the time spent in MPI"
     return _chart(
-        "shares", title, "%", origin, members, {each.name: each.shares for each in members}, stacked=True
+        "shares",
+        title,
+        "%",
+        origin=origin,
+        members=members,
+        values={each.name: each.shares for each in members},
+        stacked=True,
     )
 
 
 def _sizes(members: Sequence[Profiled], origin: str) -> Drawing:
     title = "Mean size of a message"
     return _chart(
-        "sizes", title, "bytes", origin, members, {each.name: each.sizes for each in members}, stacked=False
+        "sizes",
+        title,
+        "bytes",
+        origin=origin,
+        members=members,
+        values={each.name: each.sizes for each in members},
+        stacked=False,
     )
 
 
@@ -102,10 +114,10 @@ def _chart(
     name: str,
     title: str,
     unit: str,
+    *,
     origin: str,
     members: Sequence[Profiled],
     values: Mapping[str, ByClass],
-    *,
     stacked: bool,
 ) -> Drawing:
     return Drawing(

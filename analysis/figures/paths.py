@@ -30,7 +30,9 @@ def drawings(case: Case) -> list[Drawing]:
     for test, size, combination in panels:
         largest[test, combination] = max(size, largest.get((test, combination), 0))
     return [
-        _drawing(_panel(case, test, size, combination, panels[test, size, combination]), place)
+        _drawing(
+            _panel(case, test, size, combination=combination, lines=panels[test, size, combination]), place
+        )
         for place, ((test, combination), size) in enumerate(largest.items())
     ]
 
@@ -59,7 +61,7 @@ def _point(hops: int, values: list[Observation]) -> Point:
 
 
 def _panel(
-    case: Case, test: str, size: int, combination: Combination, lines: dict[LineKey, list[Point]]
+    case: Case, test: str, size: int, *, combination: Combination, lines: dict[LineKey, list[Point]]
 ) -> Panel:
     fixed = [size_text(size)] + ([case.name(combination)] if len(case.combinations) > 1 else [])
     return Panel(

@@ -142,7 +142,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
     axes = figure.subplots()
     width = 0.8 / len(bars.of)
     for series, (combination, summaries) in enumerate(bars.of.items()):
-        _paint_group(axes, bars.ways, summaries, series, width, case.name(combination))
+        _paint_group(axes, bars.ways, summaries, series=series, width=width, name=case.name(combination))
     middle = width * (len(bars.of) - 1) / 2
     axes.set_xticks([place + middle for place in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
@@ -154,7 +154,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
 
 
 def _paint_group(
-    axes: Axes, ways: Sequence[str], summaries: Mapping[str, Summary], series: int, width: float, name: str
+    axes: Axes, ways: Sequence[str], summaries: Mapping[str, Summary], *, series: int, width: float, name: str
 ) -> None:
     places = [ways.index(way) + series * width for way in summaries]
     heights = [each.median for each in summaries.values()]

@@ -70,6 +70,7 @@ _MANY = 20
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
 def report(
+    *,
     records: tuple[Path, ...],
     output: Path | None,
     form: str,

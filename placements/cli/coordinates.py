@@ -27,7 +27,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--topology", help="Check that every node fits this topology (a name or a .yml file).")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with what the numbers mean.")
 def coordinates(
-    file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
+    *, file: Path, kind: str | None, names: Path | None, topology: str | None, as_json: bool
 ) -> None:
     """Print the coordinates file (HOST X Y Z a line) of the nodes in FILE.
 

@@ -81,6 +81,7 @@ HEADINGS = (
     help="Heat map (.svg, .png) of the last placement.",
 )
 def links(
+    *,
     asked: Asked,
     placements: str,
     pattern: str,
@@ -105,7 +106,7 @@ def links(
     granted = asked.granted()
     if plot is not None:
         catalog.torus(granted.topology, "--plot")
-    sent = _traffic(asked, pattern, matrix, within, sizes, cells)
+    sent = _traffic(asked, pattern, matrix, within=within, sizes=sizes, cells=cells)
     found = {
         name: model.load(
             granted.topology, asked.placed(name, granted, sent).indices, sent, PROTOCOLS[protocol]
@@ -124,7 +125,7 @@ def links(
 
 
 def _traffic(
-    asked: Asked, pattern: str, matrix: Path | None, within: str, sizes: str | None, cells: int
+    asked: Asked, pattern: str, matrix: Path | None, *, within: str, sizes: str | None, cells: int
 ) -> Traffic:
     ranks = int(np.prod(asked.grid))
     if matrix is not None:

@@ -29,6 +29,7 @@ from placements.topology import catalog
     "--json", "as_json", is_flag=True, help="As JSON: variables, by local rank, and the wrapper script."
 )
 def nics(
+    *,
     topology: str | None,
     policy: str | None,
     stack: str | None,

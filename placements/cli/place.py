@@ -65,7 +65,7 @@ def topology(name: str | None, as_yaml: bool) -> None:
     help="With --launcher: the folder to write the files to, instead of printing them.",
 )
 def place(
-    asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
+    *, asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
 ) -> None:
     """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher.
 

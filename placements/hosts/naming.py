@@ -24,7 +24,7 @@ def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "c
     slots: Counter[Coordinate] = Counter()
     names: dict[tuple[Coordinate, int], str] = {}
     for name, at in stands.items():
-        _check(topology, name, at, slots[at], source)
+        _check(topology, name, at, slot=slots[at], source=source)
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
@@ -74,7 +74,7 @@ def flat(names: Sequence[str], rails: int = 1) -> Topology:
     )
 
 
-def _check(topology: Topology, name: str, at: Coordinate, slot: int, source: str) -> None:
+def _check(topology: Topology, name: str, at: Coordinate, *, slot: int, source: str) -> None:
     if at not in topology.router_numbers:
         box = "x".join(map(str, topology.extents))
         raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")

@@ -43,12 +43,12 @@ def bisect(ranks: Floats, nodes: Floats, slots: int, plan: Plan) -> NDArray[np.i
         if len(places) == 1:
             found[some] = places[0]
             continue
-        todo.extend(_halves(ranks, weighed, some, places, slots, plan))
+        todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, plan=plan))
     return found
 
 
 def _halves(
-    ranks: Floats, nodes: Floats, some: Ints, places: Ints, slots: int, plan: Plan
+    ranks: Floats, nodes: Floats, some: Ints, *, places: Ints, slots: int, plan: Plan
 ) -> Iterator[tuple[Ints, Ints]]:
     across, along = _cut(
         np.ptp(ranks[some], axis=0) if len(some) else np.zeros(ranks.shape[1]), nodes[places], plan

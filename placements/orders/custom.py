@@ -33,12 +33,12 @@ def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[
                 g == f * math.prod(box[d] for d in group)
                 for g, f, group in zip(grid, inside, groups, strict=True)
             ):
-                return _lay(allocation, grid, inside, groups, box)
+                return _lay(allocation, grid, inside, groups=groups, box=box)
     raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
 
 
 def _lay(
-    allocation: Allocation, grid: Grid, inside: Grid, groups: tuple[tuple[int, ...], ...], box: Grid
+    allocation: Allocation, grid: Grid, inside: Grid, *, groups: tuple[tuple[int, ...], ...], box: Grid
 ) -> NDArray[np.int64]:
     """Grid position -> node. A grid dimension that covers several torus dimensions walks them in a snake."""
     outer = row_major(grid) // np.array(inside)

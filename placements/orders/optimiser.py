@@ -87,17 +87,23 @@ def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
     trials = max(1, total // (len(ROUNDS) + 2))
     seeds = itertools.count(1000 * (job.seed or 0) + 1)
     tried = [
-        _round(problem, start, trials, ROUNDS[0], next(seeds), start.host_s)
+        _round(problem, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
         for start in found[:3]
         if time.monotonic() < deadline
     ]
     best = min([found[0], *tried], key=lambda f: f.slowest_s)
     _report(effort, 3 / (len(ROUNDS) + 2), best)
-    return _main_rounds(problem, best, trials, seeds, deadline, effort)
+    return _main_rounds(problem, best, trials, seeds=seeds, deadline=deadline, effort=effort)
 
 
 def _main_rounds(
-    problem: refine.Problem, best: Found, trials: int, seeds: Iterator[int], deadline: float, effort: Effort
+    problem: refine.Problem,
+    best: Found,
+    trials: int,
+    *,
+    seeds: Iterator[int],
+    deadline: float,
+    effort: Effort,
 ) -> Found:
     """Rounds of rising power from the best placement, each in pieces so that the clock is seen."""
     current, limit_s = best, best.host_s
@@ -107,7 +113,9 @@ def _main_rounds(
         for _ in range(pieces):
             if time.monotonic() > deadline:
                 return best
-            current = _round(problem, current, trials // pieces, power, next(seeds), limit_s)
+            current = _round(
+                problem, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s
+            )
             best = min(best, current, key=lambda f: f.slowest_s)
         _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
         slowest.append(best.slowest_s)
@@ -117,7 +125,7 @@ def _main_rounds(
 
 
 def _round(
-    problem: refine.Problem, start: Found, trials: int, power: int, seed: int, limit_s: float
+    problem: refine.Problem, start: Found, trials: int, *, power: int, seed: int, limit_s: float
 ) -> Found:
     """Some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
     at = refine.refine(

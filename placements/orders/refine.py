@@ -87,7 +87,9 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
 def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
     """Seconds of the slowest link between routers, and of the slowest to a host, under a placement."""
     host = ctypes.c_double()
-    found = _call(problem, at.copy(), 0, 2, 0, 0, _host_s(problem), host)
+    found = _call(
+        problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), host_out=host
+    )
     return found, host.value
 
 
@@ -107,7 +109,7 @@ def refine(
     """
     tried = at.copy()
     share, host_s = round(1024 * node_share), host_weight * _host_s(problem)
-    _call(problem, tried, trials, power, share, seed, host_s, None)
+    _call(problem, tried, trials, power=power, share_of_nodes=share, seed=seed, host_s=host_s, host_out=None)
     return tried
 
 
@@ -140,6 +142,7 @@ def _call(
     problem: Problem,
     at: Ints,
     trials: int,
+    *,
     power: int,
     share_of_nodes: int,
     seed: int,

@@ -31,7 +31,7 @@ def carry(topology: Torus, source: Ints, node: Ints, sizes: Floats) -> Carried:
     at = topology.node_coordinates.astype(np.int32).T
     here, there = at[:, topology.first_node[source]], at[:, node]
     loads = np.zeros((*topology.extents, 3, 2))
-    _add_routes(loads, here, there, sizes, topology.extents)
+    _add_routes(loads, here, there, sizes=sizes, extents=topology.extents)
     return Carried(link_bytes=loads, hops_bytes=_by_hops(here, there, sizes, topology.extents))
 
 
@@ -51,7 +51,7 @@ def link_rates(topology: Torus) -> Floats:
 
 
 def _add_routes(
-    loads: Floats, here: NDArray[np.int32], there: NDArray[np.int32], sizes: Floats, extents: Coordinate
+    loads: Floats, here: NDArray[np.int32], there: NDArray[np.int32], *, sizes: Floats, extents: Coordinate
 ) -> None:
     """Add each message's bytes to the links of its route. `here` and `there` have shape (3, messages)."""
     for dimension, extent in enumerate(extents):

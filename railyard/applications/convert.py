@@ -17,7 +17,7 @@ from railyard.records.json_io import Json
 
 
 def document(
-    benchmark: str, reading: Reading, witness: Witness, ranks: int, profile: Sequence[Series] = ()
+    benchmark: str, reading: Reading, witness: Witness, *, ranks: int, profile: Sequence[Series] = ()
 ) -> dict[str, Json]:
     """The launch's output, for `ranks` ranks asked; raises InputError when the program says another number."""
     if reading.ranks not in (None, ranks):

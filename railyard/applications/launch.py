@@ -57,6 +57,7 @@ def read(
     folder: Path,
     stem: str,
     benchmark: str,
+    *,
     parameters: Mapping[str, Json],
     ranks: int,
     read_by: Mapping[str, Json] | None = None,
@@ -68,7 +69,7 @@ def read(
     """
     try:
         parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
-        made, fault = _document(folder, stem, benchmark, parameters, ranks, parse)
+        made, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
     except InputError as error:
         return str(error)
     except Exception as error:
@@ -107,6 +108,7 @@ def _document(
     folder: Path,
     stem: str,
     benchmark: str,
+    *,
     parameters: Mapping[str, Json],
     ranks: int,
     parse: Parser,
@@ -115,7 +117,7 @@ def _document(
     convert.check_world(seen, ranks)
     reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
     profile = _profile(folder / f"{stem}.mpiP") if parameters.get("profiled_by") == PROFILER else ()
-    return convert.document(benchmark, reading, seen, ranks, profile), reading.fault
+    return convert.document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
 
 
 def _profile(path: Path) -> Sequence[Series]:

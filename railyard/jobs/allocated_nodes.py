@@ -106,7 +106,10 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     if not found.without:
         text = files.coordinates(found.allocation.topology, found.allocation.nodes)
         (folder / "coordinates").write_text(text)
-    stagedir.write(folder, placing.described(job, found.allocation, placed, cannot, found.stands, node))
+    stagedir.write(
+        folder,
+        placing.described(job, found.allocation, placed, cannot=cannot, stands=found.stands, node=node),
+    )
     archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
     archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
     noted = json.dumps(surroundings.described(os.environ))

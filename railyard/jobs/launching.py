@@ -86,7 +86,7 @@ def prepare(
     asked = policies.parse(policy, rails(topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, asked, rendered, file_name(policy))
-    told = _settings(placed, asked, features, devices, node)
+    told = _settings(placed, asked, features, devices=devices, node=node)
     passed = launcher.pass_variables(told.environment)
     wrapper = f"{file_name(policy)}.sh" if told.by_local_rank else ""
     binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
@@ -117,6 +117,7 @@ def _settings(
     placed: Placement,
     policy: policies.Policy,
     features: Sequence[str],
+    *,
     devices: Sequence[str] | None,
     node: NodeLayout | None,
 ) -> policies.Settings:

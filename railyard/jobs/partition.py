@@ -57,8 +57,10 @@ class Partition:
         return cls(
             fullname=fullname,
             scheduler=scheduler,
-            origin=_one_of(extras, "origin", "measured", ORIGINS, fullname),
-            engine=_one_of(extras, "engine", "docker" if image else DEFAULT, tuple(engines()), fullname),
+            origin=_one_of(extras, "origin", "measured", valid=ORIGINS, partition=fullname),
+            engine=_one_of(
+                extras, "engine", "docker" if image else DEFAULT, valid=tuple(engines()), partition=fullname
+            ),
             topology=str(extras.get("topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
             nodes=int(extras.get("nodes") or 0)
@@ -130,7 +132,9 @@ class Partition:
         return f"the torus {self.cluster} (RAILYARD_TORUS) is not up; `{up}` makes one (docs/cluster.md)"
 
 
-def _one_of(extras: Mapping[str, Any], name: str, default: str, valid: Sequence[str], partition: str) -> str:
+def _one_of(
+    extras: Mapping[str, Any], name: str, default: str, *, valid: Sequence[str], partition: str
+) -> str:
     chosen = str(extras.get(name, default))
     if chosen not in valid:
         raise InputError("reframe.yml", f"{partition}: extras.{name}", chosen, ", ".join(valid))

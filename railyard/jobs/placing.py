@@ -63,7 +63,7 @@ def write_files(folder: Path, job: Job, placed: dict[str, Placement], node: Node
     """What the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
     for name, placement in placed.items():
         for policy in job.nic_policies:
-            _write_launch_files(folder, job, placement, name, policy, node)
+            _write_launch_files(folder, job, placement, name=name, policy=policy, node=node)
         mark(folder, name).touch()
 
 
@@ -85,6 +85,7 @@ def described(
     job: Job,
     allocation: Allocation,
     placed: Mapping[str, Placement],
+    *,
     cannot: Mapping[str, str],
     stands: Mapping[str, Coordinate] | None = None,
     node: NodeLayout | None = None,
@@ -111,7 +112,7 @@ def described(
 
 
 def _write_launch_files(
-    folder: Path, job: Job, placement: Placement, name: str, policy: str, node: NodeLayout | None
+    folder: Path, job: Job, placement: Placement, *, name: str, policy: str, node: NodeLayout | None
 ) -> None:
     prepared = launching.prepare(
         placement,

@@ -266,7 +266,7 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
             },
             "machine": on or collected["machine"],
         },
-        launches=[_run_of(folder, job, placed, launch, ended_by) for launch in job.launches],
+        launches=[_run_of(folder, job, placed, launch=launch, ended_by=ended_by) for launch in job.launches],
         created=datetime.fromisoformat(ended["time"]),
         run=_run(folder, job, ended, place or Place(number=0, previous=None)) if job.id else None,
     )
@@ -309,7 +309,7 @@ def _boot(path: Path) -> str | None:
 
 
 def _run_of(
-    folder: Path, job: Job, placed: Placed | None, launch: Planned, ended_by: str
+    folder: Path, job: Job, placed: Placed | None, *, launch: Planned, ended_by: str
 ) -> assemble.LaunchRun:
     """What a launch left."""
     stem = launch.stem
@@ -323,7 +323,7 @@ def _run_of(
         reason = f"ended after its limit of {job.launch_limit_s} s (launch_limit_s){reason and f': {reason}'}"
     nics, found = evidence.get("nics"), None
     if placed and hosts:
-        nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch, nics)
+        nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch=launch, nics=nics)
     return assemble.LaunchRun(
         index=launch.index,
         placement=launch.placement,
@@ -348,7 +348,7 @@ def _run_of(
 
 
 def _judged_nics(
-    path: Path, job: Job, placed: Placed, launch: Planned, nics: list[dict[str, Any]] | None
+    path: Path, job: Job, placed: Placed, *, launch: Planned, nics: list[dict[str, Any]] | None
 ) -> tuple[list[dict[str, Any]] | None, Found]:
     """The bytes of the NICs and the verdict on them: those that the torus counted, or else those that the ranks did."""
     hosts, local = placed.hosts[launch.placement], placed.local_ranks[launch.placement]
@@ -381,7 +381,9 @@ def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> st
     if not job.read_by and not applications.is_application(benchmark):
         return ""
     parameters = job.case["parameters"]
-    return applications.read(folder, launch.stem, benchmark, parameters, ranks, job.read_by)
+    return applications.read(
+        folder, launch.stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by
+    )
 
 
 def _reason(

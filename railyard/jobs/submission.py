@@ -89,7 +89,9 @@ def write(folder: Path, submission: Submission) -> Script:
         node = node_layout.parse(node_description.describe()) if job.binds_by_script else None
         placing.write_files(folder, job, placed, node)
         coordinates: dict[str, Coordinate] | None = None if where.topology else {}
-        stagedir.write(folder, placing.described(job, granted, placed, cannot, coordinates, node))
+        stagedir.write(
+            folder, placing.described(job, granted, placed, cannot=cannot, stands=coordinates, node=node)
+        )
     return Script(
         launches=job.launches,
         only_if_placed=where.scheduled or not where.is_certain,

@@ -66,7 +66,7 @@ def add(files: tuple[Path, ...], root: Path) -> None:
 @click.option("--until", default="", help="Only records of this UTC date or earlier.")
 @json_option
 def list_(
-    root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
+    *, root: Path, system: str | None, check_name: str | None, since: str, until: str, as_json: bool
 ) -> None:
     """List the records of an archive, one a line: how many launches are results, void, failed, not measured."""
     for option, date in (("--since", since), ("--until", until)):
@@ -109,7 +109,7 @@ def show(name: str, root: Path, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def check(
-    ctx: click.Context, paths: tuple[Path, ...], is_strict: bool, accepted: tuple[str, ...], as_json: bool
+    ctx: click.Context, *, paths: tuple[Path, ...], is_strict: bool, accepted: tuple[str, ...], as_json: bool
 ) -> None:
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 

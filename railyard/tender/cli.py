@@ -43,6 +43,7 @@ def tender() -> None:
     "--pledge", multiple=True, help="CASE=VALUE in the unit of the case's figure of merit; may be repeated."
 )
 def pack(
+    *,
     records: tuple[Path, ...],
     output: Path,
     bidder: str,
@@ -109,7 +110,12 @@ def check(ctx: click.Context, bid: Path, request_file: Path, allowed_signers: Pa
 )
 @click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
 def evaluate(
-    given: tuple[Path, ...], request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
+    *,
+    given: tuple[Path, ...],
+    request_file: Path,
+    allowed_signers: Path | None,
+    form: str,
+    output: Path | None,
 ) -> None:
     """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)

@@ -208,7 +208,7 @@ def witness_of(ranks: int) -> Witness:
 
 
 def test_a_launch_becomes_a_benchmarks_output() -> None:
-    made = convert.document("lulesh", read("lulesh-8"), witness_of(8), 8)
+    made = convert.document("lulesh", read("lulesh-8"), witness_of(8), ranks=8)
     parsed = benchmark.parse(made, "launch-000.json")
     assert parsed.verified and [rank.host for rank in parsed.ranks] == [f"n{rank}" for rank in range(8)]
     assert {series.fom for series in parsed.series} == {"fom_zone_s", "elapsed_s"}
@@ -224,7 +224,7 @@ def test_another_number_of_ranks_is_refused(ranks: int, said: str) -> None:
 
 def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
     with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid here; valid: 27"):
-        convert.document("lulesh", read("lulesh-8"), witness_of(27), 27)
+        convert.document("lulesh", read("lulesh-8"), witness_of(27), ranks=27)
 
 
 def test_a_profile_says_where_the_time_goes() -> None:
@@ -374,7 +374,7 @@ def test_a_mistake_in_a_parser_is_one_line_with_its_place(
     seen = {"format": "railyard-witness/1", "mpi": {"ranks": 8}, "ranks": []}
     (tmp_path / "launch-000.witness").write_text(json.dumps(seen))
     monkeypatch.setattr(launch, "parser", lambda benchmark, parameters: oops)
-    found = launch.read(tmp_path, "launch-000", "lulesh", {}, 8)
+    found = launch.read(tmp_path, "launch-000", "lulesh", parameters={}, ranks=8)
     assert re.fullmatch(r"the parser of lulesh failed: KeyError: 'oops' \(\S+\.py, line \d+\)", found)
 
 

@@ -100,7 +100,7 @@ def test_network_devices_of_every_node(counted: Counted, tmp_path: Path) -> None
     [("infiniband", "mlx5_0", "mlx5_0/1", 1000), ("omni-path", "hfi1_0", "hfi1_0/1", 2000)],
 )
 def test_rdma_ports_count_words_of_four_bytes_and_omni_path_flits_of_eight(
-    counted: Counted, tmp_path: Path, group: str, device: str, name: str, sent: int
+    *, counted: Counted, tmp_path: Path, group: str, device: str, name: str, sent: int
 ) -> None:
     root = tmp_path / "tree" / "n0"
     for each in ("mlx5_0", "hfi1_0"):

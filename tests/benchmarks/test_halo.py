@@ -89,7 +89,9 @@ def test_bandwidth_is_the_exchanged_volume_over_the_iteration(tmp_path: Path) ->
         (3, "3x1x1", "1", [8, 8, 8]),
     ],
 )
-def test_exchanges_exactly(ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path) -> None:
+def test_exchanges_exactly(
+    *, ranks: int, grid: str, cells: str, face_bytes: list[int], tmp_path: Path
+) -> None:
     path = tmp_path / "h.json"
     arguments = ["--grid", grid, "--cells", cells, "--repeats", "1", "--json", str(path)]
     assert run("halo", ranks, *arguments).status == 0
@@ -213,7 +215,7 @@ def test_under_sanitizers(arguments: str, sanitized: Path, tmp_path: Path) -> No
     ],
 )
 def test_a_full_stencil_exchanges_verified_edges_and_corners(
-    ranks: int, grid: str, cells: str, neighbours: int, exchanged: int, tmp_path: Path
+    *, ranks: int, grid: str, cells: str, neighbours: int, exchanged: int, tmp_path: Path
 ) -> None:
     """Every ghost cell of every variant is verified; the volume is that of all faces, edges and corners."""
     arguments = ["--grid", grid, "--cells", cells, "--stencil", "full", "--repeats", "1"]

@@ -84,6 +84,7 @@ def efa(root: Path) -> tuple[str, int]:
     ],
 )
 def test_the_bytes_of_each_nic_of_a_foreign_program(
+    *,
     program: Path,
     pretend_hosts: Path,
     tmp_path: Path,

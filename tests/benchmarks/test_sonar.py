@@ -159,7 +159,7 @@ def test_sonar_under_sanitizers(sanitized: Path, pretend_hosts: Path, tmp_path: 
     "wrong", [["--group", "myrinet"], ["--json", "/no/such/folder/x"], ["--count", "0"], []]
 )
 def test_error_paths_of_sonar_under_sanitizers(
-    sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int, wrong: list[str]
+    *, sanitized: Path, pretend_hosts: Path, tmp_path: Path, ranks: int, wrong: list[str]
 ) -> None:
     """Without a wrong option, all ranks are on one node."""
     alone = {} if wrong else {"TEST_RANKS_PER_NODE": str(ranks)}

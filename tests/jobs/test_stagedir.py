@@ -341,7 +341,7 @@ def sent(nic: str, size: int, group: str, node: str = NODE) -> dict[str, Any]:
     ],
 )
 def test_bytes_of_nics_that_the_ranks_counted_prove_a_policy(
-    folder: Path, devices: list[str] | None, used: str, other: str, group: str
+    *, folder: Path, devices: list[str] | None, used: str, other: str, group: str
 ) -> None:
     """Storage and management count for nothing; a host may have its domain."""
     own = devices[1] if devices else "nic1"

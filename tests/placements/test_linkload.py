@@ -211,7 +211,7 @@ def test_paper_scale_fits_in_two_gib_and_shows_the_remap() -> None:
     ],
 )
 def test_a_matrix_that_is_wrong_is_one_line(
-    railyard: Run, tmp_path: Path, name: str, text: str, words: list[str]
+    *, railyard: Run, tmp_path: Path, name: str, text: str, words: list[str]
 ) -> None:
     (tmp_path / name).write_text(text)
     done = railyard("links", "gemini-2x2x2", "--grid", "2x2x2", "--matrix", str(tmp_path / name))

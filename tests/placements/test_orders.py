@@ -45,9 +45,9 @@ JOBS = {
 @settings(deadline=None, max_examples=60)
 @given(order=st.sampled_from(ORDERS), **JOBS)
 def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
-    order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
+    *, order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
 ) -> None:
-    check_slots(order, extents, choice, percent, seed)
+    check_slots(order, extents, choice, percent=percent, seed=seed)
 
 
 @pytest.mark.built
@@ -56,10 +56,12 @@ def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
 def test_the_optimiser_fills_the_slots_of_the_chosen_nodes_and_no_other(
     extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
 ) -> None:
-    check_slots("optimised:1", extents, choice, percent, seed)
+    check_slots("optimised:1", extents, choice, percent=percent, seed=seed)
 
 
-def check_slots(order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int) -> None:
+def check_slots(
+    order: str, extents: tuple[int, int, int], choice: Choice, *, percent: int, seed: int
+) -> None:
     topo = gemini("x".join(map(str, extents)), nodes_per_router=2)
     granted = occupied(allocate(topo, "snake"), percent, seed)
     nodes = max(1, len(granted.indices) // 2)

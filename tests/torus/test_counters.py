@@ -157,7 +157,7 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
     source, target, size = (0, 1, 2), (2, 2, 1), 3_000_000
     before = tmp_path / "before.json"
     before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
-    _transfer(torus_name, topo.node_name(source), topo.node_name(target), topo, target, size)
+    _transfer(torus_name, topo.node_name(source), topo.node_name(target), topo=topo, at=target, size=size)
     found = json.loads(railyard("torus", "counters", torus_name, "--since", str(before), "--json").stdout)
     assert found["conserved"]
     sent = {link["name"]: link["bytes"] for link in found["links"]}
@@ -180,7 +180,7 @@ def test_a_transfer_of_known_size_is_on_its_route_and_nowhere_else(
 
 
 def _transfer(
-    torus: str, source: str, target: str, topo: Topology, at: tuple[int, int, int], size: int
+    torus: str, source: str, target: str, *, topo: Topology, at: tuple[int, int, int], size: int
 ) -> None:
     address = addresses.node_address(topo, Node(coordinate=at, slot=0, name=""), 0)
     listen = "import socket; s = socket.create_server(('', 5000)); print('ready', flush=True)"

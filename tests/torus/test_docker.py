@@ -214,7 +214,7 @@ def wait_for(condition: Any, timeout_s: float = LIMIT_S) -> None:
 
 
 def test_down_ends_what_runs_and_leaves_nothing(
-    railyard: Run, torus_name: str, folder: Path, client: docker.DockerClient, engine: str
+    *, railyard: Run, torus_name: str, folder: Path, client: docker.DockerClient, engine: str
 ) -> None:
     networks = {network.id for network in client.networks.list()}
     assert up(railyard, torus_name, "--volume", str(folder)).returncode == 0
@@ -474,7 +474,7 @@ def _archive(name: str, script: str) -> bytes:
     ],
 )
 def test_wrong_use_is_one_line_and_makes_nothing(
-    railyard: Run, options: list[str], changes: dict[str, str], exit_status: int, words: list[str]
+    *, railyard: Run, options: list[str], changes: dict[str, str], exit_status: int, words: list[str]
 ) -> None:
     before = lifecycle.names()
     done = railyard("torus", "up", "gemini-2x2x2", *options, **changes)

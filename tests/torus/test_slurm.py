@@ -384,7 +384,7 @@ def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path,
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["ended", "killed"])
 def test_a_reframe_that_ends_early_loses_no_launch(
-    cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
+    *, cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
 ) -> None:
     words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
     running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.DEVNULL)

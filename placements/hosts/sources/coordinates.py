@@ -27,5 +27,5 @@ def parse(text: str, source: str) -> Stands:
         if words[0] == "torus":
             extents = x, y, z
         else:
-            put(stands, words[0], (x, y, z), source, number)
+            put(stands, words[0], (x, y, z), source=source, number=number)
     return Stands(kind="coordinates", stands=stands, extents=extents)

@@ -42,7 +42,7 @@ def parse(text: str, source: str) -> Stands:
         if any(words):
             at = [whole_number(word, source, number, "a coordinate") for word in words]
             x, y, z = (*at, 0, 0)[:3]
-            put(stands, row[header.index(name)].strip(), (x, y, z), source, number)
+            put(stands, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
     return Stands(kind="csv", stands=stands, dimensions=dimensions)
 
 

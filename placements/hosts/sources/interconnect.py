@@ -36,7 +36,13 @@ def parse(text: str, source: str) -> Stands:
         for blade, gemini, *at in END.findall(line):
             x, y, z = map(int, at)
             for node in range(NODES_PER_GEMINI):
-                put(stands, f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}", (x, y, z), source, number)
+                put(
+                    stands,
+                    f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}",
+                    (x, y, z),
+                    source=source,
+                    number=number,
+                )
     return Stands(kind="interconnect", stands=stands, extents=_extents(stands))
 
 

@@ -37,7 +37,7 @@ def content_lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def put(stands: dict[str, Coordinate], name: str, at: Coordinate, source: str, number: int) -> None:
+def put(stands: dict[str, Coordinate], name: str, at: Coordinate, *, source: str, number: int) -> None:
     """Add a node; InputError for a name that no host has, and where it stands elsewhere already."""
     if not HOST.fullmatch(name):
         raise InputError(

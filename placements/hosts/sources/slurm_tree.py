@@ -31,6 +31,6 @@ def parse(text: str, source: str) -> Stands:
             raise InputError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
         if "nodes" in said and "switches" not in said:
             for name in expand(said["nodes"]):
-                put(stands, name, (leaf, 0, 0), source, number)
+                put(stands, name, (leaf, 0, 0), source=source, number=number)
             leaf += 1
     return Stands(kind="slurm", stands=stands, extents=(leaf, 1, 1), dimensions=("leaf", "", ""))

@@ -35,7 +35,7 @@ def parse(text: str, source: str) -> Stands:
     stands: dict[str, Coordinate] = {}
     for number, row in _rows(text, source):
         x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
-        put(stands, host(row, source, number), (x, y, z), source, number)
+        put(stands, host(row, source, number), (x, y, z), source=source, number=number)
     return Stands(kind="xtprocadmin", stands=stands)
 
 

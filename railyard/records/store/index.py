@@ -50,14 +50,15 @@ class Index:
     def entries(self, *, values: bool = True) -> Iterator[Entry]:
         """The entries by path; `values` False leaves the series out."""
         settings: list[Mapping[str, Json]] = [orjson.loads(each) for each in self.settings]
-        keys = [_key(*orjson.loads(each)) for each in self.keys]
+        keys = [_key(orjson.loads(each)) for each in self.keys]
         for line in self.lines:
             stamp, setting, own, series = line.split(b"\t")
             taken = [(keys[number], found) for number, found in orjson.loads(series)] if values else ()
             yield Entry(_path(stamp), settings[int(setting)], orjson.loads(own), taken)
 
 
-def _key(placement: str, nic_policy: str, software: str, fom: str, labels: Sequence[Json]) -> SeriesKey:
+def _key(row: Sequence[Json]) -> SeriesKey:
+    placement, nic_policy, software, fom, labels = row
     return SeriesKey(placement, nic_policy, software, fom, tuple((name, value) for name, value in labels))
 
 

@@ -45,6 +45,7 @@ PERCENT = click.FloatRange(0, 100, min_open=True)
     help=f"Add the faults in the variable {FAULTS}: arguments of this command, separated by semicolons.",
 )
 def fault(
+    *,
     name: str,
     link: str | None,
     lanes_lost: int | None,

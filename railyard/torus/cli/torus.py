@@ -95,6 +95,7 @@ def torus() -> None:
     help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
 )
 def up(
+    *,
     topology: str,
     name: str | None,
     rate_scale: str,

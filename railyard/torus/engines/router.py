@@ -55,10 +55,10 @@ def missing() -> str:
     return ""
 
 
-def start(name: str, topology: Topology, shape: Shape, faults: Faults, folder: Path) -> None:
+def start(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
     """Start the router of a torus whose namespaces exist, and wait until all NICs do. RunError with its own reason."""
     description = folder / "router"
-    _write(description, _description(name, topology, shape, faults, 1))
+    _write(description, _description(name, topology, shape, faults=faults, generation=1))
     with (folder / "router.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [ROUTER, description, folder / "router.counters", netns.NETNS / netns.full_name(name, HEAD)],
@@ -75,13 +75,13 @@ def start(name: str, topology: Topology, shape: Shape, faults: Faults, folder: P
             raise RunError(_reason(folder) or "railyard-router ended before its NICs existed")
 
 
-def change(name: str, topology: Topology, shape: Shape, faults: Faults, folder: Path) -> None:
+def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
     """Make a running router work by other faults. RunError where it does not run or does not follow."""
     running = state(name, folder)
     if running is None:
         raise RunError(f"the router of torus {name} does not run; run: railyard torus down {name}")
     wanted = running.generation + 1
-    _write(folder / "router", _description(name, topology, shape, faults, wanted))
+    _write(folder / "router", _description(name, topology, shape, faults=faults, generation=wanted))
     os.kill(running.process, signal.SIGHUP)
     deadline = time.monotonic() + CHANGE_S
     while (running := state(name, folder)) is not None and running.generation != wanted:
@@ -106,7 +106,7 @@ def state(name: str, folder: Path) -> State | None:
     return State(process=process, generation=generation, realtime=bool(realtime))
 
 
-def _description(name: str, topology: Topology, shape: Shape, faults: Faults, generation: int) -> str:
+def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int) -> str:
     prefix = f"{netns.NETNS}/{netns.full_name(name, '')}"
     return router_description.description(
         topology, shape, faults, namespace_prefix=prefix, generation=generation

@@ -85,10 +85,10 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
         for split in _words(options, "splits"):
             for size in map(int, _words(options, "sizes")):
                 if name in PATTERNS:
-                    yield _collective(name, split, size, box, topology, ordered)
+                    yield _collective(name, split, size, box=box, topology=topology, nodes=ordered)
 
 
-def _collective(name: str, split: str, size: int, box: Grid, topology: Topology, nodes: Ints) -> Series:
+def _collective(name: str, split: str, size: int, *, box: Grid, topology: Topology, nodes: Ints) -> Series:
     within = "XYZ" if split == "all" else split
     loads = _loads(topology, nodes, traffic.make(name, box, size_bytes=(float(size),), within=within))
     ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))

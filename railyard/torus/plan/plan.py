@@ -137,8 +137,14 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
         faults=faults,
         namespaces=(
             _head(topology),
-            *(_router(topology, shape, faults, around[r.rail], r) for r in _forwarders(topology, shape)),
-            *(_node(topology, shape, faults, index, node) for index, node in enumerate(topology.nodes)),
+            *(
+                _router(topology, shape, faults, around=around[r.rail], router=r)
+                for r in _forwarders(topology, shape)
+            ),
+            *(
+                _node(topology, shape, faults, index=index, node=node)
+                for index, node in enumerate(topology.nodes)
+            ),
         ),
         cables=tuple(_cables(topology, shape)),
         hosts=tuple(_hosts(topology, shape)),
@@ -254,7 +260,9 @@ def _shaper(interface: str, rate_gbyte_s: float, shape: Shape, hop_latency_us: f
     )
 
 
-def _router(topology: Topology, shape: Shape, faults: Faults, around: Detours, router: Router) -> Namespace:
+def _router(
+    topology: Topology, shape: Shape, faults: Faults, *, around: Detours, router: Router
+) -> Namespace:
     links = list(topology.links_from(router))
     own = addresses.router_address(topology, router)
     ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
@@ -294,7 +302,7 @@ def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
     return f"link set {link.port} up", neighbour
 
 
-def _node(topology: Topology, shape: Shape, faults: Faults, index: int, node: Node) -> Namespace:
+def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node: Node) -> Namespace:
     ip = [
         "link set lo up",
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",

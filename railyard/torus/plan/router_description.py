@@ -39,11 +39,11 @@ def description(
     topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1
 ) -> str:
     """Return the description of a torus whose node NAME has the network namespace with the path PREFIX + NAME."""
-    lines = _lines(topology, shape, faults, namespace_prefix, generation)
+    lines = _lines(topology, shape, faults, path=namespace_prefix, generation=generation)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(topology: Topology, shape: Shape, faults: Faults, path: str, generation: int) -> Iterator[str]:
+def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int) -> Iterator[str]:
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"
     yield f"cell {cell}"

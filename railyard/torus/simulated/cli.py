@@ -78,6 +78,7 @@ DEFAULT = Limits()
     "--keep", type=click.Path(path_type=Path), help="Only write the network and the smpirun line here."
 )
 def sim(
+    *,
     topology: str,
     program: Sequence[str],
     hostfile: Path | None,

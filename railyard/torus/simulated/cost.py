@@ -40,7 +40,7 @@ class Need:
         return ""
 
 
-def collective(name: str, groups: int, ranks: int, size_bytes: int, rounds: int) -> Need:
+def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> Need:
     """A collective in so many groups of so many ranks at once, `rounds` times.
 
     `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Others pass 2 messages a

@@ -102,6 +102,7 @@ def start(
     torus: str,
     topology: Topology,
     run: Path,
+    *,
     progress: Callable[[int], None],
     containers: Containers | None = None,
 ) -> None:

@@ -264,7 +264,14 @@ def _directed(topology: Topology) -> Iterator[tuple[Counter, End, End]]:
         near = topology.router_name(link.source), link.port
         far = topology.router_name(link.target), topology.reverse(link).port
         yield (
-            _empty(link.name, near, far, link.source, topology.direction(link), str(link.link_class)),
+            _empty(
+                link.name,
+                near,
+                far,
+                router=link.source,
+                way=topology.direction(link),
+                link_class=str(link.link_class),
+            ),
             near,
             far,
         )
@@ -275,7 +282,7 @@ def _directed(topology: Topology) -> Iterator[tuple[Counter, End, End]]:
             back = topology.router_name(router), f"h{node.slot}"
             for way, near, far in (("+", out, back), ("-", back, out)):
                 name = _host_name(topology, node, rail, way)
-                yield _empty(name, near, far, router, f"H{way}", "host"), near, far
+                yield _empty(name, near, far, router=router, way=f"H{way}", link_class="host"), near, far
 
 
 def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
@@ -284,7 +291,7 @@ def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
     return f"H{way} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
 
 
-def _empty(name: str, near: End, far: End, router: Router, way: str, link_class: str) -> Counter:
+def _empty(name: str, near: End, far: End, *, router: Router, way: str, link_class: str) -> Counter:
     return Counter(
         name=name,
         source=near[0],

@@ -310,14 +310,14 @@ def _create(torus: Torus, made: Plan, progress: Progress) -> None:
             torus.name,
             torus.topology,
             torus.folder,
-            lambda done: progress(before + done),
-            torus.containers,
+            progress=lambda done: progress(before + done),
+            containers=torus.containers,
         )
 
 
 def _start_router(torus: Torus) -> None:
     if torus.shape.network == "router":
-        router.start(torus.name, torus.topology, torus.shape, torus.faults, torus.folder)
+        router.start(torus.name, torus.topology, torus.shape, faults=torus.faults, folder=torus.folder)
 
 
 def _end(name: str) -> bool:

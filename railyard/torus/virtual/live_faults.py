@@ -63,7 +63,7 @@ def settle(torus: Torus) -> Torus:
 def _change(torus: Torus, from_faults: Faults, to_faults: Faults) -> None:
     """Change the kernel from one plan to another; where a part of it has the other plan already, nothing happens."""
     if torus.shape.network == "router":
-        router.change(torus.name, torus.topology, torus.shape, to_faults, torus.folder)
+        router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder)
         return
     before = plan.make(torus.topology, torus.shape, from_faults)
     after = plan.make(torus.topology, torus.shape, to_faults)
