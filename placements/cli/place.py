@@ -15,6 +15,7 @@ from rich.table import Table
 
 from placements import launchers
 from placements.cli.options import Asked, shared
+from placements.hosts.binding import Binding
 from placements.launchers import Rendered, files, openmpi
 from placements.orders import by_group, spec
 from placements.orders.placement import Placement, check_ranks
@@ -129,7 +130,7 @@ def _print(placed: Placement, name: str) -> None:
     topo = placed.allocation.topology
     table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
     for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):
-        core = str(local) if placed.binding != spec.Binding.NONE else "any"
+        core = str(local) if placed.binding != Binding.NONE else "any"
         table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placements.orders.spec import Binding
+from placements.hosts.binding import Binding
 from railyard.errors import InputError
 
 

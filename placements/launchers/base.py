@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from placements.hosts.binding import Binding
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding
 from railyard.errors import InputError
 
 EVERY_BINDING = frozenset(Binding)

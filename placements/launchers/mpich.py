@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
+from placements.hosts.binding import Binding
 from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding
 from railyard.errors import InputError
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from placements.hosts.binding import Binding
 from placements.launchers.base import BATCH_NODE_FILES, Launcher, Passed, Rendered, numa_of
 from placements.launchers.files import openmpi_hostfile
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding, Kind
+from placements.orders.spec import Kind
 
 MCA = "OMPI_MCA_"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from placements.hosts.binding import Binding
 from placements.launchers.base import numa_of
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding
 
 #: Without the option a step whose rank died waits for the others until the job's time limit.
 SRUN = ("srun", "--kill-on-bad-exit=1")

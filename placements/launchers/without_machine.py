@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import yaml
 
+from placements.hosts.binding import Binding
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.files import openmpi_hostfile
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding
 
 
 def launcher(name: str, command: str) -> Launcher:

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.hosts.binding import Binding
 from placements.linkload.traffic import Traffic
 from placements.orders import fixed, optimiser, spec
 from placements.orders.allocation import Allocation, choose
 from placements.orders.custom import Grid, grids
-from placements.orders.spec import Binding, Kind
+from placements.orders.spec import Kind
 from placements.topology.base import Node
 from railyard.errors import InputError
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placements.hosts.binding import Binding
 from placements.orders.allocation import Choice
 from railyard.errors import InputError
 
@@ -32,14 +33,6 @@ class Kind(StrEnum):
     BY_SWITCH = "by-switch"
     FILE = "file"
     OPTIMISED = "optimised"
-
-
-class Binding(StrEnum):
-    """What a rank is bound to on its node: nothing, the core of its local rank, the NUMA node of that core."""
-
-    NONE = "none"
-    CORE = "core"
-    NUMA = "numa"
 
 
 ARGUMENTS = {

@@ -15,12 +15,12 @@ from typing import Any
 
 from placements import launchers
 from placements.hosts import node as node_layout
+from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
 from placements.nics import policies
 from placements.nics.evidence import Found, Sender, judge
 from placements.orders.placement import Placement
-from placements.orders.spec import Binding
 from placements.topology.base import Topology
 from railyard.errors import InputError
 

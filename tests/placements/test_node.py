@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from placements.hosts import in_job, naming, node
+from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
 from placements.launchers import local_rank_variables
 from placements.nics import policies
-from placements.orders.spec import Binding
 from railyard.errors import InputError
 from railyard.jobs import node as description
 

@@ -15,6 +15,7 @@ from support.commands import Run
 from support.topologies import gemini
 
 from placements import launchers
+from placements.hosts.binding import Binding
 from placements.launchers import Rendered
 from placements.orders import hilbert, spec
 from placements.orders.allocation import (
@@ -27,7 +28,7 @@ from placements.orders.allocation import (
     scheduled,
 )
 from placements.orders.placement import Placement, place
-from placements.orders.spec import Binding, Kind, Spec
+from placements.orders.spec import Kind, Spec
 from railyard.errors import InputError
 
 #: A torus has no groups, and one router does not hold half of the nodes; see test_by_group.py.

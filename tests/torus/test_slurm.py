@@ -19,10 +19,11 @@ from support import walk
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.waiting import wait_until
 
+from placements.hosts.binding import Binding
 from placements.launchers import render
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
-from placements.orders.spec import Binding, Kind
+from placements.orders.spec import Kind
 from placements.topology import catalog
 from railyard.records.record import Record, load
 from railyard.records.store import archive

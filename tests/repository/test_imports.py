@@ -1,0 +1,91 @@
+"""Imports go one way: no circle between modules, and none against the order of rooms in docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT
+
+TOPS = ("railyard", "placements", "analysis", "checks", "perf")
+ARCHITECTURE = CHECKOUT / "docs" / "architecture.md"
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """Return the Python modules of the project by name; a package has the name of its folder."""
+    return {
+        ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
+        for top in TOPS
+        for path in sorted((CHECKOUT / top).rglob("*.py"))
+    }
+
+
+@cache
+def graph() -> Mapping[str, frozenset[str]]:
+    """Return the modules that each module imports, inside functions, too.
+
+    What is imported under TYPE_CHECKING names a type and imports nothing.
+    """
+    return {
+        name: frozenset(_imports(ast.parse(path.read_text()))) - {name} for name, path in modules().items()
+    }
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in modules())
+        elif isinstance(node, ast.ImportFrom) and node.module in modules():
+            inside = [f"{node.module}.{each.name}" for each in node.names]
+            yield from (name if name in modules() else str(node.module) for name in inside)
+        yield from _imports(node)
+
+
+def orders() -> list[list[str]]:
+    """Return the orders of rooms that the document draws: `a <- b <- c`, where each imports those to its left alone."""
+    lines = re.findall(r"^    (\S+(?: <- \S+)+)$", ARCHITECTURE.read_text(), re.MULTILINE)
+    return [line.replace("/", ".").split(" <- ") for line in lines]
+
+
+def room(module: str, rooms: Sequence[str]) -> str | None:
+    """Return the room that a module is in, the innermost that fits; None for one of another part of the house."""
+    fitting = [name for name in rooms if module == name or module.startswith(f"{name}.")]
+    return max(fitting, key=len, default=None)
+
+
+def test_no_circle_between_modules() -> None:
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_the_document_orders_every_room() -> None:
+    whole, *inside = orders()
+    tops = {room(name, whole) for name in modules()}
+    assert None not in tops and tops == set(whole)
+    for top in ("placements", "analysis", "railyard.torus"):
+        (order,) = [each for each in inside if each[0].startswith(f"{top}.")]
+        folder = CHECKOUT / top.replace(".", "/")
+        folders = {f"{top}.{path.name}" for path in folder.iterdir() if any(path.glob("*.py"))}
+        assert folders == set(order)
+
+
+@pytest.mark.parametrize("order", orders(), ids=lambda order: order[0])
+def test_no_import_goes_against_the_order_of_rooms(order: Sequence[str]) -> None:
+    against = [
+        f"{importer} imports {imported}"
+        for importer, imports in graph().items()
+        for imported in imports
+        if (ours := room(importer, order)) and (theirs := room(imported, order))
+        if order.index(theirs) > order.index(ours)
+    ]
+    assert against == []
