@@ -130,7 +130,7 @@ def evaluate(
 @signers_option
 @click.pass_context
 def retain(
-    ctx: click.Context, bid: Path, later: Path, request_file: Path, allowed_signers: Path | None
+    ctx: click.Context, *, bid: Path, later: Path, request_file: Path, allowed_signers: Path | None
 ) -> None:
     """Compare LATER, a bag measured at acceptance or in service, with what BID pledged or measured.
 
@@ -160,7 +160,7 @@ def retain(
 )
 @click.option("-o", "--output", type=PATH, help="The file to write; otherwise the standard output.")
 def export(
-    bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
+    *, bid: Path, request_file: Path, allowed_signers: Path | None, form: str, output: Path | None
 ) -> None:
     """Describe BID in the vocabulary of other tools."""
     wanted = request.load(request_file)
