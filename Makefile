@@ -15,6 +15,7 @@ CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
+DOCS    := build/docs-venv/bin
 # Without a network: wheels that `make wheels` filled elsewhere, or that were carried to a site (containers/carry).
 WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
@@ -35,7 +36,7 @@ BENCH_PACKAGES  := bridge-utils mininet scotch
 SIDE_BY_SIDE := built or mpi or simgrid or browser
 
 .DELETE_ON_ERROR:
-.PHONY: help setup wheels simulated mpich image apptainer spack sif demo check test lint analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup wheels simulated mpich image apptainer spack sif demo smoke check test lint lint-workflows docs release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -48,7 +49,7 @@ setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/rail
 
 wheels:  ## download every Python package into wheelhouse/, for `make setup` on a machine without a network
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
-	for list in requirements.txt $(CMAKE_LIST); do \
+	for list in requirements.txt docs/requirements.txt $(CMAKE_LIST); do \
 	    $(PYTHON) -m pip download --quiet --disable-pip-version-check --require-hashes -r $$list -d wheelhouse || exit 1; \
 	done
 
@@ -73,6 +74,18 @@ sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the be
 demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
 	@tools/demo
 
+smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)
+	tools/smoke
+
+docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference and manual page, into build/site
+	$(BIN)/python -m railyard.reference docs/reference
+	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
+	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b man -d build/doctrees docs build/man
+	@echo "the site: build/site/index.html, the manual page: build/man/railyard.1"
+
+release: docs  ## source archive, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
+	PATH="$(CURDIR)/$(BIN):$(CURDIR)/$(DOCS):$$PATH" tools/release $(TAG)
+
 check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
 	$(BIN)/python -m pytest -q -m unit -n 2
 
@@ -80,14 +93,19 @@ test: check setup test-tools analyze image sif simulated mpich  ## all tests, on
 	$(BIN)/python -m pytest -q -m "$(SIDE_BY_SIDE)" -n 2 --dist loadfile
 	$(BIN)/python -m pytest -q -m "not unit and not ($(SIDE_BY_SIDE))" --durations 25
 
-lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, codespell
+lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$($(C_FILES))
 	$(BIN)/shellcheck --severity warning $$($(SHELL_FILES))
 	$(BIN)/yamllint --strict $$(git ls-files '*.yml' '*.yaml' ':!reframe.yml' ':!tests/data' ':!config')
-	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!requirements.txt' ':!*.svg' ':!*.lock')
+	$(BIN)/hadolint --ignore DL3008 --failure-threshold warning $$(git ls-files 'containers/Dockerfile*')
+	$(BIN)/zizmor --offline --quiet .github action.yml
+	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!*requirements.txt' ':!*.svg' ':!*.lock')
+
+lint-workflows: $(STAMPS)/venv  ## actionlint over the workflows; compiled by Go where it is not installed
+	actionlint=$$(tools/install-actionlint) && $$actionlint -shellcheck $(BIN)/shellcheck
 
 analyze: test-tools  ## cppcheck over the C and C++ sources
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
@@ -123,6 +141,12 @@ $(STAMPS)/venv: requirements.txt pyproject.toml
 # The machine's own where it is new enough; otherwise a wheel.
 $(STAMPS)/cmake: $(CMAKE_LIST) $(STAMPS)/packages $(STAMPS)/venv
 	@tools/cmake --version >/dev/null 2>&1 || $(PIP) --require-hashes -r $(CMAKE_LIST)
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/docs-venv: docs/requirements.txt
+	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
+	@$(PYTHON) -m venv $(DOCS:/bin=)
+	@$(DOCS)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)") --require-hashes -r docs/requirements.txt
 	@mkdir -p $(@D) && touch $@
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h

@@ -124,6 +124,7 @@ class HaloPaper(HaloCheck):
 class halo_paper_2d(HaloPaper):
     """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB a face, as the paper."""
 
+    #: Nodes along each side of the square.
     side = parameter([2, 4, 6, 8, 10, 12])
     small = {"cells": 65536}
     standard = {"cells": 65536}
@@ -138,6 +139,7 @@ class halo_paper_2d(HaloPaper):
 class halo_paper_3d(HaloPaper):
     """Figure 6b: N x N x N nodes. Simulated faces have 72 KiB, not 18 MiB: 512 ranks share one process's memory."""
 
+    #: Nodes along each side of the cube.
     side = parameter([4, 6, 8])
     small = {"cells": 96, "face_memory": 8 * 8 * 96 * 96}
     standard = {"cells": 1536}
@@ -154,6 +156,7 @@ class halo_injection(HaloPaper):
     studies = ["ezell2013"]
     valid_systems = ["+torus +simulated"]
     placements = ["cart-create"]
+    #: Share of its rate at which every NIC sends, in percent.
     percent = parameter([10, 25, 50, 75, 100])
     block = [6, 3, 6]
     grid = [6, 6, 6]

@@ -94,6 +94,7 @@ class OsuCheck(ApplicationCheck):
 class OsuPairs(OsuCheck):
     """Two ranks, on neighbouring and on distant nodes."""
 
+    #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_latency", "osu_bw", "osu_bibw"])
     grid = [2]
     placements = ["plain", "plain@scattered", "plain@random"]
@@ -102,6 +103,7 @@ class OsuPairs(OsuCheck):
 class OsuCollectives(OsuCheck):
     """All ranks of the scale together; sizes are those of one rank's block, or of the vector (4 bytes at least)."""
 
+    #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(
         ["osu_mbw_mr", "osu_alltoall", "osu_allgather", "osu_allreduce", "osu_bcast", "osu_barrier"]
     )
@@ -125,6 +127,7 @@ class osu_all(OsuCollectives):
 class osu_all_multirail(OsuCollectives):
     """The poster's collectives under its NIC policies, two ranks a node."""
 
+    #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_allreduce", "osu_barrier", "osu_bcast"])
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"

@@ -12,7 +12,9 @@ from railyard.errors import InputError, RunError
 
 COMMANDS = {
     "application": "railyard.applications.cli:application",
+    "ci": "railyard.ci.cli:ci",
     "compare": "analysis.compare.cli:compare",
+    "completion": "railyard.completion:completion",
     "coordinates": "placements.cli.coordinates:coordinates",
     "doctor": "railyard.doctor.cli:doctor",
     "granted": "railyard.jobs.cli:granted",

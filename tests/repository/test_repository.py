@@ -13,8 +13,12 @@ from support.commands import CHECKOUT
 from railyard.cli import COMMANDS, cli
 
 DOCUMENTS = [
-    CHECKOUT / "README.md",
-    *sorted((CHECKOUT / "docs").glob("*.md")),
+    *sorted(
+        path
+        for path in (CHECKOUT / "docs").rglob("*.md")
+        if path.parent.name != "reference" or path.stem == "index"
+    ),
+    *sorted(CHECKOUT.glob("[A-Z]*.md")),
     CHECKOUT / "benchmarks/README.md",
     CHECKOUT / "containers/README.md",
 ]
@@ -64,14 +68,32 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
-def test_actions_are_pinned_by_commit_and_permissions_are_least() -> None:
-    text = (CHECKOUT / ".github/workflows/smoke.yml").read_text()
-    assert re.findall(r"uses: (\S+)", text) == re.findall(r"uses: (\S+@[0-9a-f]{40})", text)
-    assert "permissions: {}" in text and "make demo" in text and "make test" in text
+WORKFLOWS = sorted((CHECKOUT / ".github/workflows").glob("*.yml"))
 
 
-def test_requirements_are_pinned_by_hash_and_name_no_host() -> None:
-    text = (CHECKOUT / "requirements.txt").read_text()
+@pytest.mark.parametrize("path", [*WORKFLOWS, CHECKOUT / "action.yml"], ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit_and_permissions_are_least(path: Path) -> None:
+    text = path.read_text()
+    used = [name for name in re.findall(r"uses: (\S+)", text) if not name.startswith("./")]
+    assert used == [name for name in used if re.fullmatch(r"\S+@[0-9a-f]{40}", name)]
+    assert path.name == "action.yml" or "\npermissions: {}\n" in text
+
+
+def test_the_workflows_make_targets_that_exist() -> None:
+    named = {
+        target
+        for path in WORKFLOWS
+        for words in re.findall(r"run: (?:sudo )?(?:[A-Z]+=\S+ )?make ([a-z -]+)", path.read_text())
+        for target in words.split()
+    }
+    assert named >= {"check", "test", "demo", "smoke", "docs", "release", "setup", "image"}
+    known = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
+    assert named <= known
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "docs/requirements.txt"])
+def test_requirements_are_pinned_by_hash_and_name_no_host(name: str) -> None:
+    text = (CHECKOUT / name).read_text()
     pins = re.findall(r"^[a-z0-9-]+.*==", text, re.M | re.I)
     assert len(pins) > 30 and text.count("--hash=sha256:") >= len(pins)
     assert not re.search(r"https?://|--index-url|--find-links [^-]", text.replace("--no-emit-find-links", ""))

@@ -1,0 +1,28 @@
+"""Configure Sphinx for `make docs`. Nothing is fetched; theme and search are local (docs/decisions/0005-site.md)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+project = "railyard"
+author = "The railyard contributors"
+copyright = author
+release = re.findall(r'__version__ = "(.+)"', (CHECKOUT / "railyard/__init__.py").read_text())[0]
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["requirements.*"]
+html_theme = "furo"
+html_title = f"railyard {release}"
+html_static_path = ["static"]
+html_css_files = ["railyard.css"]
+html_show_sphinx = False
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+# Text without a named language is shell or plain text: no colours.
+highlight_language = "none"
+man_pages = [
+    ("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)
+]

@@ -1,0 +1,57 @@
+"""`railyard ci`: print a workflow."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import click
+
+from railyard.checkout import CHECKOUT
+from railyard.ci.workflows import Choices, Service, workflow
+from railyard.errors import InputError
+
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+
+
+@click.command()
+@click.argument("service", type=click.Choice([str(service) for service in Service]))
+@click.option(
+    "--source", default="OWNER/railyard", show_default=True, help="Repository of railyard, as OWNER/NAME."
+)
+@click.option("--ref", default="", help="Version of railyard.  [default: this checkout's commit]")
+@click.option("--topology", default="gemini-2x2x2", show_default=True, help="Topology of the virtual torus.")
+@click.option(
+    "--checks", default="", help="Folder of your own ReFrame checks in your repository.  [default: none]"
+)
+@click.option("--runner", default="", help="Label of your own runner.  [default: a hosted runner]")
+@click.option(
+    "--system", default="", help="System of mine.yml: use its scheduler.  [default: a virtual torus]"
+)
+def ci(service: str, source: str, ref: str, topology: str, checks: str, runner: str, system: str) -> None:
+    """Print a workflow for SERVICE that runs the smoke checks.
+
+    Without --system they run on a virtual torus and fail if a figure is worse than on the main branch. With
+    --system they run on a cluster, from a runner of your own, with the configuration mine.yml.
+    """
+    texts = {
+        "source": source,
+        "ref": ref,
+        "topology": topology,
+        "checks": checks,
+        "runner": runner,
+        "system": system,
+    }
+    for name, text in texts.items():
+        if text and not PLAIN.fullmatch(text):
+            raise InputError(f"--{name}", "", text, "letters, digits, '.', '_', '/' and '-'")
+    texts["ref"] = ref or _commit()
+    click.echo(workflow(Service(service), Choices(**texts)), nl=False)
+
+
+def _commit() -> str:
+    """Return the commit of the checkout; `main` where git does not know it."""
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "main"

@@ -1,0 +1,125 @@
+"""Describe placements, NIC policies, topologies, launchers, units and counter groups, from their registries.
+
+The registries name what exists. What a rank order or a policy does is written once, in the tables of
+docs/placements.md, and is taken from there: a name without a row is undocumented.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from placements.launchers import LAUNCHERS
+from placements.nics import policies
+from placements.orders import allocation, spec
+from placements.topology import catalog
+from railyard.checkout import CHECKOUT, TOPOLOGIES
+from railyard.records import units
+from railyard.reference.markdown import code, escaped, table
+
+PAGE = CHECKOUT / "docs" / "placements.md"
+GROUPS = CHECKOUT / "benchmarks" / "counters" / "groups"
+COUNTER = re.compile(r"^(COUNTER|OPTIONAL|METRIC)\s+(\S+)\s+(\S+)\s+(.*)$", re.MULTILINE)
+
+
+def page() -> str:
+    """Return the page: one section per registry."""
+    return "\n".join(
+        [
+            "# Placements, policies, topologies, counters and units\n",
+            "## Rank orders\n\nA placement is written `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`.\n",
+            table(["order", "what it does"], [(code(_word(kind)), _row(kind)) for kind in spec.Kind]),
+            f"The choice is one of {_list(allocation.Choice)}. The binding is one of {_list(spec.Binding)}.\n",
+            "## NIC policies\n",
+            table(["policy", "what it does"], [(code(name), _row(name)) for name in _policies()]),
+            "A stack can express these policies:\n",
+            table(["stack", "policies"], [(code(stack), _list(_able(stack))) for stack in policies.Stack]),
+            "## Launchers\n",
+            table(["launcher", "selected by ReFrame's launcher and a feature", "bindings"], _launchers()),
+            "## Topologies\n",
+            table(
+                ["name", "what it is"], [(code(name), escaped(_topology(name))) for name in catalog.known()]
+            ),
+            "## Units\n\nA figure of merit ends in its unit, for example `iteration_us`.\n",
+            table(
+                ["suffix", "unit", "better"],
+                [(code(f"_{u.suffix}"), _unit(u), u.better) for u in units.UNITS],
+            ),
+            "## Counter groups\n",
+            *(_group(path) for path in _groups()),
+        ]
+    )
+
+
+def undocumented() -> list[str]:
+    """Return the names without a description in docs/placements.md, and counter groups without a summary."""
+    names = [*spec.Kind, *_policies(), *allocation.Choice, *spec.Binding, *policies.Stack, *LAUNCHERS]
+    text = PAGE.read_text()
+    return [
+        *(str(name) for name in names if f"`{name}" not in text),
+        *(path.stem for path in _groups() if not _summary(path)),
+    ]
+
+
+def _word(kind: spec.Kind) -> str:
+    if kind not in spec.ARGUMENTS:
+        return str(kind)
+    argument = f":{spec.ARGUMENTS[kind]}"
+    return f"{kind}{argument}" if kind in spec.NEEDS_ARGUMENT else f"{kind}[{argument}]"
+
+
+def _policies() -> list[str]:
+    return ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.Kind]
+
+
+def _able(stack: policies.Stack) -> list[str]:
+    known = ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.TABLE[stack]]
+    return [*known, str(policies.Kind.LIBRARY_DEFAULT)]
+
+
+def _row(name: str) -> str:
+    """Return the second cell of the row of docs/placements.md that describes a name; empty without one."""
+    found = re.search(rf"^\| `{re.escape(name)}[^|]*\| ([^|]+) \|", PAGE.read_text(), re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _launchers() -> list[tuple[str, str, str]]:
+    return [
+        (
+            code(name),
+            ", ".join(code(f"{launcher} + {feature}") for launcher, feature in one.selected_by) or "-",
+            _list(sorted(one.bindings)),
+        )
+        for name, one in LAUNCHERS.items()
+    ]
+
+
+def _topology(name: str) -> str:
+    text = (TOPOLOGIES / f"{name}.yml").read_text()
+    found = re.search(r"^description: *(.+)$", text, re.MULTILINE)
+    return found[1].strip("'\" ") if found else text.partition("\n")[0].lstrip("# ")
+
+
+def _unit(unit: units.Unit) -> str:
+    return f"{unit.text} ({unit.exact})" if unit.exact else unit.text
+
+
+def _groups() -> list[Path]:
+    return sorted(GROUPS.glob("*.txt"))
+
+
+def _summary(path: Path) -> str:
+    found = re.search(r"^SUMMARY\s+(.+)$", path.read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _group(path: Path) -> str:
+    rows = [(code(m[2]), m[1].lower(), m[3], code(m[4].strip())) for m in COUNTER.finditer(path.read_text())]
+    return f"### {path.stem}\n\n{escaped(_summary(path))}\n\n" + table(
+        ["name", "kind", "unit", "source"], rows
+    )
+
+
+def _list(names: Sequence[str] | type[spec.Binding] | type[allocation.Choice]) -> str:
+    return ", ".join(code(str(name)) for name in names) or "-"

@@ -1,0 +1,164 @@
+"""Describe every ReFrame check and variable of `checks/`, from the sources. Nothing is imported.
+
+A variable is documented by the comment lines that begin with `#:` directly before it. A class that sets a new default
+for a variable of its base class needs no comment of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.checkout import CHECKOUT
+from railyard.reference.markdown import code, escaped, table
+
+FOLDER = CHECKOUT / "checks"
+HEAD = """# Checks and variables
+
+A check is run by its name, `reframe -n halo_3d`, or by a tag, `-t smoke`. A variable is set by `-S NAME=VALUE` for all
+checks or by `-S CHECK.NAME=VALUE` for one.
+
+"""
+DECLARATIONS = frozenset({"variable", "parameter"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One variable or parameter as declared: `default` is its source text, `text` is empty without a comment."""
+
+    name: str
+    of: str
+    text: str
+    default: str
+    is_parameter: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check that ReFrame can run."""
+
+    name: str
+    module: str
+    text: str
+    tags: tuple[str, ...]
+
+
+def page() -> str:
+    """Return the table of checks, then one table of variables per class that declares some."""
+    rows = [(code(one.name), escaped(one.text), ", ".join(one.tags)) for one in checks()]
+    parts = [HEAD, "## Checks\n\n", table(["check", "what it measures", "tags"], rows)]
+    declared = variables()
+    for owner in dict.fromkeys(one.of for one in declared):
+        parts += [f"\n## Variables of {owner}\n\n", _table([one for one in declared if one.of == owner])]
+    return "".join(parts)
+
+
+def undocumented() -> list[str]:
+    """Return the checks and variables without a description."""
+    documented = {one.name for one in variables() if one.text}
+    return [
+        *(one.name for one in checks() if not one.text),
+        *(f"{one.of}.{one.name}" for one in variables() if not one.text and one.name not in documented),
+    ]
+
+
+def checks() -> list[Check]:
+    """Return every class that ReFrame runs, in alphabetical order."""
+    return sorted(
+        (
+            Check(
+                name=node.name,
+                module=path.name,
+                text=_summary(node, path),
+                tags=tuple(_words(_assigned(node, "tags"))),
+            )
+            for path, node in _classes()
+            if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
+        ),
+        key=lambda one: one.name,
+    )
+
+
+def variables() -> list[Variable]:
+    """Return every declared variable and parameter, class by class, those of the common base class first."""
+    declared = []
+    for path, node in sorted(_classes(), key=lambda pair: pair[0].name != "base.py"):
+        lines = path.read_text().splitlines()
+        declared += [made for statement in node.body if (made := _variable(statement, node.name, lines))]
+    return declared
+
+
+def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for path in sorted(FOLDER.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        yield from ((path, node) for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+def _variable(statement: ast.stmt, of: str, lines: Sequence[str]) -> Variable | None:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return None
+    function = ast.unparse(statement.value.func)
+    if function not in DECLARATIONS:
+        return None
+    text, default = _comment(lines, statement.lineno - 1)
+    given = [one.value for one in statement.value.keywords if one.arg == "value"]
+    if function == "parameter":
+        given = statement.value.args[:1]
+    return Variable(
+        name=ast.unparse(statement.targets[0]),
+        of=of,
+        text=text,
+        default=default or ("; ".join(map(ast.unparse, given))),
+        is_parameter=function == "parameter",
+    )
+
+
+def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
+    """Return description and default of the comment block that ends before a line."""
+    while end > 0 and re.match(r"    \w+ = variable\(", lines[end - 1]):
+        end -= 1  # several variables in a row share one comment
+    begin = end
+    while begin > 0 and lines[begin - 1].lstrip().startswith("#:"):
+        begin -= 1
+    text = [line.strip().removeprefix("#:").strip() for line in lines[begin:end]]
+    whole = " ".join(text)
+    description, _, fields = whole.partition(":type:")
+    default = fields.partition(":default:")[2].strip().replace("``", "`")
+    return re.sub(r"``", "`", description).strip(), default
+
+
+def _summary(node: ast.ClassDef, path: Path) -> str:
+    """Return a check's `descr`, that of a base class in the same file, or its docstring's first line."""
+    local = {other.name: other for where, other in _classes() if where == path}
+    here: ast.ClassDef | None = node
+    while here is not None:
+        if described := _assigned(here, "descr"):
+            return described.strip("'\"")
+        here = next((local[name] for base in here.bases if (name := ast.unparse(base)) in local), None)
+    return (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+def _assigned(node: ast.ClassDef, name: str) -> str:
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
+            return ast.unparse(statement.value)
+    return ""
+
+
+def _words(text: str) -> list[str]:
+    return sorted(re.findall(r"'([^']+)'", text))
+
+
+def _table(declared: Sequence[Variable]) -> str:
+    rows = [
+        (
+            code(one.name),
+            escaped(one.text) or "as in the base class",
+            one.default if "`" in one.default else code(one.default),
+        )
+        for one in declared
+    ]
+    return table(["variable", "meaning", "default, or the values of a parameter"], rows)

@@ -1,0 +1,78 @@
+"""The documents are readable and complete: short sentences, and nothing that a user can name lacks a description."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT
+
+from railyard import __version__
+from railyard.reference import __main__ as reference
+from railyard.reference import commands, markdown
+
+#: Pages that strangers read first.
+READ_FIRST = [
+    "README.md",
+    "docs/index.md",
+    "docs/tutorial.md",
+    "docs/cluster.md",
+    "docs/tender.md",
+    "docs/explanation.md",
+]
+MOST_WORDS = 30
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a page's prose: no code, tables, pictures or targets of links."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in text.splitlines() if not re.match(r"    |\||#|!\[", line)]
+    prose = "\n".join(re.sub(r"^(- |\d+\. )", "\n", line) for line in lines)
+    prose = re.sub(r"\]\([^)]*\)", "]", prose)
+    parts = [
+        part for paragraph in re.split(r"\n\s*\n", prose) for part in re.split(r"(?<=[.?!:])\s+", paragraph)
+    ]
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def test_sentences_are_split_where_a_reader_pauses() -> None:
+    text = "One. Two:\n\n    code that is long\n\n- three [four](five.md)\n\n| six | seven |\n"
+    assert sentences(text) == ["One.", "Two:", "three [four]"]
+
+
+@pytest.mark.parametrize(
+    "page", [*READ_FIRST, *sorted(f"docs/howto/{p.name}" for p in (CHECKOUT / "docs/howto").iterdir())]
+)
+def test_no_sentence_is_longer_than_a_breath(page: str) -> None:
+    long = [one for one in sentences((CHECKOUT / page).read_text()) if len(one.split()) > MOST_WORDS]
+    assert long == []
+
+
+def test_everything_that_a_user_can_name_is_described() -> None:
+    assert reference.undocumented() == []
+
+
+def test_the_reference_has_every_command_once_and_no_broken_table(tmp_path: Path) -> None:
+    reference.write(tmp_path)
+    page = (tmp_path / "cli.md").read_text()
+    headings = re.findall(r"^## (railyard .+)$", page, re.MULTILINE)
+    assert (
+        headings
+        == [context.command_path for context in commands.walk()]
+        == sorted(set(headings), key=headings.index)
+    )
+    for file in tmp_path.glob("*.md"):
+        for block in re.findall(r"(?:^\|.*\n)+", file.read_text(), re.MULTILINE):
+            columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            assert len(columns) == 1, f"{file.name}: {block.splitlines()[0]}"
+
+
+def test_a_cell_may_hold_any_character() -> None:
+    assert markdown.table(["a"], [["x | y\nz"]]) == "| a |\n| --- |\n| x \\| y z |\n"
+    assert markdown.escaped("`a_b` c_d <e>") == "`a_b` c\\_d \\<e\\>"
+
+
+def test_the_version_is_in_one_place_and_the_citation_repeats_it() -> None:
+    assert f"\nversion: {__version__}\n" in (CHECKOUT / "CITATION.cff").read_text()
+    assert not re.search(r"^version = \"", (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE)
