@@ -194,6 +194,7 @@ class halo_reorder(HaloCheck):
 
     placements = ["plain"]
     launches = 2
+    #: How ranks are mapped to the grid: row-major, or by MPI_Cart_create or MPI_Dist_graph_create with reordering.
     by = parameter(["row-major", "mpi-cart", "mpi-dist-graph"])
 
     @run_after("init")
