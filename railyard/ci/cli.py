@@ -28,7 +28,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 @click.option(
     "--system", default="", help="System of mine.yml: use its scheduler.  [default: a virtual torus]"
 )
-def ci(service: str, source: str, ref: str, topology: str, checks: str, runner: str, system: str) -> None:
+def ci(*, service: str, source: str, ref: str, topology: str, checks: str, runner: str, system: str) -> None:
     """Print a workflow for SERVICE that runs the smoke checks.
 
     Without --system they run on a virtual torus and fail if a figure is worse than on the main branch. With

@@ -18,7 +18,7 @@ from railyard.checkout import CHECKOUT, TOPOLOGIES
 from railyard.records import units
 from railyard.reference.markdown import code, escaped, table
 
-PAGE = CHECKOUT / "docs" / "placements.md"
+PAGES = tuple(CHECKOUT / "docs" / name for name in ("placements.md", "topologies.md"))
 GROUPS = CHECKOUT / "benchmarks" / "counters" / "groups"
 COUNTER = re.compile(r"^(COUNTER|OPTIONAL|METRIC)\s+(\S+)\s+(\S+)\s+(.*)$", re.MULTILINE)
 
@@ -55,11 +55,15 @@ def page() -> str:
 def undocumented() -> list[str]:
     """Return the names without a description in docs/placements.md, and counter groups without a summary."""
     names = [*spec.Kind, *_policies(), *allocation.Choice, *spec.Binding, *policies.Stack, *LAUNCHERS]
-    text = PAGE.read_text()
+    text = _text()
     return [
         *(str(name) for name in names if f"`{name}" not in text),
         *(path.stem for path in _groups() if not _summary(path)),
     ]
+
+
+def _text() -> str:
+    return "\n".join(page.read_text() for page in PAGES if page.exists())
 
 
 def _word(kind: spec.Kind) -> str:
@@ -80,7 +84,7 @@ def _able(stack: policies.Stack) -> list[str]:
 
 def _row(name: str) -> str:
     """Return the second cell of the row of docs/placements.md that describes a name; empty without one."""
-    found = re.search(rf"^\| `{re.escape(name)}[^|]*\| ([^|]+) \|", PAGE.read_text(), re.MULTILINE)
+    found = re.search(rf"^\| `{re.escape(name)}[^|]*\| ([^|]+) \|", _text(), re.MULTILINE)
     return found[1].strip() if found else ""
 
 
