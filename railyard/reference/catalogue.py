@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from placements.hosts.binding import Binding
 from placements.launchers import LAUNCHERS
 from placements.nics import policies
 from placements.orders import allocation, spec
@@ -30,7 +31,7 @@ def page() -> str:
             "# Placements, policies, topologies, counters and units\n",
             "## Rank orders\n\nA placement is written `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`.\n",
             table(["order", "what it does"], [(code(_word(kind)), _row(kind)) for kind in spec.Kind]),
-            f"The choice is one of {_list(allocation.Choice)}. The binding is one of {_list(spec.Binding)}.\n",
+            f"The choice is one of {_list(allocation.Choice)}. The binding is one of {_list(Binding)}.\n",
             "## NIC policies\n",
             table(["policy", "what it does"], [(code(name), _row(name)) for name in _policies()]),
             "A stack can express these policies:\n",
@@ -54,7 +55,7 @@ def page() -> str:
 
 def undocumented() -> list[str]:
     """Return the names without a description in docs/placements.md, and counter groups without a summary."""
-    names = [*spec.Kind, *_policies(), *allocation.Choice, *spec.Binding, *policies.Stack, *LAUNCHERS]
+    names = [*spec.Kind, *_policies(), *allocation.Choice, *Binding, *policies.Stack, *LAUNCHERS]
     text = _text()
     return [
         *(str(name) for name in names if f"`{name}" not in text),
@@ -125,5 +126,5 @@ def _group(path: Path) -> str:
     )
 
 
-def _list(names: Sequence[str] | type[spec.Binding] | type[allocation.Choice]) -> str:
+def _list(names: Sequence[str] | type[Binding] | type[allocation.Choice]) -> str:
     return ", ".join(code(str(name)) for name in names) or "-"
