@@ -109,7 +109,7 @@ def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not
     assert verdicts == {"0.00003": ("ok", False), "0.5": ("void", True)}
 
 
-@pytest.mark.parametrize(("budget", "scale"), [(402_369.0, 3e-5), (1e6, 5e-5), (4e6, 3e-4), (161.0, 1e-8)])
+@pytest.mark.parametrize(("budget", "scale"), [(402_369.0, 3e-5), (1e6, 5e-5), (4e6, 3e-4), (0.5e6, 3e-5)])
 def test_the_scale_that_is_chosen_keeps_three_quarters_of_the_machine_in_reserve(
     budget: float, scale: float
 ) -> None:
@@ -117,6 +117,25 @@ def test_the_scale_that_is_chosen_keeps_three_quarters_of_the_machine_in_reserve
     assert packet_budget.reserved_scale(topo, Shape(), budget) == pytest.approx(scale)
     wanted = packet_budget.demand_packets_s(topo, Shape(rate_scale=scale))
     assert budget / 10 < wanted <= budget / 4
+
+
+def test_a_machine_without_reserve_gets_the_least_scale_that_can_be_shaped() -> None:
+    topo, shape = catalog.load("gemini-4x4x4"), Shape()
+    least, _ = plan.rate_scales(topo, shape)
+    scale = packet_budget.reserved_scale(topo, shape, 1000.0)
+    assert least <= scale < 2 * least
+    plan.make(topo, dataclasses.replace(shape, rate_scale=scale))
+
+
+@pytest.mark.parametrize(("busy", "wanted"), [(True, [300.0, 500.0, 500.0]), (False, [300.0, 300.0, 300.0])])
+def test_a_budget_that_was_measured_on_a_busy_machine_is_measured_again_and_the_largest_kept(
+    busy: bool, wanted: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured = iter([300.0, 500.0, 400.0])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(packet_budget, "measure_packets_s", lambda: next(measured))
+    monkeypatch.setattr(os, "getloadavg", lambda: (99.0 if busy else 0.0, 0.0, 0.0))
+    assert [packet_budget.known_packets_s() for _ in wanted] == wanted
 
 
 def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_is_within() -> None:

@@ -169,9 +169,14 @@ def check_size(topology: Topology) -> None:
         raise InputError(topology.name, "nodes", nodes, valid)
 
 
-def _check_rates(topology: Topology, shape: Shape) -> None:
+def rate_scales(topology: Topology, shape: Shape) -> tuple[float, float]:
+    """Return the least and the largest rate scale at which every link can be shaped."""
     rates = [link.rate_gbyte_s for link in topology.links()] + [topology.host_rate_gbyte_s]
-    scales = shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
+    return shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
+
+
+def _check_rates(topology: Topology, shape: Shape) -> None:
+    scales = rate_scales(topology, shape)
     if not scales[0] <= shape.rate_scale <= scales[1]:
         valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that every link can be shaped"
         raise InputError("--rate-scale", "", shape.rate_scale, valid)

@@ -70,11 +70,20 @@ def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
 def reserved_scale(topology: Topology, shape: Shape, budget_packets_s: float) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards.
+    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards. A machine that
+    cannot keep the reserve gets the least scale at which every link can be shaped; the guard then judges each launch.
     """
     largest = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
-    power = 10.0 ** math.floor(math.log10(largest))
-    return float(f"{max(step for step in (1, 2, 3, 5) if step * power <= largest) * power:.1g}")
+    lowest, _ = plan.rate_scales(topology, shape)
+    steps = _steps(largest)
+    within = [step for step in steps if lowest <= step <= largest]
+    return max(within) if within else min(step for step in _steps(lowest) if step >= lowest)
+
+
+def _steps(about: float) -> list[float]:
+    """Return 1, 2, 3 and 5 times the power of ten below `about`, and the next power of ten."""
+    power = 10.0 ** math.floor(math.log10(about))
+    return [float(f"{step * power:.1g}") for step in (1, 2, 3, 5, 10)]
 
 
 def advice(topology: Topology, shape: Shape) -> str:
@@ -89,20 +98,24 @@ def advice(topology: Topology, shape: Shape) -> str:
 
 
 def known_packets_s() -> float:
-    """The machine's budget: from the cache, else measured now (about a second).
+    """Return the machine's budget: from the cache, else measured now (about a second).
 
+    What was measured while other work was running is too low. It is measured again each time, and the largest is kept.
     Raises BrokenBarrierError where the processes that send do not start within READY_S.
     """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
-    path = _cache()
+    path, known = _cache(), 0.0
     try:
         cached = json.loads(path.read_text(encoding="utf-8"))
         if cached["machine"] == machine:
-            return float(cached["packets_per_s"])
+            known = float(cached["packets_per_s"])
+            if not cached["busy"]:
+                return known
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    measured = measure_packets_s()
-    _store(path, json.dumps({"machine": machine, "packets_per_s": measured}))
+    busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
+    measured = max(known, measure_packets_s())
+    _store(path, json.dumps({"machine": machine, "packets_per_s": measured, "busy": busy}))
     return measured
 
 
