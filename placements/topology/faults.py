@@ -126,6 +126,7 @@ def find_link(topology: Topology, text: str) -> Link:
 
     Blanks and case do not count. InputError lists names like the one given.
     """
+    topology.check_static("link")
     wanted = _plain(text)
     found = [
         link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))

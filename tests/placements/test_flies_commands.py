@@ -1,0 +1,115 @@
+"""Every command that takes a topology takes the new kinds, or refuses in one line with the reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from support import flies
+from support.commands import Run
+
+from placements.launchers import files
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import stencil
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import fault_words
+from placements.topology.base import Topology
+from placements.topology.faults import Faults
+from railyard.errors import InputError
+from railyard.torus.plan import plan
+from railyard.torus.simulated import calibration, network
+
+SPREAD = {"groups": 4, "routers": 3, "routes": {"valiant_share": 0.5, "spread": "packets"}}
+FIXED = {
+    "dragonfly": flies.made("dragonfly", {"groups": 9, "routers": 4}),
+    "valiant": flies.made(
+        "dragonfly", {"groups": 5, "routers": 4, "routes": {"valiant_share": 0.5}}, rails=2
+    ),
+    "dragonfly+": flies.made("dragonfly_plus", {"groups": 4, "leaves": 3, "spines": 2, "cables": 2}),
+    "fat tree": flies.made(
+        "fat_tree", {"levels": [{"children": 3, "parents": 2}, {"children": 2, "parents": 2}]}
+    ),
+}
+GROUPS = flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]})
+
+
+def simulated(topology: Topology) -> str:
+    return network.render(topology, topology.nodes, Faults(), calibration.load(topology.calibration))
+
+
+@pytest.mark.parametrize("topology", FIXED.values(), ids=FIXED)
+def test_plan_and_simulation_take_every_kind_with_fixed_routes(topology: Topology) -> None:
+    made = plan.make(topology, plan.Shape(rate_scale=1e-4))
+    assert len(made.namespaces) == 1 + len(topology.routers) + len(topology.nodes)
+    assert all(len(port) < 16 for space in made.namespaces for port in space.ports)
+    assert simulated(topology).count("\nhost ") == len(topology.nodes) * topology.rails
+
+
+@pytest.mark.parametrize("topology", FIXED.values(), ids=FIXED)
+def test_a_fault_is_written_as_on_a_torus(topology: Topology) -> None:
+    link = next(iter(topology.links()))
+    faults = fault_words.parse(topology, f"'{link.name}' --down")
+    assert faults.down == {link.name, topology.reverse(link).name}
+    assert plan.make(topology, plan.Shape(rate_scale=1e-4), faults)
+
+
+REFUSED: dict[str, tuple[Callable[[Topology], object], str]] = {
+    "plan": (lambda t: plan.make(t, plan.Shape()), "torus"),
+    "sim": (simulated, "sim"),
+    "fault": (lambda t: fault_words.parse(t, "'global r0-0>r1-0' --down"), "link"),
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+@pytest.mark.parametrize(
+    ("topology", "reason"),
+    [
+        (GROUPS, "one with wiring; the kind groups has none"),
+        (flies.made("dragonfly", SPREAD), "spread: nodes"),
+    ],
+    ids=["groups", "packets"],
+)
+def test_what_needs_fixed_routes_is_refused_without_them(
+    topology: Topology, reason: str, command: str
+) -> None:
+    call, subject = REFUSED[command]
+    with pytest.raises(InputError, match=reason) as error:
+        call(topology)
+    assert str(error.value).startswith(subject) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (files.links, "a torus or a fat tree"),
+        (lambda t: place("optimised", allocate(t, "contiguous"), (4, 2)), "a torus"),
+    ],
+)
+def test_what_is_for_tori_says_so(call: Callable[[Topology], object], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        call(FIXED["dragonfly"])
+
+
+def test_links_and_place_take_a_dragonfly(railyard: Run, tmp_path: Path) -> None:
+    """The command's loads are the model's."""
+    path = tmp_path / "fly.yml"
+    path.write_text(yaml.safe_dump(flies.document("dragonfly", SPREAD)))
+    done = railyard(
+        "links", str(path), "--grid", "6x4", "--placements", "by-switch", "--sizes", "1e6", "--json"
+    )
+    loads = json.loads(done.stdout)["by-switch"]
+    topology = flies.made("dragonfly", SPREAD)
+    placed = place("by-switch", allocate(topology, "contiguous"), (6, 4))
+    wanted = load(topology, placed.indices, stencil((6, 4), (1e6,)), PROTOCOLS["payload"])
+    assert loads["slowest_s"] == wanted.slowest_s and len(loads["links"]) == len(list(topology.links()))
+
+
+def test_links_refuses_groups_without_wiring(railyard: Run, tmp_path: Path) -> None:
+    path = tmp_path / "groups.yml"
+    path.write_text(yaml.safe_dump(GROUPS.to_dict()))
+    done = railyard("links", str(path), "--grid", "8", "--placements", "by-group")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "one with wiring" in done.stderr
