@@ -32,9 +32,6 @@ TEST_PACKAGES   := chromium cppcheck iputils-ping libmpich-dev mpich munge slurm
 DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
-# Tests with these marks run side by side; the others make tori, which share the machine.
-SIDE_BY_SIDE := built or mpi or simgrid or browser
-
 .DELETE_ON_ERROR:
 .PHONY: help setup wheels simulated mpich image apptainer spack sif demo smoke check test lint lint-workflows docs release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
@@ -90,8 +87,7 @@ check: lint  ## lint, types, and every test that needs neither root, MPI nor a c
 	$(BIN)/python -m pytest -q -m unit -n 2
 
 test: check setup test-tools analyze image sif simulated mpich  ## all tests, on real namespaces, containers, MPIs and SimGrid
-	$(BIN)/python -m pytest -q -m "$(SIDE_BY_SIDE)" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -q -m "not unit and not ($(SIDE_BY_SIDE))" --durations 25
+	$(BIN)/python -m pytest -q -m "not unit" -n 2 --dist loadfile --durations 25
 
 lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
 	$(BIN)/ruff check

@@ -256,12 +256,11 @@ def test_a_killed_up_leaves_only_what_down_removes(
         "--name",
         torus_name,
     ]
-    alone = not lifecycle.names()
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as job:
         wait_for(lambda: (lifecycle.RUN / torus_name / "torus.json").exists())
         time.sleep(after_s)
         job.kill()
-    done = railyard("torus", "down", "--all" if alone else torus_name)
+    done = railyard("torus", "down", torus_name)
     assert done.returncode == 0 and torus_name in done.stdout, done.stderr
     wait_for(lambda: left_of(client, torus_name) == [])
 
@@ -474,14 +473,19 @@ def _archive(name: str, script: str) -> bytes:
     ],
 )
 def test_wrong_use_is_one_line_and_makes_nothing(
-    *, railyard: Run, options: list[str], changes: dict[str, str], exit_status: int, words: list[str]
+    *,
+    railyard: Run,
+    torus_name: str,
+    options: list[str],
+    changes: dict[str, str],
+    exit_status: int,
+    words: list[str],
 ) -> None:
-    before = lifecycle.names()
-    done = railyard("torus", "up", "gemini-2x2x2", *options, **changes)
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *options, **changes)
     assert done.returncode == exit_status
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert all(word in done.stderr for word in words), done.stderr
-    assert lifecycle.names() == before
+    assert torus_name not in lifecycle.names()
 
 
 def reframe(
