@@ -11,6 +11,7 @@ from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import neighbours
 
 GEMINI = catalog.load("gemini-4x4x4")
 
@@ -70,3 +71,14 @@ def test_the_management_network_fills_no_table_of_neighbours() -> None:
     to_head = f"neigh replace {addresses[plan.HEAD]} lladdr {plan.HEAD_MAC} dev mgmt0 nud permanent"
     assert all(to_head in hosts[node].ip for node in macs)
     assert any(f"address {plan.HEAD_MAC} type bridge" in line for line in hosts[plan.HEAD].ip)
+
+
+def test_a_table_of_neighbours_that_is_too_small_is_named_before_anything_hangs() -> None:
+    """Linux 4.18 (RHEL 8) counts permanent entries; today's counts only what Slurm's daemons learn of each other."""
+    made = plan.make(gemini("5x5x5"), Shape())
+    old = neighbours.needed(made, with_slurm=False, release="4.18.0-553.el8.x86_64")
+    assert old == 125 * (6 + 1) + 125 * (1 + 1) + 125
+    assert "gc_thresh3=2500" in neighbours.warning(old, 1024)
+    assert neighbours.needed(made, with_slurm=False, release="6.1.0-25-amd64") == 0
+    assert neighbours.needed(made, with_slurm=True, release="5.14.0") == 250
+    assert neighbours.warning(250, 1024) == ""

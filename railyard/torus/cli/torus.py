@@ -23,7 +23,7 @@ from railyard.torus.native import programs
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import launch, lifecycle, netem, packet_budget, rootless, status
+from railyard.torus.virtual import launch, lifecycle, neighbours, netem, packet_budget, rootless, status
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = Shape()
@@ -122,6 +122,8 @@ def up(
     if with_slurm:
         _check_slurm()
     containers = _containers(engine, image, volumes)
+    if overflow := neighbours.advice(plan.make(topo, shape), with_slurm=with_slurm):
+        click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
     steps = routers + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:

@@ -38,7 +38,8 @@ def scale(topology: Topology, text: str) -> float | None:
 def line(topology: Topology, shape: Shape) -> str:
     """Return in one line what a NIC's rate is, there and here, and which scale makes a message of 8 MB take 0.1 s."""
     real_s = MESSAGE_BYTES / (topology.host_rate_gbyte_s * 1e9)
-    here = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {shape.rate_bit_s(topology.host_rate_gbyte_s) / 1e6:.3g}"
+    here_mbit_s = float(f"{shape.rate_bit_s(topology.host_rate_gbyte_s) / 1e6:.3g}")
+    here = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {here_mbit_s:g}"
     return (
         f"{here} Mbit/s: 8 MB take {real_s / shape.rate_scale:.3g} s, on the real machine {real_s * 1e3:.3g} ms; "
         f"--rate-scale {EXAMPLE} makes it {MESSAGE_S:g} s ({_scale(topology, MESSAGE_BYTES, MESSAGE_S):.2g})"
