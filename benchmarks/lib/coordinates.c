@@ -6,6 +6,7 @@
 #include "lib/parse.h"
 #include "lib/textfile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +53,6 @@ static void read_extents(char *rest, struct place place, int *extents, struct pr
                     ROUTERS_MAX);
 }
 
-static bool host_known(const struct coordinates *coordinates, const char *host) {
-    for (int i = 0; i < coordinates->node_count; i++)
-        if (strcmp(coordinates->nodes[i].host, host) == 0)
-            return true;
-    return false;
-}
-
 static void read_node(const char *host, char *rest, struct place place, struct coordinates *coordinates,
                       struct problem *problem) {
     struct torus_node *node = &coordinates->nodes[coordinates->node_count];
@@ -72,9 +66,7 @@ static void read_node(const char *host, char *rest, struct place place, struct c
         }
     if (textfile_word(&rest))
         problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", place.path, place.line);
-    if (host_known(coordinates, host))
-        problem_set(problem, "--coordinates %s: line %d: host %s stands there twice", place.path, place.line,
-                    host);
+    node->line = place.line;
     coordinates->node_count++;
 }
 
@@ -103,6 +95,27 @@ static size_t count_lines(const char *text) {
     return lines;
 }
 
+static int compare_entries(const void *left, const void *right) {
+    const struct host_entry *a = left;
+    const struct host_entry *b = right;
+    int order = strcmp(a->host, b->host);
+    return order != 0 ? order : a->node - b->node;
+}
+
+/* Sorts the hosts, so that each is found in the logarithm of their number; a problem for one that stands
+ * there twice. */
+static void index_hosts(const char *path, struct coordinates *coordinates, struct problem *problem) {
+    int count = coordinates->node_count;
+    coordinates->by_host = check_alloc((size_t)count, sizeof *coordinates->by_host);
+    for (int node = 0; node < count; node++)
+        coordinates->by_host[node] = (struct host_entry){coordinates->nodes[node].host, node};
+    qsort(coordinates->by_host, (size_t)count, sizeof *coordinates->by_host, compare_entries);
+    for (int i = 1; i < count; i++)
+        if (strcmp(coordinates->by_host[i - 1].host, coordinates->by_host[i].host) == 0)
+            problem_set(problem, "--coordinates %s: line %d: host %s stands there twice", path,
+                        coordinates->nodes[coordinates->by_host[i].node].line, coordinates->by_host[i].host);
+}
+
 static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
     struct place place = {.path = path};
     char *rest = coordinates->text;
@@ -113,41 +126,56 @@ static void read_text(const char *path, struct coordinates *coordinates, struct 
     if (coordinates->node_count == 0)
         problem_set(problem, "--coordinates %s: no node; valid: torus X Y Z, then a line HOST X Y Z per node",
                     path);
+    index_hosts(path, coordinates, problem);
 }
 
-/* Whether one name is the other with a domain behind it. */
-static bool differ_in_domain(const char *one, const char *other) {
-    size_t length = strlen(one);
-    size_t other_length = strlen(other);
-    if (length > other_length)
-        return differ_in_domain(other, one);
-    return length < other_length && strncmp(one, other, length) == 0 && other[length] == '.';
+/* The first place whose name, cut to so many characters, is not below a text. */
+static int first_from(const struct coordinates *coordinates, const char *text, size_t length) {
+    int low = 0;
+    int high = coordinates->node_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (strncmp(coordinates->by_host[middle].host, text, length) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The node of exactly that name, of which `length` characters count; -1: none. */
+static int find_exactly(const struct coordinates *coordinates, const char *host, size_t length) {
+    char name[EVIDENCE_HOST_BYTES] = "";
+    memcpy(name, host, length < sizeof name ? length : sizeof name - 1);
+    int at = first_from(coordinates, name, sizeof name);
+    bool there = at < coordinates->node_count && strcmp(coordinates->by_host[at].host, name) == 0;
+    return there ? coordinates->by_host[at].node : -1;
 }
 
 /* The only node whose name differs from a host's in its domain alone; -1 where there is none, or several. */
 static int find_by_domain(const struct coordinates *coordinates, const char *host) {
+    char longer[EVIDENCE_HOST_BYTES + 1];
+    size_t length = (size_t)snprintf(longer, sizeof longer, "%s.", host);
+    int at = first_from(coordinates, longer, length);
+    int matches = 0;
     int found = -1;
-    for (int node = 0; node < coordinates->node_count; node++)
-        if (differ_in_domain(coordinates->nodes[node].host, host)) {
-            if (found >= 0)
-                return -1;
-            found = node;
-        }
-    return found;
-}
-
-/* The search begins at that node: ranks mostly come in the order of the file. */
-static int find_host_from(const struct coordinates *coordinates, const char *host, int first) {
-    for (int i = 0; i < coordinates->node_count; i++) {
-        int node = (first + i) % coordinates->node_count;
-        if (strcmp(coordinates->nodes[node].host, host) == 0)
-            return node;
+    for (; at < coordinates->node_count && strncmp(coordinates->by_host[at].host, longer, length) == 0;
+         at++) {
+        found = coordinates->by_host[at].node;
+        if (++matches > 1)
+            return -1;
     }
-    return find_by_domain(coordinates, host);
+    for (const char *dot = strchr(host, '.'); dot; dot = strchr(dot + 1, '.')) {
+        int node = find_exactly(coordinates, host, (size_t)(dot - host));
+        matches += node >= 0;
+        found = node >= 0 ? node : found;
+    }
+    return matches == 1 ? found : -1;
 }
 
 static int find_host(const struct coordinates *coordinates, const char *host) {
-    return find_host_from(coordinates, host, 0);
+    int node = find_exactly(coordinates, host, strlen(host));
+    return node >= 0 ? node : find_by_domain(coordinates, host);
 }
 
 static void not_there(const char *path, int rank, const char *host, struct problem *problem) {
@@ -172,11 +200,10 @@ void coordinates_read(const char *path, const char *host, struct coordinates *co
 /* On rank 0: the node of every rank, by the hosts that all ranks sent. */
 static void place_hosts(const char *path, const char *hosts, struct coordinates *coordinates,
                         struct problem *problem) {
-    int node = -1;
     coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
     for (int rank = 0; rank < check_ranks() && !problem_is_set(problem); rank++) {
         const char *host = hosts + (size_t)rank * EVIDENCE_HOST_BYTES;
-        node = find_host_from(coordinates, host, node + 1);
+        int node = find_host(coordinates, host);
         coordinates->node_of_rank[rank] = node;
         if (node < 0)
             not_there(path, rank, host, problem);
@@ -201,6 +228,7 @@ void coordinates_gather(const char *path, const char *host, struct coordinates *
 }
 
 void coordinates_free(struct coordinates *coordinates) {
+    free(coordinates->by_host);
     free(coordinates->nodes);
     free(coordinates->node_of_rank);
     free(coordinates->text);

@@ -13,14 +13,22 @@ enum { TORUS_DIMENSIONS = 3 };
 
 struct torus_node {
     const char *host;
+    int line; /* of the file */
     int coordinate[TORUS_DIMENSIONS];
+};
+
+/* A host and its index into the nodes. */
+struct host_entry {
+    const char *host;
+    int node;
 };
 
 struct coordinates {
     int extents[TORUS_DIMENSIONS];
     int node_count;
-    struct torus_node *nodes; /* in the order of the file */
-    int *node_of_rank;        /* index into nodes */
+    struct torus_node *nodes;   /* in the order of the file */
+    struct host_entry *by_host; /* sorted by name */
+    int *node_of_rank;          /* index into nodes */
     char *text;
 };
 

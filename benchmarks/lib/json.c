@@ -18,7 +18,8 @@ static void put(struct json *json, const char *text) {
 static void new_line(struct json *json) {
     if (json->depth > LINE_DEPTH)
         return;
-    (void)fprintf(json->file, "\n%*s", 2 * json->depth, "");
+    if (!json->one_line)
+        (void)fprintf(json->file, "\n%*s", 2 * json->depth, "");
 }
 
 /* What stands before a key, or before an element of an array. */

@@ -18,6 +18,7 @@ struct json {
     int depth;
     bool filled[JSON_DEPTH_MAX]; /* whether something stands already at this depth */
     bool keyed;                  /* a key was just written */
+    bool one_line;               /* no line breaks: for files with a document a line */
 };
 
 struct json json_start(FILE *file);

@@ -101,6 +101,7 @@ static bool parse_units(const char *text, void *field) {
          "how the ranks' clocks are compared",                                                               \
          parse_clock,                                                                                        \
          FIELD(engine.clock_pings)},                                                                         \
+        ROW_MEMORY(FIELD(engine.memory)),                                                                    \
         ROW_REPEATS("20", "samples per point", FIELD(engine.sampling.repeats)),                              \
         ROW_WARMUPS("2", "untimed samples before, at least", FIELD(engine.sampling.warmups)),                \
         ROW_WARMUP_TIME(FIELD(engine.sampling.warmup_s)), ROW_MIN_TIME(FIELD(engine.sampling.min_time_s)),   \
@@ -109,10 +110,11 @@ static bool parse_units(const char *text, void *field) {
 
 #define COUNT_OF(rows) (int)(sizeof(rows) / sizeof(rows)[0])
 
-static void settle_engine(const struct pt2pt_config *config, struct problem *problem) {
+static void settle_engine(struct pt2pt_config *config, struct problem *problem) {
     if (check_ranks() < 2)
         problem_set(problem, "1 rank: pairs are measured; valid: 2 ranks or more");
     points_check(&config->engine.points, problem);
+    memory_open(&config->engine.memory, problem);
     output_probe(config->engine.sampling.json, problem);
 }
 
@@ -131,7 +133,7 @@ static const struct option_row hops_rows[] = {
 };
 
 static void settle_hops(void *configuration, unsigned given, struct problem *problem) {
-    const struct pt2pt_config *config = configuration;
+    struct pt2pt_config *config = configuration;
     if (!config->coordinates && options_given(&hops_options, given, "dimensions"))
         problem_set(problem, "--dimensions %s: needs --coordinates FILE", config->dimensions);
     if (!config->coordinates && config->hops.count > 0)
@@ -159,7 +161,7 @@ static const struct option_row paths_rows[] = {
 };
 
 static void settle_paths(void *configuration, unsigned given, struct problem *problem) {
-    const struct pt2pt_config *config = configuration;
+    struct pt2pt_config *config = configuration;
     (void)given;
     settle_engine(config, problem);
     if (!config->coordinates)

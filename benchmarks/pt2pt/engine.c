@@ -102,7 +102,7 @@ static void add_end(struct engine *engine, int peer, bool leads) {
     struct end *end = &engine->ends[engine->end_count++];
     *end = (struct end){
         .peer = peer, .leads = leads, .reverse = leads == (check_rank() > peer), .loose = MPI_REQUEST_NULL};
-    end->incoming = check_alloc_pages(incoming_bytes(config));
+    end->incoming = memory_alloc(&config->memory, incoming_bytes(config));
     end->requests = check_alloc(2 * (size_t)config->window + 1, sizeof *end->requests);
 }
 
@@ -121,19 +121,21 @@ struct engine engine_open(const struct engine_config *config, MPI_Comm team, con
         if (pairs[i].to == rank)
             add_end(&engine, pairs[i].from, false);
     }
-    engine.outgoing = check_alloc_pages(largest);
-    payload_fill(engine.outgoing, largest, payload_key(config->sampling.seed, 0, (uint64_t)rank, 0));
+    engine.outgoing = memory_alloc(&config->memory, largest);
+    char *payload = memory_get(&config->memory, engine.outgoing, largest);
+    payload_fill(payload, largest, payload_key(config->sampling.seed, 0, (uint64_t)rank, 0));
+    memory_put(&config->memory, engine.outgoing, payload, largest);
     return engine;
 }
 
 void engine_close(struct engine *engine) {
     for (int e = 0; e < engine->end_count; e++) {
-        free(engine->ends[e].incoming);
+        memory_free(&engine->config->memory, engine->ends[e].incoming);
         free(engine->ends[e].requests);
         free(engine->ends[e].trips_s);
     }
     free(engine->ends);
-    free(engine->outgoing);
+    memory_free(&engine->config->memory, engine->outgoing);
 }
 
 /* ---- one unit: a window or a round trip ---- */
@@ -360,23 +362,29 @@ static bool receives(const struct engine *engine, const struct end *end) {
 }
 
 static void clear_incoming(struct engine *engine) {
-    for (int e = 0; e < engine->end_count; e++)
-        memset(engine->ends[e].incoming, 0, (size_t)engine->slots * engine->point.bytes);
+    const struct memory *memory = &engine->config->memory;
+    size_t bytes = (size_t)engine->slots * engine->point.bytes;
+    for (int e = 0; e < engine->end_count; e++) {
+        char *incoming = engine->ends[e].incoming;
+        memory_put(memory, incoming, memset(memory_get(memory, incoming, bytes), 0, bytes), bytes);
+    }
 }
 
 static void check_end(const struct engine *engine, const struct end *end, struct problem *problem) {
     size_t bytes = engine->point.bytes;
     uint64_t key = payload_key(engine->config->sampling.seed, 0, (uint64_t)end->peer, 0);
     int slots = has_trips(test_of(engine)) ? 1 : engine->slots;
-    payload_test_fault(end->incoming, bytes, check_rank());
+    char *incoming = memory_get(&engine->config->memory, end->incoming, (size_t)slots * bytes);
+    payload_test_fault(incoming, bytes, check_rank());
     for (int slot = 0; slot < slots; slot++) {
-        size_t wrong = payload_first_difference(end->incoming + (size_t)slot * bytes, bytes, key);
+        size_t wrong = payload_first_difference(incoming + (size_t)slot * bytes, bytes, key);
         if (wrong < bytes)
             problem_set(
                 problem,
                 "data are wrong, no rate is printed: rank %d, message of %zu bytes from rank %d, byte %zu",
                 check_rank(), bytes, end->peer, wrong);
     }
+    memory_drop(&engine->config->memory, end->incoming, incoming);
 }
 
 /* Collective over the team. True on all its ranks when what any of them received is right. */

@@ -17,6 +17,7 @@
 #define RAILYARD_PT2PT_ENGINE_H
 
 #include "lib/clock.h"
+#include "lib/memory.h"
 #include "lib/parse.h"
 #include "lib/problem.h"
 #include "lib/sampling.h"
@@ -42,6 +43,7 @@ struct engine_config {
     int batch;       /* round trips of a sample up to SMALL_BYTES, at least */
     bool one_buffer; /* the messages of a window are received into one buffer */
     bool clock_pings;
+    struct memory memory; /* of the messages */
     struct test_points points;
     struct sampling sampling;
 };

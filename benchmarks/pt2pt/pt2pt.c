@@ -473,6 +473,7 @@ static void write_parameters(struct json *json, const void *context) {
     json_key_integer(json, "window", engine->window);
     json_key_integer(json, "windows", engine->windows);
     json_key_integer(json, "batch", engine->batch);
+    json_key_text(json, "memory", memory_name(&engine->memory));
     json_key_text(json, "buffers", engine->one_buffer ? "single" : "multiple");
     parameters_sampling(json, &engine->sampling);
     parameters_times(json, &engine->sampling);

@@ -282,8 +282,12 @@ static size_t received_bytes(const struct collective *collective, const struct g
 
 void collective_check(const struct collective *collective, const struct group *group, size_t bytes,
                       struct problem *problem) {
-    payload_test_fault(group->incoming, received_bytes(collective, group, bytes), check_rank());
-    size_t wrong = collective->first_wrong(group, bytes);
+    struct group on_host = *group;
+    size_t received = received_bytes(collective, group, bytes);
+    on_host.incoming = memory_get(group->memory, group->incoming, received);
+    payload_test_fault(on_host.incoming, received, check_rank());
+    size_t wrong = collective->first_wrong(&on_host, bytes);
+    memory_drop(group->memory, group->incoming, on_host.incoming);
     if (wrong != SIZE_MAX)
         problem_set(problem, "data are wrong, no time is printed: rank %d, %s of %zu bytes, byte %zu",
                     check_rank(), collective->name, bytes, wrong);
@@ -291,8 +295,14 @@ void collective_check(const struct collective *collective, const struct group *g
 
 void collective_verify(const struct collective *collective, const struct group *group, size_t bytes,
                        struct problem *problem) {
-    memset(group->incoming, 0, received_bytes(collective, group, bytes));
-    collective->fill(group, bytes);
+    struct group on_host = *group;
+    size_t received = received_bytes(collective, group, bytes);
+    size_t sent = collective_bytes(collective, bytes, group->ranks);
+    on_host.outgoing = memory_get(group->memory, group->outgoing, sent);
+    on_host.incoming = memset(memory_get(group->memory, group->incoming, received), 0, received);
+    collective->fill(&on_host, bytes);
+    memory_put(group->memory, group->outgoing, on_host.outgoing, sent);
+    memory_put(group->memory, group->incoming, on_host.incoming, received);
     collective->run(group, bytes, 0);
     collective_check(collective, group, bytes, problem);
 }

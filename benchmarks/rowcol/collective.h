@@ -15,6 +15,7 @@
 #ifndef RAILYARD_ROWCOL_COLLECTIVE_H
 #define RAILYARD_ROWCOL_COLLECTIVE_H
 
+#include "lib/memory.h"
 #include "lib/problem.h"
 
 #include <mpi.h>
@@ -30,6 +31,7 @@ struct group {
     int rank;
     int ranks;
     uint64_t seed;
+    const struct memory *memory; /* in which both lie */
     char *outgoing;
     char *incoming;
     int *counts; /* of alltoallv: of each rank */

@@ -48,6 +48,7 @@ static const struct option_row rows[] = {
      "drop a sample that a rank began later than agreed by so much", parse_rate, FIELD(late_s)},
     {"clock", "NAME", "host", NULL, "host (ranks of one kernel share a clock), pings (none do)",
      "how the ranks' clocks are compared", parse_clock, FIELD(clock_pings)},
+    ROW_MEMORY(FIELD(memory)),
     ROW_REPEATS("20", "samples per point, at least", FIELD(sampling.repeats)),
     ROW_WARMUPS("2", "untimed samples before, at least", FIELD(sampling.warmups)),
     ROW_WARMUP_TIME(FIELD(sampling.warmup_s)),
@@ -96,6 +97,7 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
         problem_set(problem, "1 rank: collectives are measured; valid: 2 ranks or more");
     settle_ways(config, options_given(&table, given, "splits"), problem);
     check_sizes(config, problem);
+    memory_open(&config->memory, problem);
     output_probe(config->sampling.json, problem);
 }
 

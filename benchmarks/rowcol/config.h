@@ -7,6 +7,7 @@
 #ifndef RAILYARD_ROWCOL_CONFIG_H
 #define RAILYARD_ROWCOL_CONFIG_H
 
+#include "lib/memory.h"
 #include "lib/options.h"
 #include "lib/parse.h"
 #include "lib/sampling.h"
@@ -25,6 +26,7 @@ struct rowcol_config {
     enum start start;
     double late_s; /* a sample in which a rank began later than this is dropped */
     bool clock_pings;
+    struct memory memory;
     struct sampling sampling;
 };
 

@@ -22,19 +22,21 @@ static size_t largest_buffer(const struct run *run, int way) {
 }
 
 static struct group open_group(const struct run *run, int way) {
-    struct group group = {.comm = split_comm(&run->standing, way), .seed = run->config.sampling.seed};
+    struct group group = {.comm = split_comm(&run->standing, way),
+                          .seed = run->config.sampling.seed,
+                          .memory = &run->config.memory};
     MPI_CHECK(MPI_Comm_rank(group.comm, &group.rank));
     MPI_CHECK(MPI_Comm_size(group.comm, &group.ranks));
-    group.outgoing = check_alloc_pages(largest_buffer(run, way));
-    group.incoming = check_alloc_pages(largest_buffer(run, way));
+    group.outgoing = memory_alloc(group.memory, largest_buffer(run, way));
+    group.incoming = memory_alloc(group.memory, largest_buffer(run, way));
     group.counts = check_alloc((size_t)group.ranks, sizeof(int));
     group.places = check_alloc((size_t)group.ranks, sizeof(int));
     return group;
 }
 
 static void close_group(struct group *group) {
-    free(group->outgoing);
-    free(group->incoming);
+    memory_free(group->memory, group->outgoing);
+    memory_free(group->memory, group->incoming);
     free(group->counts);
     free(group->places);
     MPI_CHECK(MPI_Comm_free(&group->comm));

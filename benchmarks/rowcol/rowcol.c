@@ -286,6 +286,7 @@ static void write_parameters(struct json *json, const void *context) {
     json_double(json, 1e6 * run->clock_bound_s);
     json_key(json, "clock_error_us");
     json_double(json, 1e6 * run->clock_error_s);
+    json_key_text(json, "memory", memory_name(&run->config.memory));
     parameters_sampling(json, &run->config.sampling);
     parameters_times(json, &run->config.sampling);
 }

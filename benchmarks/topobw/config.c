@@ -67,6 +67,11 @@ static const struct option_row rows[] = {
     {"routes", "HOW", "off", NULL,
      "off, ttl (a datagram's time to live; a detour is bad when it is slow), strict (whatever its rate)",
      "how to count the routers on the way to the hosts' names", parse_routes, FIELD(routes)},
+    {"soak", "SECONDS", "0", NULL, "0 to 1000000",
+     "go on with rounds for so long, and take unstable links for bad", parse_seconds, FIELD(soak_s)},
+    {"stream", "FILE", NULL, "none", "a path that can be written",
+     "where rank 0 writes the links' rates after each round, a JSON document a line", parse_text,
+     FIELD(rounds_file)},
     {"counters", "FILE", NULL, "none", "a path that can be written",
      "where rank 0 writes what the counters library counted meanwhile (RAILYARD_COUNTERS_*)", parse_text,
      FIELD(counters)},
@@ -84,6 +89,7 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     if (!config->links && config->factor > 0)
         problem_set(problem, "--factor %g: needs --links FILE", config->factor);
     output_probe(config->json, problem);
+    output_probe(config->rounds_file, problem);
 }
 
 static const struct option_table table = {

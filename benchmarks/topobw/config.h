@@ -21,6 +21,8 @@ struct topobw_config {
     int retests;
     double tolerance_percent;
     enum routes routes;
+    double soak_s;           /* more rounds until so much time has passed; then unstable links are bad */
+    const char *rounds_file; /* where rank 0 writes each round; NULL: nowhere */
     const char *counters;
     const char *json;
 };

@@ -97,6 +97,8 @@ void topobw_write_parameters(struct json *json, const void *context) {
     json_double(json, config->tolerance_percent);
     json_key(json, "deadline_s");
     json_double(json, config->stream.limit_s);
+    json_key(json, "soak_s");
+    json_double(json, config->soak_s);
     json_key_text(json, "routes", topobw_routes_name(config->routes));
     json_key(json, "seed");
     json_unsigned(json, config->stream.seed);
@@ -146,6 +148,9 @@ static void write_link(struct json *json, const struct topobw_document *document
     write_known(json, "peers_gbyte_s", result->peers_gbyte_s);
     write_number(json, "missing_percent", 100 * result->missing);
     write_number(json, "routers", result->routers == ROUTE_UNKNOWN ? (double)NAN : result->routers);
+    json_key_integer(json, "rounds", document->run->stability.of_link[link].rounds);
+    json_key_integer(json, "dips", document->run->stability.of_link[link].dips);
+    write_number(json, "lowest_percent", 100 * document->run->stability.of_link[link].lowest);
     json_key_text(json, "state", verdict_name(result->state));
     json_object_end(json);
 }

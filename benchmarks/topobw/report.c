@@ -56,7 +56,12 @@ static void component_text(const struct topobw *run, const struct evidence_list 
 static void trouble_text(const struct topobw *run, const struct finding *finding, char *text, size_t bytes) {
     const struct link_result *result = &run->results[finding->link];
     double reference = fmax(result->expected_gbyte_s, result->peers_gbyte_s);
-    if (result->state == LINK_SILENT)
+    const struct link_rounds *rounds = &run->stability.of_link[finding->link];
+    if (result->state == LINK_UNSTABLE)
+        (void)snprintf(text, bytes,
+                       "unstable: %d of %d rounds at least %d %% below its peers, %.1f %% at worst",
+                       rounds->dips, rounds->rounds, DIP_PERCENT, percent(1 - rounds->lowest));
+    else if (result->state == LINK_SILENT)
         (void)snprintf(text, bytes, "no answer within %g s: down", run->config.stream.limit_s);
     else if (result->state == LINK_DETOUR)
         (void)snprintf(text, bytes,
@@ -207,12 +212,16 @@ static void print_coverage(const struct topobw *run, int dimension) {
  * link. */
 static void print_notes(const struct topobw *run) {
     char name[LINK_NAME_BYTES];
-    for (int link = 0; link < run->plan.link_count; link++)
-        if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0) {
-            plan_link_name(&run->plan.links[link], name);
+    for (int link = 0; link < run->plan.link_count; link++) {
+        const struct link_rounds *rounds = &run->stability.of_link[link];
+        plan_link_name(&run->plan.links[link], name);
+        if (run->results[link].state == LINK_UNSTABLE && run->explained_by[link] < 0)
+            (void)printf("note: link %s: unstable in %d of %d rounds; --soak SECONDS decides\n", name,
+                         rounds->dips, rounds->rounds);
+        if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0)
             (void)printf("note: link %s: %d routers on the way, more than usual; its rate is sound\n", name,
                          run->results[link].routers);
-        }
+    }
 }
 
 static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {

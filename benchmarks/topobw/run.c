@@ -3,6 +3,7 @@
 
 #include "lib/check.h"
 #include "lib/idle.h"
+#include "lib/json.h"
 #include "topobw/deadline.h"
 #include "topobw/routeprobe.h"
 #include "topobw/stream.h"
@@ -130,6 +131,23 @@ static bool meet_sharers(struct topobw *run, const struct role *role, double unt
     return tell_time(role, until_s);
 }
 
+/* In test builds: every transfer takes a millisecond, and that of the rank RAILYARD_TEST_SLOW twice as long
+ * in every third round, whatever the machine does besides. */
+static void pretend_times(struct topobw *run, int phase, int round) {
+#ifdef RAILYARD_TEST_FAULT
+    const char *slow = getenv("RAILYARD_TEST_SLOW");
+    if (slow && run->roles[phase].to >= 0) {
+        double *times = times_of(run, run->own, phase, round);
+        times[0] = 1;
+        times[1] = 1 + (atoi(slow) == check_rank() && round % 3 == 1 ? 2e-3 : 1e-3);
+    }
+#else
+    (void)run;
+    (void)phase;
+    (void)round;
+#endif
+}
+
 /* Every rank goes through the whole of a phase, whatever becomes of its own transfer, so that all ranks make
  * the same collective calls: the agreement at its end. */
 static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
@@ -149,6 +167,7 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
     }
     if (!run->stuck)
         stream_verify(stream, role->from, problem);
+    pretend_times(run, phase, round);
 }
 
 /* ---- routes ---- */
@@ -232,16 +251,77 @@ static void judge(struct topobw *run) {
         result->routers = routers_on(run, &run->plan.links[link]);
     }
     run->factor = verdict_judge(&config, &run->plan, run->results);
+    for (int link = 0; link < run->plan.link_count; link++)
+        if (run->results[link].state == LINK_SOUND && stability_is_unstable(&run->stability, link)) {
+            run->results[link].state = LINK_UNSTABLE;
+            run->results[link].bad = run->config.soak_s > 0;
+            run->results[link].missing = fmax(0, 1 - run->stability.of_link[link].lowest);
+        }
+}
+
+/* ---- soak: what is kept of each round ---- */
+
+/* Names of the links first, so that a line needs no more than numbers. */
+static void open_stream(struct topobw *run, struct problem *problem) {
+    char name[LINK_NAME_BYTES];
+    run->rounds_file = run->config.rounds_file ? fopen(run->config.rounds_file, "w") : NULL;
+    if (!run->rounds_file) {
+        if (run->config.rounds_file)
+            problem_set(problem, "--stream %s: cannot be written", run->config.rounds_file);
+        return;
+    }
+    struct json json = json_start(run->rounds_file);
+    json.one_line = true;
+    json_object(&json);
+    json_key(&json, "links");
+    json_array(&json);
+    for (int link = 0; link < run->plan.link_count; link++) {
+        plan_link_name(&run->plan.links[link], name);
+        json_text(&json, name);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+}
+
+static void write_round(struct topobw *run, const double *rates) {
+    struct json json = json_start(run->rounds_file);
+    json.one_line = true;
+    json_object(&json);
+    json_key_integer(&json, "round", run->rounds_done);
+    json_key(&json, "at_s");
+    json_double(&json, MPI_Wtime() - run->begun_s);
+    json_key(&json, "rates_gbyte_s");
+    json_array(&json);
+    for (int link = 0; link < run->plan.link_count; link++)
+        json_double(&json, rates[link]);
+    json_array_end(&json);
+    json_object_end(&json);
+    (void)fflush(run->rounds_file);
+}
+
+/* On rank 0, which has all numbers. A disk that is full ends the stream, not the run. */
+static void keep_rounds(struct topobw *run, int rounds) {
+    double *rates = check_alloc((size_t)run->plan.link_count, sizeof *rates);
+    for (int round = 0; round < rounds; round++) {
+        for (int link = 0; link < run->plan.link_count; link++)
+            rates[link] = topobw_rate(run, link, topobw_link_seconds(run, link, round));
+        stability_add(&run->stability, rates);
+        if (run->rounds_file)
+            write_round(run, rates);
+        run->rounds_done++;
+    }
+    free(rates);
 }
 
 /* Collective. Rank 0 has all numbers and judges; returns the phases with links that look bad, on all ranks.
  */
-static unsigned gather_and_judge(struct topobw *run) {
+static unsigned gather_and_judge(struct topobw *run, int new_rounds) {
     unsigned phases = 0;
     int count = (int)numbers_per_rank(run);
     deadline_arm(run->config.stream.limit_s);
     MPI_CHECK(MPI_Gather(run->own, count, MPI_DOUBLE, run->all, count, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (check_rank() == 0) {
+        keep_rounds(run, new_rounds);
         judge(run);
         for (int link = 0; link < run->plan.link_count; link++)
             if (run->results[link].slow)
@@ -309,6 +389,7 @@ static void make_room(struct topobw *run) {
     if (check_rank() == 0) {
         run->all = check_alloc((size_t)check_ranks() * numbers_per_rank(run), sizeof(double));
         run->results = check_alloc((size_t)run->plan.link_count, sizeof *run->results);
+        run->stability = stability_make(&run->plan);
     }
 }
 
@@ -318,20 +399,35 @@ static void pause_before(int retest) {
         idle_sleep(fmin(ldexp(first_pause_s, retest - 1), longest_pause_s));
 }
 
+/* Collective. Whether more rounds follow: rank 0's clock decides. */
+static bool soaks(const struct topobw *run) {
+    int more = !run->stuck && MPI_Wtime() - run->begun_s < run->config.soak_s;
+    if (run->config.soak_s <= 0 || run->stuck)
+        return false; /* the same on all ranks */
+    MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return more;
+}
+
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     make_room(run);
+    run->begun_s = MPI_Wtime();
+    if (check_rank() == 0)
+        open_stream(run, problem);
     unsigned phases = used_phases(run);
-    for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
-        measure_round(run, &stream, phases, round, problem);
-        if (round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
-            probe_routes(run, phases);
+    unsigned suspects = 0;
+    for (bool first = true; first || soaks(run); first = false) {
+        for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
+            measure_round(run, &stream, phases, round, problem);
+            if (first && round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
+                probe_routes(run, phases);
+        }
+        suspects = gather_and_judge(run, run->config.repeats);
     }
-    unsigned suspects = gather_and_judge(run);
     for (int round = run->config.repeats; round < run->rounds && suspects && !run->stuck; round++) {
         pause_before(round - run->config.repeats);
         measure_round(run, &stream, suspects, round, problem);
-        suspects = gather_and_judge(run);
+        suspects = gather_and_judge(run, 0);
     }
     if (check_rank() == 0)
         find_blame(run);
@@ -343,6 +439,9 @@ void topobw_free(struct topobw *run) {
     free(run->own);
     free(run->all);
     free(run->results);
+    stability_free(&run->stability);
+    if (run->rounds_file)
+        (void)fclose(run->rounds_file);
     free(run->findings);
     free(run->explained_by);
     plan_free(&run->plan);

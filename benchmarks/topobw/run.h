@@ -10,7 +10,10 @@
 #include "topobw/blame.h"
 #include "topobw/config.h"
 #include "topobw/plan.h"
+#include "topobw/stability.h"
 #include "topobw/verdict.h"
+
+#include <stdio.h>
 
 struct topobw {
     struct topobw_config config;
@@ -26,6 +29,10 @@ struct topobw {
     struct link_rates rates;
     struct plan plan;
     double *all; /* own, of every rank */
+    struct stability stability;
+    FILE *rounds_file;
+    int rounds_done;
+    double begun_s;
     struct link_result *results;
     double factor; /* 0: no expectations */
     int finding_count;

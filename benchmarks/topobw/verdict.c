@@ -24,7 +24,7 @@ double verdict_median(double *values, int count) {
 }
 
 const char *verdict_name(enum link_state state) {
-    static const char *const names[] = {"sound", "slow", "detour", "no answer", "not tested"};
+    static const char *const names[] = {"sound", "slow", "detour", "no answer", "not tested", "unstable"};
     return names[state];
 }
 
@@ -107,23 +107,34 @@ static void compare_with_peers(const struct verdict_config *config, struct group
     }
 }
 
+void verdict_groups(const struct plan *plan, int *group) {
+    for (int link = 0; link < plan->link_count; link++)
+        group[link] = -1;
+    for (int first = 0; first < plan->link_count; first++) {
+        if (group[first] >= 0)
+            continue;
+        for (int i = first; i < plan->link_count; i++)
+            if (group[i] < 0 && are_peers(&plan->links[first], &plan->links[i]))
+                group[i] = first;
+    }
+}
+
 static void judge_by_peers(const struct verdict_config *config, const struct plan *plan,
                            struct link_result *results) {
     size_t room = (size_t)plan->link_count;
+    int *first_of = check_alloc(room, sizeof *first_of);
     struct group group = {.links = check_alloc(room, sizeof(int)),
                           .values = check_alloc(room, sizeof(double))};
-    bool *done = check_alloc(room, sizeof *done);
+    verdict_groups(plan, first_of);
     for (int first = 0; first < plan->link_count; first++) {
         group.count = 0;
-        for (int i = first; !done[first] && i < plan->link_count; i++)
-            if (!done[i] && has_rate(&results[i]) && are_peers(&plan->links[first], &plan->links[i]))
+        for (int i = first; first_of[first] == first && i < plan->link_count; i++)
+            if (first_of[i] == first && has_rate(&results[i]))
                 group.links[group.count++] = i;
-        for (int i = 0; i < group.count; i++)
-            done[group.links[i]] = true;
         if (group.count >= PEERS_MIN)
             compare_with_peers(config, &group, results);
     }
-    free(done);
+    free(first_of);
     free(group.values);
     free(group.links);
 }

@@ -18,7 +18,7 @@
 
 enum { PEERS_MIN = 4, PEER_DEVIATIONS = 4, EXPECTATION_TOLERANCES = 2 };
 
-enum link_state { LINK_SOUND, LINK_SLOW, LINK_DETOUR, LINK_SILENT, LINK_UNTESTED };
+enum link_state { LINK_SOUND, LINK_SLOW, LINK_DETOUR, LINK_SILENT, LINK_UNTESTED, LINK_UNSTABLE };
 
 /* What was seen of one link, and what is said of it. */
 struct link_result {
@@ -51,8 +51,11 @@ double verdict_limit(const struct verdict_config *config, const struct tested_li
 /* Whether the link failed its test. A detour that is as fast as other links is a note. */
 bool verdict_is_bad(const struct link_result *result);
 
-/* "sound", "slow", "detour", "no answer", "not tested". */
+/* "sound", "slow", "detour", "no answer", "not tested", "unstable". */
 const char *verdict_name(enum link_state state);
+
+/* Of each link the first of its peers, itself where no link before it is one. */
+void verdict_groups(const struct plan *plan, int *group);
 
 /* The middle of the values, which are sorted. */
 double verdict_median(double *values, int count);

@@ -10,18 +10,51 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.benchmark_runs import BIN, DEADLINE_S, ROOT, assert_refused, mpirun, run
+from support.benchmark_runs import (
+    BIN,
+    DEADLINE_S,
+    ROOT,
+    Outcome,
+    PretendedTorus,
+    assert_refused,
+    block,
+    mpirun,
+    preload,
+    run,
+)
 
+Pretend = Callable[[str], PretendedTorus]
 QUICK = {
     "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
     "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "rowcol": ["--sizes", "8,1KiB", "--repeats", "3", "--start", "barrier", "--min-time-per-point", "0"],
     "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
+    "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
 }
+#: Programs that need the nodes' coordinates, or two hosts.
+PRETENDED = {
+    "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
+    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--retests", "0", "--tolerance", "99"],
+    "sonar": [
+        "--sizes",
+        "1,1KiB",
+        "--pings",
+        "send,put,get",
+        "--repeats",
+        "1",
+        "--count",
+        "2",
+        "--group",
+        "linux-net",
+    ],
+}
+#: What a sanitizer writes.
+SANITIZERS = re.compile(r"Sanitizer|runtime error")
 #: Options that mean the same everywhere.
 SHARED = {"--help", "--repeats", "--warmups", "--seed", "--json", "--sizes", "--coordinates"}
 #: paths measures nothing on one host.
@@ -51,7 +84,7 @@ def test_every_option_is_documented(program: str) -> None:
     assert [option for option in sorted(named) if f"`{option}" not in text] == []
 
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "halo"])
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name not in ("halo", "noise")])
 def test_one_rank_is_refused(program: str) -> None:
     assert_refused(run(program, 1), program, "1 rank", "valid: 2 ranks or more")
 
@@ -83,6 +116,31 @@ def test_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_refusals_under_sanitizers(program: str, sanitized: Path) -> None:
     assert_refused(run(program, 2, "--repeats", "none", folder=sanitized), program, "--repeats none")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@pytest.mark.parametrize("program", [*QUICK, *PRETENDED])
+def test_good_runs_and_error_paths_under_sanitizers(
+    program: str, ranks: int, sanitized: Path, pretend: Pretend, tmp_path: Path
+) -> None:
+    """A run ends well, or is refused in one line where so few ranks have nothing to measure; so is each mistake."""
+    torus = pretend(block(2, 2, 2))
+    words = [*QUICK.get(program, []), *PRETENDED.get(program, [])]
+
+    def start(*more: str | Path) -> Outcome:
+        if program in ("paths", "topobw"):
+            return torus.run(program, ranks, *words, *more, folder=sanitized)
+        beside = preload(torus.library, sanitized / program) if program == "sonar" else [sanitized / program]
+        return mpirun("-n", str(ranks), *beside, *words, *more, env={"TEST_RANKS_PER_NODE": "1"})
+
+    good = start("--json", tmp_path / "good.json")
+    assert good.status in (0, 2) and not SANITIZERS.search(good.err), good.err
+    assert len(good.error_lines) == (good.status == 2), good.err
+    for mistake in (["--repeats", "none"], ["--bogus", "1"], ["--json", "/no/such/folder/x"]):
+        wrong = start(*mistake)
+        assert wrong.status == 2 and len(wrong.error_lines) == 1 and not SANITIZERS.search(wrong.err), (
+            wrong.err
+        )
 
 
 @pytest.mark.parametrize("program", QUICK)

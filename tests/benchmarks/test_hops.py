@@ -124,6 +124,15 @@ def test_wrong_coordinates_are_refused(text: str, parts: list[str], pretend: Pre
     assert_refused(outcome, "hops", f"--coordinates {torus.coordinates}", *parts)
 
 
+def test_a_file_of_200000_nodes_is_read_in_time(pretend: Pretend) -> None:
+    """Every host was compared with every other: half an hour at this size, on each rank."""
+    text = "torus 200000 1 1\n" + "".join(f"n{i} {i} 0 0\n" for i in range(200_000))
+    arguments = ["--hops", "1", "--dimensions", "X", "--sizes", "8", "--tests", "latency", *TWICE]
+    assert pairs(pretend(text).measured("hops", 2, *arguments)) == [("X", 1, "n0", "n1")]
+    twice = text + "n199999 0 0 0\n"
+    assert_refused(pretend(twice).run("hops", 2, *arguments), "hops", "line 200002", "host n199999", "twice")
+
+
 def test_a_host_is_known_with_and_without_its_domain(pretend: Pretend) -> None:
     """The file has full names, gethostname gives short ones; a short name of two hosts is no host's."""
     full = pretend("torus 2 1 1\nn0.site.org 0 0 0\nn1.site.org 1 0 0\n")

@@ -319,3 +319,36 @@ def test_a_node_that_sends_slowly_explains_all_its_links(bench: Bench) -> None:
     assert (component, state) == ("node", "slow")
     assert {link.split()[1].split(">")[0] for link in links} == {"2,1,0"}
     assert "router 2,1,0 or its node n2-1-0 sending" in outcome.err
+
+
+# ---- soak ----
+
+SOAK = ["--size", "64", "--messages", "1", "--repeats", "9", "--retests", "0", "--tolerance", "60"]
+
+
+def test_a_soak_names_the_unstable_link_and_writes_every_round(
+    pretend: Pretend, sanitized: Path, tmp_path: Path
+) -> None:
+    """Times are pretended: rank 2 takes twice as long in every third round, all others always the same."""
+    torus, rounds, path = pretend(block(8, 1, 1)), tmp_path / "rounds", tmp_path / "t.json"
+    words: list[str | Path] = [*SOAK, "--soak", "1", "--stream", rounds, "--json", path]
+    outcome = torus.run("topobw", 8, *words, folder=sanitized, RAILYARD_TEST_SLOW="2")
+    assert outcome.status == 5 and "unstable: " in outcome.err, outcome
+    read = document(path)
+    states = {link["link"]: link["state"] for link in links_of(read)}
+    unstable = {link for link, state in states.items() if state == "unstable"}
+    assert unstable == {"X+ 2,0,0>3,0,0", "X- 2,0,0>1,0,0"} and set(states.values()) == {"unstable", "sound"}
+    names, *lines = (json.loads(line) for line in rounds.read_text().splitlines())
+    assert names["links"] == list(states)
+    assert [line["round"] for line in lines] == list(range(len(lines))) and len(lines) % 9 == 0
+    assert all(link["rounds"] == len(lines) for link in links_of(read))
+    for name, rate in zip(names["links"], lines[1]["rates_gbyte_s"], strict=True):
+        assert rate == pytest.approx(64e-9 / (2e-3 if name in unstable else 1e-3))
+
+
+def test_without_a_soak_an_unstable_link_is_no_failure(pretend: Pretend, sanitized: Path) -> None:
+    """Two dips of six rounds, as the peers have none: a note, since so few rounds prove nothing."""
+    words = [*SOAK, "--repeats", "6"]
+    outcome = pretend(block(8, 1, 1)).run("topobw", 8, *words, folder=sanitized, RAILYARD_TEST_SLOW="2")
+    assert outcome.status == 0, outcome
+    assert "note: link X+ 2,0,0>3,0,0: unstable in 2 of 6 rounds; --soak SECONDS decides" in outcome.out

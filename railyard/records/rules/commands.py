@@ -12,7 +12,7 @@ from railyard.records.record import Launch, Origin, Record, Software
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 #: Benchmarks of railyard, whose options bear the names of their parameters.
-OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "sonar", "topobw"})
+OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "noise", "sonar", "topobw"})
 #: Parameters that reach a run by other ways than an option.
 NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
 #: Parameters whose option has another name, besides those that lose their unit.

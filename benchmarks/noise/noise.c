@@ -1,0 +1,284 @@
+/*
+ * noise: how much longer a fixed piece of work takes at times on each core, and what that costs an
+ * application that meets after each piece.
+ *
+ * Models the fixed work quantum (FWQ): every rank does the same number of steps again and again, and whatever
+ * exceeds its own shortest time is noise. Then all ranks do a quantum and an allreduce of 8 bytes in turn.
+ * The slowest rank delays all of them, so noise of single cores is amplified with the number of ranks
+ * (Hoefler et al., SC'10).
+ *
+ * Leaves out: the source of the noise, and a core that is slow all the time (its shortest time is longer).
+ */
+#include "lib/check.h"
+#include "lib/clock.h"
+#include "lib/evidence.h"
+#include "lib/options.h"
+#include "lib/output.h"
+#include "lib/parameters.h"
+#include "lib/payload.h"
+#include "lib/report.h"
+#include "lib/rows.h"
+#include "lib/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char program[] = "noise";
+
+enum { TRIALS = 20, DETAIL_RANKS = 1024 };
+
+struct config {
+    double quantum_s;
+    int count;
+    int repeats;
+    const char *json;
+};
+
+/* What is measured in a repeat, over all ranks. */
+enum { QUANTUM, MEAN_NOISE, WORST_NOISE, LONGEST_DELAY, ALLREDUCE, ITERATION, DELAY, AMPLIFICATION, FOMS };
+
+static const char *const foms[FOMS] = {"quantum_us",       "mean_noise_percent",   "worst_noise_percent",
+                                       "longest_delay_us", "allreduce_us",         "iteration_us",
+                                       "delay_us",         "amplification_percent"};
+
+struct noise {
+    struct config config;
+    uint64_t steps;       /* of a quantum, the same on all ranks */
+    double *of_fom[FOMS]; /* of each repeat */
+    double *of_rank;      /* on rank 0: noise in percent, [rank * repeats + repeat] */
+    double *own_percent;  /* of each repeat */
+};
+
+/* ---- options ---- */
+
+#define FIELD(name) offsetof(struct config, name)
+
+static const struct option_row rows[] = {
+    {"quantum", "SECONDS", "1e-3", NULL, "above 0, like 1e-3", "undisturbed time of a piece of work",
+     parse_rate, FIELD(quantum_s)},
+    {"count", "COUNT", "1000", NULL, "1 to 1000000", "quanta, and allreduces, of a repeat", parse_count,
+     FIELD(count)},
+    {"repeats", "COUNT", "10", NULL, "1 to 1000000", "repeats of all three measurements", parse_count,
+     FIELD(repeats)},
+    ROW_JSON(FIELD(json)),
+};
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct config *config = configuration;
+    (void)given;
+    if (config->quantum_s > 10)
+        problem_set(problem, "--quantum %g: longer than 10 s", config->quantum_s);
+    output_probe(config->json, problem);
+}
+
+static const struct option_table table = {
+    .program = program,
+    .purpose = "noise of each core by a fixed work quantum, and its amplification in an allreduce",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};
+
+/* ---- work ---- */
+
+/* A chain of dependent steps that no compiler can shorten (xorshift64). */
+static uint64_t work(uint64_t steps) {
+    uint64_t value = UINT64_C(0x9e3779b97f4a7c15);
+    for (uint64_t i = 0; i < steps; i++) {
+        value ^= value << 13;
+        value ^= value >> 7;
+        value ^= value << 17;
+    }
+    return value;
+}
+
+/* The volatile value keeps the compiler from leaving the work out. */
+static double timed_work(uint64_t steps) {
+    double start_s = clock_now_s();
+    volatile uint64_t value = work(steps);
+    (void)value;
+    return clock_now_s() - start_s;
+}
+
+/* Collective. Steps of a quantum: the fewest that any rank needs, so that no quantum is longer than asked. */
+static uint64_t calibrate(double quantum_s) {
+    uint64_t steps = 1000;
+    double shortest_s = 0;
+    while (shortest_s < quantum_s / 4 && steps < UINT64_MAX / 4) {
+        steps *= 2;
+        shortest_s = timed_work(steps);
+    }
+    for (int i = 0; i < TRIALS; i++)
+        shortest_s = fmin(shortest_s, timed_work(steps));
+    steps = (uint64_t)fmax(1, (double)steps * quantum_s / fmax(shortest_s, 1e-9));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD));
+    return steps;
+}
+
+static uint64_t allreduced(uint64_t word) {
+    uint64_t sum = 0;
+    MPI_CHECK(MPI_Allreduce(&word, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+    return sum;
+}
+
+/* Collective. Every rank did the same work, and the allreduce adds up. */
+static bool verify(const struct noise *noise) {
+    struct problem problem = {0};
+    uint64_t ranks = (uint64_t)check_ranks();
+    uint64_t own = work(noise->steps);
+    payload_test_fault(&own, sizeof own, check_rank());
+    if (allreduced(own) != ranks * work(noise->steps))
+        problem_set(&problem, "data are wrong, no time is printed: the sum over ranks of the same work");
+    return !problem_agree(&problem, program);
+}
+
+/* ---- measure ---- */
+
+/* Of this rank in one repeat. */
+struct quanta {
+    double shortest_s;
+    double longest_s;
+    double mean_s;
+};
+
+static struct quanta measure_quanta(const struct noise *noise) {
+    struct quanta quanta = {.shortest_s = INFINITY};
+    for (int i = 0; i < noise->config.count; i++) {
+        double seconds = timed_work(noise->steps);
+        quanta.shortest_s = fmin(quanta.shortest_s, seconds);
+        quanta.longest_s = fmax(quanta.longest_s, seconds);
+        quanta.mean_s += seconds / noise->config.count;
+    }
+    return quanta;
+}
+
+/* Collective. Seconds of an allreduce after each of so many steps of work, on this rank. */
+static double measure_allreduces(const struct noise *noise, uint64_t steps) {
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    double start_s = clock_now_s();
+    for (int i = 0; i < noise->config.count; i++) {
+        (void)timed_work(steps);
+        (void)allreduced(1);
+    }
+    return (clock_now_s() - start_s) / noise->config.count;
+}
+
+static double reduced(double value, MPI_Op op) {
+    double result = 0;
+    MPI_CHECK(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, MPI_COMM_WORLD));
+    return result;
+}
+
+/* Collective. What all ranks wait longer for than for the slowest core's undisturbed quantum. */
+static void measure_repeat(struct noise *noise, int repeat) {
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    struct quanta quanta = measure_quanta(noise);
+    double own_delay_s = quanta.mean_s - quanta.shortest_s;
+    double mean_delay_s = reduced(own_delay_s, MPI_SUM) / check_ranks();
+    double allreduce_s = reduced(measure_allreduces(noise, 0), MPI_MAX);
+    double iteration_s = reduced(measure_allreduces(noise, noise->steps), MPI_MAX);
+    double delay_s = iteration_s - allreduce_s - reduced(quanta.shortest_s, MPI_MAX);
+    double percent = 100 * own_delay_s / quanta.shortest_s;
+    noise->own_percent[repeat] = percent;
+    noise->of_fom[QUANTUM][repeat] = 1e6 * reduced(quanta.shortest_s, MPI_MIN);
+    noise->of_fom[MEAN_NOISE][repeat] = reduced(percent, MPI_SUM) / check_ranks();
+    noise->of_fom[WORST_NOISE][repeat] = reduced(percent, MPI_MAX);
+    noise->of_fom[LONGEST_DELAY][repeat] = 1e6 * reduced(quanta.longest_s - quanta.shortest_s, MPI_MAX);
+    noise->of_fom[ALLREDUCE][repeat] = 1e6 * allreduce_s;
+    noise->of_fom[ITERATION][repeat] = 1e6 * iteration_s;
+    noise->of_fom[DELAY][repeat] = 1e6 * fmax(0, delay_s);
+    noise->of_fom[AMPLIFICATION][repeat] =
+        100 * fmax(0, delay_s) / fmax(mean_delay_s, clock_tick_s() + 1e-12);
+}
+
+static void measure(struct noise *noise) {
+    int repeats = noise->config.repeats;
+    for (int fom = 0; fom < FOMS; fom++)
+        noise->of_fom[fom] = check_alloc((size_t)repeats, sizeof(double));
+    noise->own_percent = check_alloc((size_t)repeats, sizeof(double));
+    (void)measure_allreduces(noise, noise->steps); /* untimed */
+    for (int repeat = 0; repeat < repeats; repeat++)
+        measure_repeat(noise, repeat);
+    if (check_ranks() > DETAIL_RANKS)
+        return;
+    if (check_rank() == 0)
+        noise->of_rank = check_alloc((size_t)check_ranks() * (size_t)repeats, sizeof(double));
+    MPI_CHECK(MPI_Gather(noise->own_percent, repeats, MPI_DOUBLE, noise->of_rank, repeats, MPI_DOUBLE, 0,
+                         MPI_COMM_WORLD));
+}
+
+/* ---- print and write ---- */
+
+static void add(struct series_list *list, struct series series, const double *samples, int count) {
+    series.count = count;
+    series.samples = check_alloc((size_t)count, sizeof(double));
+    for (int i = 0; i < count; i++)
+        series.samples[i] = samples[i];
+    series_add(list, series);
+}
+
+static void add_series(const struct noise *noise, const struct evidence_list *evidence,
+                       struct series_list *list) {
+    int repeats = noise->config.repeats;
+    for (int fom = 0; fom < FOMS; fom++)
+        add(list, (struct series){.fom = foms[fom]}, noise->of_fom[fom], repeats);
+    for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
+        struct series series = {.fom = "rank_noise_percent", .detail = true};
+        series_label(&series, "rank", NULL, rank);
+        series_label(&series, "host", evidence->of_rank[rank].host, 0);
+        add(list, series, noise->of_rank + (size_t)rank * (size_t)repeats, repeats);
+    }
+}
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct noise *noise = context;
+    json_key(json, "quantum_s");
+    json_double(json, noise->config.quantum_s);
+    json_key(json, "steps");
+    json_unsigned(json, noise->steps);
+    json_key_integer(json, "count", noise->config.count);
+    json_key_integer(json, "repeats", noise->config.repeats);
+}
+
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct noise *noise = context;
+    table_heading(program, evidence);
+    (void)printf("\n%d quanta of %llu steps a repeat; the work of all ranks verified\n\n",
+                 noise->config.count, (unsigned long long)noise->steps);
+}
+
+/* Collective. Prints and writes. */
+static int report_noise(const struct noise *noise) {
+    struct series_list list = {0};
+    struct evidence_list evidence;
+    evidence_gather(&evidence);
+    if (check_rank() == 0)
+        add_series(noise, &evidence, &list);
+    struct document document = {program, write_parameters, noise, &evidence, &list};
+    int status = report(&document, print_heading, noise->config.json);
+    series_free(&list);
+    evidence_free(&evidence);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct noise noise = {0};
+    enum options_outcome outcome = options_settle(&table, argc, argv, &noise.config);
+    if (outcome != OPTIONS_RUN)
+        return options_status(outcome);
+    noise.steps = calibrate(noise.config.quantum_s);
+    int status = EXIT_DATA_WRONG;
+    if (verify(&noise)) {
+        measure(&noise);
+        status = report_noise(&noise);
+    }
+    for (int fom = 0; fom < FOMS; fom++)
+        free(noise.of_fom[fom]);
+    free(noise.own_percent);
+    free(noise.of_rank);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv, run);
+}

@@ -1,0 +1,63 @@
+"""Noise of each core, and what an application that meets often loses by it: explains outliers of other checks."""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after, variable
+
+from checks.base import PlacedCheck
+
+
+class NoiseCheck(PlacedCheck):
+    """Every rank repeats a fixed piece of work, alone and with an allreduce of 8 bytes after each piece."""
+
+    descr = "Noise of each core by a fixed work quantum, and its amplification in an allreduce"
+    benchmark = "noise"
+    placements = ["plain"]
+
+    #: Undisturbed seconds of a piece of work.
+    #:
+    #: :type: :class:`float`
+    #: :default: ``0.001``
+    quantum_s = variable(float, value=0.001)
+
+    #: Pieces of work, and allreduces, of a repeat.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    count = variable(int, value=0)
+
+    #: Repeats of the whole.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    small = {"count": 20, "repeats": 3}  # the ranks of a virtual torus share few cores
+    standard = {"count": 1000, "repeats": 10}
+    large = {"count": 10000, "repeats": 30}
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {"quantum_s": self.quantum_s, "count": self.count, "repeats": self.repeats}
+        self.options = [
+            *("--quantum", f"{self.quantum_s:g}"),
+            *("--count", str(self.count)),
+            *("--repeats", str(self.repeats)),
+        ]
+
+
+@rfm.simple_test
+class noise_cores(NoiseCheck):
+    """The study."""
+
+    tags = {"noise"}
+
+
+@rfm.simple_test
+class noise_smoke(NoiseCheck):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    launches = 1
+    small = {"count": 10}
