@@ -121,7 +121,7 @@ def test_refusals_under_sanitizers(program: str, sanitized: Path) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
 @pytest.mark.parametrize("program", [*QUICK, *PRETENDED])
 def test_good_runs_and_error_paths_under_sanitizers(
-    program: str, ranks: int, sanitized: Path, pretend: Pretend, tmp_path: Path
+    program: str, ranks: int, sanitized: Path, pretend: Pretend
 ) -> None:
     """A run ends well, or is refused in one line where so few ranks have nothing to measure; so is each mistake."""
     torus = pretend(block(2, 2, 2))
@@ -133,7 +133,7 @@ def test_good_runs_and_error_paths_under_sanitizers(
         beside = preload(torus.library, sanitized / program) if program == "sonar" else [sanitized / program]
         return mpirun("-n", str(ranks), *beside, *words, *more, env={"TEST_RANKS_PER_NODE": "1"})
 
-    good = start("--json", tmp_path / "good.json")
+    good = start("--json", torus.coordinates.with_suffix(".json"))
     assert good.status in (0, 2) and not SANITIZERS.search(good.err), good.err
     assert len(good.error_lines) == (good.status == 2), good.err
     for mistake in (["--repeats", "none"], ["--bogus", "1"], ["--json", "/no/such/folder/x"]):
