@@ -147,9 +147,11 @@ $(STAMPS)/docs-venv: docs/requirements.txt
 
 build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
 
-build/bin/railyard-counters: $(NATIVE)/counters_ranks.c $(NATIVE)/counters_ranks.h $(NATIVE)/counters_router.c $(NATIVE)/counters_router.h $(NATIVE)/router_counters.h
+build/bin/railyard-counters: $(wildcard $(NATIVE)/counters/*.[ch]) $(NATIVE)/router/counters.h $(STAMPS)/packages
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 
-build/bin/railyard-router: $(wildcard $(NATIVE)/router*.[ch]) $(STAMPS)/packages
+build/bin/railyard-router: $(wildcard $(NATIVE)/router/*.[ch]) $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
 

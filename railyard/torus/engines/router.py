@@ -1,7 +1,7 @@
 """Network `router`: one user-space process per torus carries all packets. Starts it, changes it, and reports its state.
 
-    /run/railyard/NAME/router             what railyard-router reads (native/router_description.h)
-    /run/railyard/NAME/router.counters    what it counts (native/router_counters.h)
+    /run/railyard/NAME/router             what railyard-router reads (native/router/description.h)
+    /run/railyard/NAME/router.counters    what it counts (native/router/counters.h)
     /run/railyard/NAME/router.log         what it says when it ends early
 
 The process lives in the torus's namespace `head`, so `down` ends it like everything else there. Its NICs vanish
@@ -30,7 +30,7 @@ from railyard.torus.plan.plan import HEAD, Shape
 TUN = Path("/dev/net/tun")
 START_S = 20.0
 CHANGE_S = 5.0
-#: The first words of native/router_counters.h: magic, links, process, generation, sequence, priority.
+#: The first words of native/router/counters.h: magic, links, process, generation, sequence, priority.
 HEADER = struct.Struct("=QQQQQQ")
 MAGIC = 0x31524F5955524C52
 

@@ -1,6 +1,6 @@
 """Renders a plan as the description that railyard-router reads: hosts, links and routes, as plain text. Pure.
 
-The format is in native/router_description.h. Routes are the prefixes that the kernel's routers get, so detours, fat
+The format is in native/router/description.h. Routes are the prefixes that the kernel's routers get, so detours, fat
 trees and rails need no rule of their own.
 """
 

@@ -132,7 +132,7 @@ def _snapshots(torus: str) -> list[Snapshot]:
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
-    """The snapshots in the output of railyard-counters (see native/counters.c); other lines are passed over."""
+    """Return the snapshots in the output of railyard-counters (native/counters/counters.c); skip other lines."""
     snapshots: list[Snapshot] = []
     links: dict[End, list[int]] = {}
     found: dict[End, Interface] = {}

@@ -1,7 +1,7 @@
-/* Reads what a torus's user-space router has counted: a mapped file, see router_counters.h. */
+/* Reads what a torus's user-space router has counted: a mapped file, see router/counters.h. */
 #define _GNU_SOURCE
-#include "counters_router.h"
-#include "router_counters.h"
+#include "router.h"
+#include "../router/counters.h"
 
 #include <errno.h>
 #include <fcntl.h>

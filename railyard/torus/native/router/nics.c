@@ -1,7 +1,7 @@
 /* Implements the NICs of the nodes. */
 #define _GNU_SOURCE
-#include "router_nics.h"
-#include "router_memory.h"
+#include "nics.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

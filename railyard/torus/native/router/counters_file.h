@@ -2,7 +2,7 @@
 #ifndef ROUTER_COUNTERS_FILE_H
 #define ROUTER_COUNTERS_FILE_H
 
-#include "router_description.h"
+#include "description.h"
 
 struct counters_header *counters_in_memory(const struct network *network, const struct link_name *names);
 

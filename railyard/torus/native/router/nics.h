@@ -3,7 +3,7 @@
 #ifndef ROUTER_NICS_H
 #define ROUTER_NICS_H
 
-#include "router_description.h"
+#include "description.h"
 
 struct nics {
     int *devices;  /* link that leaves a node -> descriptor; else -1 */

@@ -12,9 +12,9 @@
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
  *     hot_ticks hot_idle_ticks hot_softirq_ticks
  *   w seconds ranks run_ns wait_ns most_wait_ns               every RANKS_EVERY intervals: see
- * counters_ranks.h
+ * ranks.h
  *
- * Where a user-space router carries the packets (counters_router.c) the same lines come from its counters,
+ * Where a user-space router carries the packets (router.c) the same lines come from its counters,
  * and a snapshot has two lines more:
  *
  *   r process chunks_read delivered lost unroutable write_errors in_flight flight_ns
@@ -27,8 +27,8 @@
  * Left out: the loopback and management interfaces and the head, which carry no measured traffic.
  */
 #define _GNU_SOURCE
-#include "counters_ranks.h"
-#include "counters_router.h"
+#include "ranks.h"
+#include "router.h"
 
 #include <errno.h>
 #include <fcntl.h>

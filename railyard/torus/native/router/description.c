@@ -1,6 +1,6 @@
 /* Implements the description of a torus. */
-#include "router_description.h"
-#include "router_memory.h"
+#include "description.h"
+#include "memory.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Implements the queue of events. */
-#include "router_events.h"
-#include "router_memory.h"
+#include "events.h"
+#include "memory.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * railyard-router --simulate DESCRIPTION < MESSAGES
  *
  * Carries the packets of a virtual torus: one process for all links and routers. Every NIC of a node is a TUN
- * device; what a node sends is read as one chunk, crosses the network of router_network.h in virtual time,
+ * device; what a node sends is read as one chunk, crosses the network of network.h in virtual time,
  * and is written to the destination's NIC when it is due. The process lives in the network namespace NETNS (a
  * path), so it ends with its torus. It prints `ready` when all NICs exist. SIGHUP makes it read DESCRIPTION
  * again (rates, dead links, routes); `generation` of COUNTERS then is that of the description.
@@ -10,10 +10,10 @@
  * Leaves out: the start of the torus, addresses and routes in the nodes (railyard/torus/engines/router.py).
  */
 #define _GNU_SOURCE
-#include "router_counters_file.h"
-#include "router_memory.h"
-#include "router_nics.h"
-#include "router_simulate.h"
+#include "counters_file.h"
+#include "memory.h"
+#include "nics.h"
+#include "simulate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -276,10 +276,10 @@ static void usage(FILE *file) {
           "       railyard-router --simulate DESCRIPTION < MESSAGES\n"
           "\n"
           "Carries the packets of a virtual torus. DESCRIPTION: its hosts, links and routes "
-          "(router_description.h).\n"
+          "(description.h).\n"
           "COUNTERS: the file to count in. NETNS: the path of the network namespace to live in.\n"
           "With --simulate no packet is carried: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
-          "(router_simulate.h).\n",
+          "(simulate.h).\n",
           file);
 }
 

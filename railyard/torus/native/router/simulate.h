@@ -3,7 +3,7 @@
 #ifndef ROUTER_SIMULATE_H
 #define ROUTER_SIMULATE_H
 
-#include "router_description.h"
+#include "description.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Implements the router's network without nodes and without a clock. */
-#include "router_simulate.h"
-#include "router_memory.h"
+#include "simulate.h"
+#include "memory.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -18,7 +18,7 @@
 #ifndef ROUTER_DESCRIPTION_H
 #define ROUTER_DESCRIPTION_H
 
-#include "router_network.h"
+#include "network.h"
 
 struct link_name {
     char port[16];

@@ -1,7 +1,7 @@
-/* Makes the file of counters that others read while the router runs: see router_counters.h. */
+/* Makes the file of counters that others read while the router runs: see counters.h. */
 #define _GNU_SOURCE
-#include "router_counters_file.h"
-#include "router_memory.h"
+#include "counters_file.h"
+#include "memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Implements memory or the end. */
-#include "router_memory.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Implements the network inside the router. */
-#include "router_network.h"
-#include "router_memory.h"
+#include "network.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,8 +22,8 @@
 #ifndef ROUTER_NETWORK_H
 #define ROUTER_NETWORK_H
 
-#include "router_counters.h"
-#include "router_events.h"
+#include "counters.h"
+#include "events.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Finds the ranks of a torus in /proc and sums up how long they ran and waited for a processor. */
 #define _GNU_SOURCE
-#include "counters_ranks.h"
+#include "ranks.h"
 
 #include <dirent.h>
 #include <fcntl.h>
