@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 project = "railyard"
@@ -26,3 +28,18 @@ highlight_language = "none"
 man_pages = [
     ("reference/cli", "railyard", "measure placements and NIC policies on HPC interconnects", author, 1)
 ]
+
+#: Pages outside docs/ that the site includes: path from docs/ -> page of the site.
+INCLUDED = {"../containers/README.md": "node-image.md"}
+
+
+def link_to_included_pages(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links that lead out of docs/ lead to the site's own page."""
+    for path, page in INCLUDED.items():
+        if f"{name}.md" != page:
+            source[0] = source[0].replace(f"]({path}", f"]({page}")
+
+
+def setup(app: Sphinx) -> None:
+    """Register the hook."""
+    app.connect("source-read", link_to_included_pages)
