@@ -39,8 +39,8 @@ def machine(tmp_path: Path) -> dict[str, str]:
     return {"PATH": path, "LMOD_CMD": str(lmod), "MODULES_CMD": str(folder / "modulecmd")}
 
 
-def dry_run(
-    config: Path, system: str, folder: Path, variables: dict[str, str]
+def reframe(
+    config: Path, system: str, folder: Path, variables: dict[str, str], *action: str
 ) -> subprocess.CompletedProcess[str]:
     words = [
         "reframe",
@@ -52,24 +52,28 @@ def dry_run(
         system,
         "--nocolor",
     ]
-    words += [
-        "--prefix",
-        str(folder),
-        "-c",
-        str(CHECKOUT / "checks/halo.py"),
-        "-n",
-        "halo_smoke",
-        "--dry-run",
-    ]
+    words += ["--prefix", str(folder), *action]
     env = {**environment(), **variables}
     return subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
 
 
+def dry_run(
+    config: Path, system: str, folder: Path, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    halo = ("-c", str(CHECKOUT / "checks/halo.py"), "-n", "halo_smoke", "--dry-run")
+    return reframe(config, system, folder, variables, *halo)
+
+
 @pytest.mark.parametrize("site", SITES, ids=lambda path: path.stem)
-def test_a_site_is_loaded_and_one_check_dry_run(site: Path, machine: dict[str, str], tmp_path: Path) -> None:
+def test_a_site_is_loaded_its_checks_listed_and_one_dry_run(
+    site: Path, machine: dict[str, str], tmp_path: Path
+) -> None:
     text = site.read_text()
     name = re.search(r"^  - name: (\S+)", text, re.M)
     assert name and "https://" in text, "where the facts are from"
+    listed = reframe(site, name[1], tmp_path, machine, "-c", str(CHECKOUT / "checks"), "-t", "smoke", "-l")
+    checks = set(re.findall(r"^- (\w+)", listed.stdout, re.M))
+    assert {"halo_smoke", "hops_smoke", "contention_smoke", "sonar_smoke"} <= checks, listed.stdout
     done = dry_run(site, name[1], tmp_path, machine)
     assert done.returncode == 0 and "Ran 1/1" in done.stdout, done.stdout + done.stderr
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
