@@ -169,7 +169,7 @@ def test_custom_on_an_allocation_with_gaps_names_what_helps() -> None:
     ("text", "words"),
     [
         ("n0-0-0\nn9-9-9\n", ["line 2", "n9-9-9", "whose coordinate is known"]),
-        ("n0-0-0\nn0-0-1\nn0-0-0\n", ["line 3", "n0-0-0 again", "once"]),
+        ("n0-0-0\nn0-0-1\nn0-0-0\n", ["line 3", "n0-0-0 is named again", "once"]),
         ("# nothing\n", ["no node"]),
     ],
 )
@@ -369,7 +369,7 @@ def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
         try:
             launchers.render(name, small("cart-create/core"))
         except InputError as error:
-            assert "core for " + name in str(error)
+            assert f"{name} cannot bind by core" in str(error)
             refusing.add(name)
     assert refusing == {"smpi", "linkload", "pals"}
 
