@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.benchmark_runs import PretendedTorus
-from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
 
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
@@ -61,10 +61,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def railyard() -> Run:
-    """Run `railyard ARGUMENTS...`; the result has its output and status."""
+    """Run `railyard ARGUMENTS...`; the result has its output and status.
+
+    What it reports while it waits for another launch or torus command is left out: other tests run beside this one.
+    """
 
     def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done = subprocess.run(
             [BIN / "railyard", *arguments],
             capture_output=True,
             text=True,
@@ -72,6 +75,8 @@ def railyard() -> Run:
             env=environment(**changes),
             check=False,
         )
+        done.stderr = without_waits(done.stderr)
+        return done
 
     return run
 

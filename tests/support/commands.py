@@ -21,3 +21,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def environment(**changes: str) -> dict[str, str]:
     """Return this process's environment with the tests' virtual environment first on the PATH."""
     return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", **changes}
+
+
+def without_waits(errors: str) -> str:
+    """Return what a command wrote on standard error without reports of a wait for somebody else on this machine."""
+    lines = errors.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("railyard: waiting for another "))

@@ -72,16 +72,19 @@ def fault(
         raise InputError(
             "--from-env", "", problem="given with a fault on the command line", valid="one or the other"
         )
-    launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
+    torus = lifecycle.get(name)
+    live_faults.check(torus, _wanted(torus, words, from_env))  # what is wrong need not wait for a launch
+    launching = torus.folder / lifecycle.LAUNCHING
     with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)
-        faults = _from_env(torus) if from_env else fault_words.changed(torus.topology, torus.faults, words)
-        torus = live_faults.apply(torus, faults)
+        torus = live_faults.apply(torus, _wanted(torus, words, from_env))
     click.echo(f"{name}: {_said(torus.faults)}")
 
 
-def _from_env(torus: Torus) -> Faults:
-    """Return the faults of a torus with those that the variable adds; no shell reads its text."""
+def _wanted(torus: Torus, words: fault_words.Words, from_env: bool) -> Faults:
+    """Return a torus's faults with what the words, or the variable, change; no shell reads the variable's text."""
+    if not from_env:
+        return fault_words.changed(torus.topology, torus.faults, words)
     text = os.environ.get(FAULTS, "")
     return fault_words.parse(torus.topology, text, source=FAULTS, before=torus.faults)
 

@@ -29,8 +29,7 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     first, so the same command can be repeated. Raises InputError for a rate that the kernel cannot shape and RunError
     when a pair of routers has no route left; then nothing has changed.
     """
-    plan.make(torus.topology, torus.shape, faults)
-    check_rates(torus.topology, torus.shape, faults)
+    check(torus, faults)
     if not lifecycle.carries(torus):
         raise RunError(
             f"the router of torus {torus.name} does not run; run: railyard torus down {torus.name}"
@@ -48,6 +47,12 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     changed = dataclasses.replace(torus, faults=faults)
     lifecycle.write(changed, plan.make(torus.topology, torus.shape, faults))
     return changed
+
+
+def check(torus: Torus, faults: Faults) -> None:
+    """Raise what `apply` raises for faults that a torus cannot have, without a change."""
+    plan.make(torus.topology, torus.shape, faults)
+    check_rates(torus.topology, torus.shape, faults)
 
 
 def settle(torus: Torus) -> Torus:
