@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-#: Far longer than any condition takes on a busy machine, a wait for the launches of others included: only what never comes
-#: true fails.
+#: Far longer than any condition takes on a busy machine, waits for the launches of others included: only what never
+#: comes true fails.
 LIMIT_S = 600.0
 PAUSE_S = 0.02
 
