@@ -1,0 +1,116 @@
+"""What a partition can give of a check's request, without ReFrame: skips, lists, nodes and grid."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from railyard.errors import InputError
+from railyard.jobs import request
+from railyard.jobs.partition import Partition
+from railyard.jobs.request import Request
+from railyard.records.record import Software
+
+ASKED = Request(
+    name="halo_3d %x=1",
+    benchmark="halo",
+    parameters={},
+    studies=[],
+    placements=["plain", "custom"],
+    nics=["library-default"],
+    software=[Software.NATIVE],
+    launches=6,
+    allocation="snake",
+    block=[],
+    cube=[],
+    nodes=0,
+    torus="",
+    network="",
+    ranks_per_node=1,
+    grid=[],
+    needs_coordinates=False,
+    seed=1,
+    challenge="",
+    archive="results",
+)
+TORUS = Partition.read("vtorus:netns", "local", {"origin": "emulated", "topology": "gemini-4x4x4"}, {})
+CLUSTER = Partition.read("site:cpu", "slurm", {"nodes": 4}, {})
+
+
+def asked(**changes: Any) -> Request:
+    return dataclasses.replace(ASKED, **changes)
+
+
+@pytest.mark.parametrize("name", ["placements", "nics", "launches"])
+def test_a_request_that_leads_to_no_launch_is_one_line(name: str) -> None:
+    with pytest.raises(InputError, match=r"halo_3d.*at least one of each"):
+        request.refuse_nothing(asked(**{name: 0 if name == "launches" else []}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "words"),
+    [
+        ({}, CLUSTER, ""),
+        ({"needs_coordinates": True}, CLUSTER, "needs the nodes' coordinates; site:cpu names no topology"),
+        ({"grid": [4, 4, 4]}, CLUSTER, "needs 64 nodes; jobs on site:cpu have 4"),
+        ({"nics": ["nic-0", "nic-1"]}, CLUSTER, "needs 2 NICs per node"),
+        ({"nics": ["nic-0", "nic-1"], "torus": "dual-rail-small"}, TORUS, ""),
+    ],
+)
+def test_a_check_is_skipped_with_the_first_thing_that_is_lacking(
+    changes: dict[str, Any], where: Partition, words: str
+) -> None:
+    reason = request.lacking(asked(**changes), where, cpus=8)
+    assert reason.startswith(words) and bool(reason) == bool(words)
+
+
+def test_a_machine_without_coordinates_leaves_out_what_needs_them() -> None:
+    fitted = request.fitted(ASKED, CLUSTER, ["openmpi", "openmpi-tcp"])
+    assert list(fitted.placements) == ["plain"] and list(fitted.left_out) == ["custom"]
+    assert fitted.nothing_left == ""
+    none = request.fitted(asked(placements=["custom"]), CLUSTER, ["openmpi", "openmpi-tcp"])
+    assert "site:cpu" in none.nothing_left
+
+
+def test_a_virtual_torus_of_the_job_gives_all() -> None:
+    fitted = request.fitted(asked(block=[2, 2, 2]), TORUS, [])
+    assert (fitted.placements, fitted.block, fitted.left_out) == (ASKED.placements, [2, 2, 2], {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "nodes", "grid"),
+    [
+        ({}, TORUS, 64, [4, 4, 4]),
+        ({"block": [2, 2, 4]}, TORUS, 16, [2, 2, 4]),
+        ({"ranks_per_node": 2}, TORUS, 64, [4, 4, 8]),
+        ({"torus": "gemini-2x2x2"}, TORUS, 8, [2, 2, 2]),
+        ({"allocation": "axes"}, TORUS, 7, [7]),
+        ({}, CLUSTER, 4, [2, 2, 1]),
+        ({"nodes": 8, "ranks_per_node": 8}, CLUSTER, 8, [4, 4, 4]),
+    ],
+)
+def test_nodes_and_grid_follow_from_the_request(
+    changes: dict[str, Any], where: Partition, nodes: int, grid: list[int]
+) -> None:
+    made = asked(**changes)
+    granted = request.allocation(made, where)
+    assert len(granted.indices) == nodes
+    assert request.whole_grid(made, where, granted) == grid
+
+
+def test_a_cluster_without_a_number_of_nodes_is_one_line() -> None:
+    nowhere = Partition.read("site:cpu", "slurm", {}, {})
+    with pytest.raises(InputError, match=r"site:cpu: extras.nodes: 0 .* by -S nodes=N"):
+        request.allocation(ASKED, nowhere)
+
+
+@pytest.mark.parametrize("name", ["origin", "engine"])
+def test_a_word_that_reframe_yml_cannot_have_is_one_line(name: str) -> None:
+    with pytest.raises(InputError, match=f"reframe.yml: site:cpu: extras.{name}: 'wrong'"):
+        Partition.read("site:cpu", "slurm", {name: "wrong"}, {})
+
+
+def test_the_case_of_a_record_has_the_check_without_its_parameters() -> None:
+    assert request.case(ASKED)["check"] == "halo_3d"
