@@ -22,13 +22,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import io, sparse
 
 from placements.topology.torus import DIMENSIONS
 from railyard.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Grid = tuple[int, ...]
 MAX_MESSAGES = 60_000_000
@@ -59,6 +62,8 @@ class Traffic:
 
     def matrix(self) -> sparse.csr_array:
         """Bytes by (source, target), messages of a pair added up; shape (ranks, ranks)."""
+        from scipy import sparse  # here: most commands need no matrix, and scipy takes half of their start
+
         shape = (self.ranks, self.ranks)
         return sparse.csr_array((self.size_bytes, (self.source, self.target)), shape=shape)
 
@@ -160,6 +165,8 @@ def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
 
 
 def _parse_mtx(path: Path) -> sparse.coo_array:
+    from scipy import io, sparse
+
     try:
         found = io.mmread(path)
     except OSError as error:
@@ -170,6 +177,8 @@ def _parse_mtx(path: Path) -> sparse.coo_array:
 
 
 def _parse_csv(path: Path) -> sparse.coo_array:
+    from scipy import sparse
+
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

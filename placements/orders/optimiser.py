@@ -21,8 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import eigsh
 
 from placements.linkload.model import PROTOCOLS, Protocol
 from placements.linkload.traffic import Traffic, stencil
@@ -221,6 +219,9 @@ def _spectral(traffic: Traffic) -> NDArray[np.float64]:
 
     For traffic whose geometry is not known (a measured matrix): ranks that talk much come to stand near each other.
     """
+    from scipy.sparse import csr_array, diags_array  # here: most commands optimise nothing
+    from scipy.sparse.linalg import eigsh
+
     matrix = traffic.matrix()
     both: csr_array = csr_array(matrix + matrix.T)
     if traffic.ranks < 16 or both.nnz == 0:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
@@ -19,6 +19,9 @@ from placements.orders.allocation import Allocation
 from placements.topology.catalog import torus
 from railyard.checkout import BUILD
 from railyard.errors import RunError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 LIBRARY = BUILD / "lib/railyard-refine.so"
 
@@ -67,6 +70,8 @@ class Problem:
 
 def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol) -> Problem:
     """The arrays of a traffic on an allocation with `slots` ranks a node."""
+    from scipy import sparse  # here: most commands optimise nothing
+
     ranks = len(allocation.indices) * slots
     shape = (ranks, ranks)
     sent = sparse.csr_array((traffic.size_bytes, (traffic.source, traffic.target)), shape=shape)

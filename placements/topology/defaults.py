@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 
 from placements.topology.parts import SPACE_BITS, Block, Destination, Detours, Link, Node, Router
 from placements.topology.routing import walk
@@ -93,6 +91,11 @@ def _distances(
 
 def hops_matrix(topology: Topology) -> NDArray[np.int64]:
     """Return the links on a shortest way between all routers with nodes; shape (coordinates, coordinates)."""
+    from scipy.sparse import (
+        csr_array,  # here: most commands need no graph, and scipy takes half of their start
+    )
+    from scipy.sparse.csgraph import shortest_path
+
     routers = {router: k for k, router in enumerate(r for r in topology.routers if r.rail == 0)}
     pairs = [
         (routers[link.source], routers[link.target]) for link in topology.links() if link.source in routers

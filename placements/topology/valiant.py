@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from placements.topology.carried import Carried, added
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from placements.topology.grouped import Grouped
 
 Ints = NDArray[np.int64]
@@ -30,6 +31,8 @@ MOST_HOPS = 8
 
 def carry(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carried:
     """Return what bytes between switches of different groups put on the links; switches by place in `coordinates`."""
+    from scipy.sparse import csr_array  # here: scipy takes half of a command's start
+
     count, hosts = topology.group_count, len(topology.hosts)
     groups = topology.groups
     # Bytes from every switch to every group, and to every switch from every group.

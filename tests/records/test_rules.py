@@ -207,6 +207,12 @@ def test_only_an_accepted_old_version_passes_on_the_command_line(tmp_path: Path)
     assert done.exit_code == 0 and "accepted without the rules run, code-before" in done.output, done.output
 
 
+def test_the_page_lists_every_field_that_nothing_determines() -> None:
+    page = (CHECKOUT / "docs" / "tender.md").read_text()
+    for name in forgeries.FREE:
+        assert f"| `{name}` | " in page
+
+
 def test_an_error_in_a_rule_is_a_fault_and_not_the_end() -> None:
     def broken(read: Record) -> Any:
         raise ZeroDivisionError("at\nonce")

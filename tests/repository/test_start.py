@@ -1,0 +1,28 @@
+"""What a command loads at its start: a launch on a torus must not wait for libraries that it never calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from support.commands import CHECKOUT
+
+#: A command's module, and what it does without until it is needed.
+LIGHT = {
+    "railyard.records.cli": ("numpy", "scipy", "matplotlib", "placements", "analysis"),
+    "railyard.torus.cli.torus": ("scipy", "matplotlib", "analysis", "docker"),
+    "railyard.torus.simulated.cli": ("scipy", "matplotlib", "analysis"),
+    "railyard.jobs.cli": ("scipy", "matplotlib"),
+    "placements.cli.place": ("scipy", "matplotlib", "analysis"),
+    "railyard.doctor.cli": ("scipy", "matplotlib", "analysis"),
+}
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_a_command_loads_no_library_before_it_needs_it(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert set(done.stdout.split()).isdisjoint(LIGHT[module])
