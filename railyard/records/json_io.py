@@ -75,7 +75,6 @@ def loads(text: str, source: str) -> Json:
             text, parse_constant=refuse, parse_float=number, parse_int=integer, object_pairs_hook=unique
         )
         _check_depth(document, source)
-        canonical(document).encode("utf-8")
         if "\\ud" in text.lower():
             json.dumps(document, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
