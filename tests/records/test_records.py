@@ -147,7 +147,7 @@ def test_benchmark_output_is_read() -> None:
         ({"format": "railyard-benchmark/2"}, "format: 'railyard-benchmark/2'"),
         ({"verified": "yes"}, "verified: 'yes'"),
         ({"extra": 1}, "extra: 'an unknown field'"),
-        ({"series": []}, "series: 'empty'"),
+        ({"series": []}, "series: empty"),
         ({"series": [{"fom": "rate_widget_s", "labels": {}, "samples": [1]}]}, "series[0].fom"),
         ({"series": [{"fom": "iteration", "labels": {}, "samples": [1]}]}, "series[0].fom: 'iteration'"),
         ({"series": [{"fom": "a_us", "labels": {}, "samples": []}]}, "series[0].samples"),
@@ -158,7 +158,7 @@ def test_benchmark_output_is_read() -> None:
         ),
         ({"series": [{"fom": "a_us", "labels": {}, "samples": [1]}] * 2}, "series[1]"),
         ({"ranks": OUTPUT["ranks"][::-1]}, "ranks[0].rank: 1"),
-        ({"ranks": OUTPUT["ranks"][:1]}, "ranks: '1 ranks'"),
+        ({"ranks": OUTPUT["ranks"][:1]}, "ranks: 1 ranks"),
         ({"ranks": [{"rank": 0, "host": "a\n"}, {"rank": 1, "host": "b"}]}, "ranks[0].host"),
     ],
 )
