@@ -15,6 +15,8 @@ TESTS = CHECKOUT / "tests"
 #: After this time a command has hung. No test judges how long a command takes: the machine may be busy.
 HUNG_S = 900.0
 
+OF_OTHERS = ("railyard: waiting for another ", "railyard: removed torus job")
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -24,6 +26,9 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def without_waits(errors: str) -> str:
-    """Return what a command wrote on standard error without reports of a wait for somebody else on this machine."""
+    """Return what a command wrote on standard error without what it reports of others on this machine.
+
+    It may wait for their launches, and remove the torus of a job that was killed.
+    """
     lines = errors.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("railyard: waiting for another "))
+    return "".join(line for line in lines if not line.startswith(OF_OTHERS))

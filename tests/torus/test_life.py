@@ -135,8 +135,8 @@ def test_an_up_whose_worker_is_killed_ends_in_one_line_and_leaves_nothing(
         for worker in _workers(up.pid)[:1]:
             os.kill(worker, signal.SIGKILL)
         _, errors = up.communicate(timeout=HUNG_S)
-        if up.returncode:
-            break
+        if "a worker process was killed" in errors:
+            break  # else the kill met a child on its way to another program, or nobody
         railyard("torus", "down", torus_name)
     said = own_words(errors)
     assert up.returncode == 1 and len(said) == 1 and "a worker process was killed" in said[0], errors
@@ -189,9 +189,8 @@ def test_the_torus_of_a_job_that_was_killed_is_removed_by_the_next_up(railyard: 
         ["sh", "-c", script], env=environment(), stdout=subprocess.PIPE, text=True, check=False
     )
     orphan = f"job{job.stdout.split()[-1]}"
-    assert state(railyard, orphan) == "up"
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
-    assert f"removed torus {orphan}" in done.stderr and done.returncode == 0
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)  # or that of a test beside this one
+    assert done.returncode == 0, done.stderr
     assert state(railyard, orphan) == "" and netns.namespaces(orphan) == []
 
 
@@ -201,7 +200,7 @@ def test_the_torus_of_a_job_that_lives_is_left_alone(railyard: Run, torus_name: 
         ["sh", "-c", script], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert job.stdout is not None
-    mine = f"job{[job.stdout.readline(), job.stdout.readline()][1].strip()}"
+    mine = f"job{next(line.strip() for line in job.stdout if line.strip().isdigit())}"
     assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name).returncode == 0
     assert state(railyard, mine) == "up"
     job.communicate("\n", timeout=HUNG_S)
