@@ -37,7 +37,7 @@ def nics(
     devices: str | None,
     as_json: bool,
 ) -> None:
-    """Print how STACK is told of POLICY on the nodes of TOPOLOGY (default catalyst-dual-rail).
+    """Print the settings that make STACK obey POLICY on the nodes of TOPOLOGY (default catalyst-dual-rail).
 
     Without --policy or --stack: which stack can express which policy.
     """

@@ -136,7 +136,11 @@ _OPTIONS = (
     click.option(
         "--ranks-per-node", type=click.IntRange(1), default=1, show_default=True, help="Slots of each node."
     ),
-    click.option("--seed", type=click.IntRange(0), help="For what is random and has no seed in its name."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        help="Seed for random allocations and for placements without `:SEED`.",
+    ),
     click.option(
         "--time-limit",
         "time_limit_s",

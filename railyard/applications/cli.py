@@ -21,7 +21,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 @click.group()
 def application() -> None:
-    """Programs that are not railyard's: the parsers that read them."""
+    """List and try the parsers of third-party programs."""
 
 
 @application.command(name="list")

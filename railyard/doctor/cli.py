@@ -26,7 +26,7 @@ from railyard.doctor.inventory import look
     help="Read the NICs on one compute node, by one step of the scheduler (srun), instead of here.",
 )
 def doctor(only_fragment: bool, as_json: bool, on_a_node: bool) -> None:
-    """Look at this machine: what railyard can use, what a missing part would enable, how reframe.yml would name it.
+    """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.

@@ -23,7 +23,7 @@ def granted(folder: Path) -> None:
 
     Nodes are those of RAILYARD_NODES (a host file), SLURM_JOB_NODELIST, PBS_NODEFILE, LSB_DJOB_HOSTFILE, OAR_NODEFILE,
     PE_HOSTFILE, or of a Flux instance. A placement that they do not
-    allow is said and left out.
+    allow is reported and skipped.
     """
     nodes = granting.names(os.environ)
     cannot = granting.place(folder, nodes)
@@ -51,7 +51,7 @@ def strays(stem: str, here: bool) -> None:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
-@click.option("--reason", default="", help="Why launches are missing, where the job did not say it.")
+@click.option("--reason", default="", help="Reason recorded for missing launches if the job left none.")
 def recover(folders: tuple[Path, ...], reason: str) -> None:
     """Make the records of interrupted jobs from their stage directories FOLDERS, and add them to the archive.
 

@@ -97,7 +97,7 @@ def show(name: str, root: Path, as_json: bool) -> None:
 
 @results.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--strict", "is_strict", is_flag=True, help="Ask for complete evidence, as of a bidder.")
+@click.option("--strict", "is_strict", is_flag=True, help="Also require the evidence demanded of bidders.")
 @click.option(
     "--accept-version",
     "accepted",

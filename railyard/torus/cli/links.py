@@ -97,7 +97,9 @@ def _said(faults: Faults) -> str:
 
 @click.command("counters")
 @click.argument("name")
-@click.option("--since", type=click.Path(path_type=Path), help="An earlier --json: count from there.")
+@click.option(
+    "--since", type=click.Path(path_type=Path), help="Subtract the counters saved in this --json file."
+)
 @click.option("--active", is_flag=True, help="Only links that sent something.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON (docs/formats.md).")
 def show_counters(name: str, since: Path | None, active: bool, as_json: bool) -> None:

@@ -27,7 +27,7 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
     help="Line k is the node of rank k.",
 )
 def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
-    """Say what PROGRAM (halo, rowcol, minighost) would report on TOPOLOGY if links were all that takes time (us).
+    """Print the times (us) of PROGRAM (halo, rowcol, minighost) on TOPOLOGY if only links took time.
 
     Nothing is run. The program's --json FILE gets the document; options stand before TOPOLOGY.
     """
