@@ -23,10 +23,7 @@ static bool parse_preset(const char *text, void *field) {
 
 static bool parse_stencil(const char *text, void *field) {
     static const char *const names[] = {"faces", "full"};
-    int chosen = options_name(text, names, 2);
-    if (chosen >= 0)
-        *(bool *)field = chosen == 1;
-    return chosen >= 0;
+    return options_either(text, names, field);
 }
 
 static bool parse_dimensions(const char *text, void *field) {

@@ -133,6 +133,18 @@ int options_name(const char *name, const char *const *names, int count) {
     return -1;
 }
 
+bool options_either(const char *text, const char *const *names, void *field) {
+    int chosen = options_name(text, names, 2);
+    if (chosen >= 0)
+        *(bool *)field = chosen == 1;
+    return chosen >= 0;
+}
+
+bool parse_clock_source(const char *text, void *field) {
+    static const char *const names[] = {"host", "pings"};
+    return options_either(text, names, field);
+}
+
 bool options_choose(const char *text, const char *const *names, int count, bool *chosen) {
     bool read[CHOICES_MAX] = {false};
     char name[32];

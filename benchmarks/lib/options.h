@@ -62,4 +62,10 @@ bool options_choose(const char *text, const char *const *names, int count, bool 
 /* For parsers of single names: the place of a name, or -1. */
 int options_name(const char *text, const char *const *names, int count);
 
+/* For parsers of two names: the second is true, into a bool. */
+bool options_either(const char *text, const char *const *names, void *field);
+
+/* Parser for option tables: how clocks are compared, "host" or "pings", into a bool. */
+bool parse_clock_source(const char *text, void *field);
+
 #endif

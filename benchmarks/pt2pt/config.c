@@ -5,8 +5,6 @@
 #include "lib/output.h"
 #include "lib/rows.h"
 
-#include <string.h>
-
 /* ---- parsers ---- */
 
 static const char *const grouping_names[] = {"halves", "alternate", "ranks"};
@@ -15,46 +13,21 @@ const char *grouping_name(enum grouping grouping) {
     return grouping_names[grouping];
 }
 
-/* The index of a name. */
-static bool choose(const char *text, const char *const *names, int count, int *chosen) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *chosen = i;
-            return true;
-        }
-    return false;
-}
-
 static bool parse_grouping(const char *text, void *field) {
-    int chosen = 0;
-    if (!choose(text, grouping_names, GROUPS_RANKS + 1, &chosen))
-        return false;
-    *(enum grouping *)field = (enum grouping)chosen;
-    return true;
-}
-
-/* The second of two names is true. */
-static bool parse_either(const char *text, const char *const *names, void *field) {
-    int chosen = 0;
-    if (!choose(text, names, 2, &chosen))
-        return false;
-    *(bool *)field = chosen == 1;
-    return true;
+    int grouping = options_name(text, grouping_names, GROUPS_RANKS + 1);
+    if (grouping >= 0)
+        *(enum grouping *)field = (enum grouping)grouping;
+    return grouping >= 0;
 }
 
 static bool parse_buffers(const char *text, void *field) {
     static const char *const names[] = {"multiple", "single"};
-    return parse_either(text, names, field);
-}
-
-static bool parse_clock(const char *text, void *field) {
-    static const char *const names[] = {"host", "pings"};
-    return parse_either(text, names, field);
+    return options_either(text, names, field);
 }
 
 static bool parse_units(const char *text, void *field) {
     static const char *const names[] = {"nodes", "ranks"};
-    return parse_either(text, names, field);
+    return options_either(text, names, field);
 }
 
 /* ---- rows ---- */
@@ -99,7 +72,7 @@ static bool parse_units(const char *text, void *field) {
          NULL,                                                                                               \
          "host (ranks of one kernel share a clock), pings (none do)",                                        \
          "how the ranks' clocks are compared",                                                               \
-         parse_clock,                                                                                        \
+         parse_clock_source,                                                                                 \
          FIELD(engine.clock_pings)},                                                                         \
         ROW_MEMORY(FIELD(engine.memory)),                                                                    \
         ROW_REPEATS("20", "samples per point", FIELD(engine.sampling.repeats)),                              \

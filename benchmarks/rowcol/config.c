@@ -5,8 +5,6 @@
 #include "lib/output.h"
 #include "lib/rows.h"
 
-#include <string.h>
-
 static const char *const start_names[] = {"auto", "clock", "barrier"};
 
 const char *start_name(enum start start) {
@@ -14,20 +12,10 @@ const char *start_name(enum start start) {
 }
 
 static bool parse_start(const char *text, void *field) {
-    for (int start = START_AUTO; start <= START_BARRIER; start++)
-        if (strcmp(text, start_names[start]) == 0) {
-            *(enum start *)field = (enum start)start;
-            return true;
-        }
-    return false;
-}
-
-static bool parse_clock(const char *text, void *field) {
-    bool pings = strcmp(text, "pings") == 0;
-    if (!pings && strcmp(text, "host") != 0)
-        return false;
-    *(bool *)field = pings;
-    return true;
+    int start = options_name(text, start_names, START_BARRIER + 1);
+    if (start >= 0)
+        *(enum start *)field = (enum start)start;
+    return start >= 0;
 }
 
 #define FIELD(name) offsetof(struct rowcol_config, name)
@@ -47,7 +35,7 @@ static const struct option_row rows[] = {
     {"late", "SECONDS", "1e-6", NULL, "above 0, like 1e-6",
      "drop a sample that a rank began later than agreed by so much", parse_rate, FIELD(late_s)},
     {"clock", "NAME", "host", NULL, "host (ranks of one kernel share a clock), pings (none do)",
-     "how the ranks' clocks are compared", parse_clock, FIELD(clock_pings)},
+     "how the ranks' clocks are compared", parse_clock_source, FIELD(clock_pings)},
     ROW_MEMORY(FIELD(memory)),
     ROW_REPEATS("20", "samples per point, at least", FIELD(sampling.repeats)),
     ROW_WARMUPS("2", "untimed samples before, at least", FIELD(sampling.warmups)),

@@ -7,8 +7,6 @@
 #include "lib/problem.h"
 #include "lib/rows.h"
 
-#include <string.h>
-
 static bool parse_message(const char *text, void *field) {
     size_t bytes = 0;
     if (!parse_size(text, &bytes) || bytes == 0)
@@ -32,12 +30,10 @@ const char *topobw_routes_name(enum routes routes) {
 }
 
 static bool parse_routes(const char *text, void *field) {
-    for (int routes = ROUTES_OFF; routes <= ROUTES_STRICT; routes++)
-        if (strcmp(text, routes_names[routes]) == 0) {
-            *(enum routes *)field = (enum routes)routes;
-            return true;
-        }
-    return false;
+    int routes = options_name(text, routes_names, ROUTES_STRICT + 1);
+    if (routes >= 0)
+        *(enum routes *)field = (enum routes)routes;
+    return routes >= 0;
 }
 
 #define FIELD(name) offsetof(struct topobw_config, name)
