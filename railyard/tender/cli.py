@@ -69,8 +69,8 @@ def _pledge(text: str) -> tuple[str, float]:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not name or not 0 < number < math.inf:
-        raise InputError("--pledge", "", text, "CASE=VALUE with a number above 0")
+    if not name or not 0 < number <= bag.MOST_PLEDGED:
+        raise InputError("--pledge", "", text, "CASE=VALUE with a number above 0, at most 1e18")
     return name, number
 
 

@@ -228,6 +228,16 @@ def test_a_preset_has_a_public_source_for_every_rule_and_runs(
     assert "no record of osu_" in done.output or name == "coral2"
 
 
+@pytest.mark.parametrize("field", ["reference", "limit", "work", "capability"])
+def test_a_number_that_no_machine_reaches_is_refused_before_it_overflows_a_score(
+    field: str, tmp_path: Path
+) -> None:
+    cases = document()["cases"]
+    cases[0][field] = 1e300
+    with pytest.raises(InputError, match=field):
+        request.load(written(tmp_path, cases=cases))
+
+
 def test_a_preset_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one of ats5, coral2, jupiter, n10, nnss"):
         request.load(written(tmp_path, presets=["apex"]))

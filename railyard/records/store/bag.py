@@ -30,6 +30,8 @@ TAGS = ("bag-info.txt", "bagit.txt", "manifest-sha256.txt")
 FORMAT = "railyard-bid/1"
 MOST_FILES = 200_000
 MOST_FILE_BYTES = 64 << 20
+#: No figure of merit of any machine is larger.
+MOST_PLEDGED = 1e18
 _TIMEOUT_S = 60
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
@@ -230,7 +232,7 @@ def _nodes(bid: Mapping[str, Json]) -> int | None:
 def _pledges(bid: Mapping[str, Json]) -> dict[str, float]:
     given = bid.get("pledges", {})
     if not isinstance(given, dict) or any(
-        type(each) not in {int, float} or each <= 0 for each in given.values()
+        type(each) not in {int, float} or not 0 < each <= MOST_PLEDGED for each in given.values()
     ):
         raise TypeError("pledges")
     return {name: float(value) for name, value in given.items()}
