@@ -23,6 +23,11 @@ from placements.topology.routing import route, walk
 from railyard.errors import InputError, RunError
 
 MACHINES = st.one_of(flies.groups(), flies.trees())
+KINDS = {
+    "dragonfly": flies.groups(("dragonfly",)),
+    "dragonfly+": flies.groups(("dragonfly_plus",)),
+    "fat tree": flies.trees(),
+}
 many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -87,12 +92,14 @@ def test_routes_are_those_of_the_rules_in_words(document: dict[str, Any], data: 
             assert [link.name for link in links] == wanted
 
 
-@many
-@given(MACHINES, st.integers(0, 2**32 - 1), st.sampled_from(["payload", "gemini-put"]))
+@pytest.mark.parametrize("machines", KINDS.values(), ids=KINDS)
+@settings(many, max_examples=50)
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(["payload", "gemini-put"]))
 def test_loads_are_those_of_every_message_on_every_way(
-    document: dict[str, Any], seed: int, protocol: str
+    machines: st.SearchStrategy[dict[str, Any]], data: st.DataObject, seed: int, protocol: str
 ) -> None:
-    """To a millionth of a byte, of messages of up to a megabyte, and the bytes by links travelled as well."""
+    """Fifty machines of each kind: to a millionth of a byte, and the bytes by links travelled as well."""
+    document = data.draw(machines)
     topology, random = parsed(document), np.random.default_rng(seed)
     count = len(topology.nodes)
     ranks = int(random.integers(2, 16))

@@ -31,9 +31,9 @@ def made(key: str, part: Document, nodes: int = 2, rails: int = 1) -> Topology:
 
 
 @st.composite
-def groups(draw: st.DrawFn) -> Document:
+def groups(draw: st.DrawFn, keys: tuple[str, ...] = ("dragonfly", "dragonfly_plus")) -> Document:
     """Draw a dragonfly or a dragonfly+ with any cables, arrangement and routes."""
-    key = draw(st.sampled_from(["dragonfly", "dragonfly_plus"]))
+    key = draw(st.sampled_from(keys))
     count = draw(st.integers(1, 6))
     part: Document = {"groups": count, "cables": draw(st.integers(1, 4))}
     part["arrangement"] = draw(st.sampled_from(["consecutive", "palmtree"]))

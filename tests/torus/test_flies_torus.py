@@ -1,0 +1,76 @@
+"""A virtual dragonfly and a virtual fat tree: a real halo runs, and its bytes are on the links that the model names."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from support import flies
+from support.benchmark_runs import BIN
+from support.commands import Run
+
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import face_bytes, stencil
+from placements.topology import catalog
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+
+VALIANT = {"valiant_share": 0.5, "spread": "nodes"}
+SMALL = {
+    "dragonfly": flies.document("dragonfly", {"groups": 4, "routers": 3, "routes": VALIANT}, nodes=1),
+    "fat-tree": flies.document(
+        "fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 3, "parents": 1}]}, nodes=2
+    ),
+}
+
+
+def sent_bytes(railyard: Run, name: str, before: Path | None = None) -> dict[str, int]:
+    since = ["--since", str(before)] if before else []
+    document = json.loads(railyard("torus", "counters", name, "--json", *since).stdout)
+    return {link["name"]: link["bytes"] for link in document["links"]}
+
+
+@pytest.mark.parametrize(
+    "case", [(kind, network) for network in ("kernel", "router") for kind in SMALL], ids="-".join
+)
+def test_a_halos_bytes_are_on_the_links_that_the_model_names(
+    railyard: Run, torus_name: str, tmp_path: Path, case: tuple[str, str]
+) -> None:
+    """Twelve ranks, one per node; headers and MPI's own messages are within a tenth of the busiest link's bytes."""
+    kind, network = case
+    path, before = tmp_path / "topology.yml", tmp_path / "before.json"
+    path.write_text(yaml.safe_dump(SMALL[kind]))
+    topology = catalog.load(str(path))
+    options = ["--name", torus_name, "--rate-scale", "0.0001", "--network", network]
+    done = railyard("torus", "up", str(path), *options)
+    assert done.returncode == 0, done.stderr
+    hosts = tmp_path / "hosts"
+    hosts.write_text("".join(f"{node.name}\n" for node in topology.nodes))
+    before.write_text(railyard("torus", "counters", torus_name, "--json").stdout)
+    launch = [
+        "-np",
+        "12",
+        "--map-by",
+        "seq",
+        "--hostfile",
+        str(hosts),
+        "--bind-to",
+        "none",
+        str(BIN / "halo"),
+    ]
+    halo = ["--grid", "4x3", "--cells", "8192", "--repeats", "2", "--warmups", "1"]
+    done = railyard("torus", "mpirun", torus_name, "--", *launch, *halo)
+    assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr
+    carried = sent_bytes(railyard, torus_name, before)
+    loads = load(topology, np.arange(12), stencil((4, 3), face_bytes(8192, 2)[:1]), PROTOCOLS["payload"])
+    predicted = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size)}
+    used = [name for name, size in predicted.items() if size]
+    scale = float(np.median([carried[name] / predicted[name] for name in used]))
+    most = scale * max(predicted.values())
+    assert len(used) > len(predicted) / 4
+    for name, size in predicted.items():
+        assert carried[name] == pytest.approx(scale * size, abs=0.1 * most), name
