@@ -449,8 +449,8 @@ def test_the_model_answers_in_a_programs_place(reframe: ReFrame, tmp_path: Path)
     ("words", "said"),
     [
         (["hops", "--json", "o"], "PROGRAM: 'hops'"),
-        (["halo"], "--json: 'missing'"),
-        (["halo", "--cells", "8", "--json", "o"], "--grid: 'missing'"),
+        (["halo"], "--json: missing"),
+        (["halo", "--cells", "8", "--json", "o"], "--grid: missing"),
         (["halo", "cells", "8", "--json", "o"], "option: 'cells'"),
     ],
 )

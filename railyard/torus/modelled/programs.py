@@ -122,7 +122,9 @@ def _words(options: Mapping[str, str], name: str) -> list[str]:
 
 
 def _extents(options: Mapping[str, str], name: str) -> Grid:
-    words = options.get(name, "").split("x")
+    if name not in options:
+        raise InputError("model", f"--{name}", problem="missing", valid="AxB or AxBxC")
+    words = options[name].split("x")
     if not all(word.isdecimal() for word in words):
-        raise InputError("model", f"--{name}", options.get(name, "missing"), "AxB or AxBxC")
+        raise InputError("model", f"--{name}", options[name], "AxB or AxBxC")
     return tuple(map(int, words))
