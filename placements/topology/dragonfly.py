@@ -2,7 +2,7 @@
 
 A minimal route is at most three links: within the group to the router that has the cable, over the cable, within the
 group to the destination. Cables and Valiant's routes: `grouped`. After J. Kim et al., "Technology-driven,
-highly-scalable dragonfly topology", ISCA'08.
+highly-scalable dragonfly topology", ISCA'08 (its abstract was read).
 
 A router's coordinate is (group, router, 0). Node order is group, then router, then slot. All
 routers have as many nodes.

@@ -4,7 +4,7 @@ Nodes are on leaves. A minimal route between groups is three links: up to the sp
 down to the leaf. Within a group it is up and down, by the spine with the number of the destination node modulo the
 spines. A packet that must go from one spine of a third group to another goes down to a leaf and up again: the leaf with
 that number modulo the leaves. Cables and Valiant's routes: `grouped`. After A. Shpiner et al., "Dragonfly+: low cost
-topology for scaling datacenters", HiPINEB'17.
+topology for scaling datacenters", HiPINEB'17 (its abstract was read).
 
 A leaf's coordinate is (group, leaf, 0) at level 0, a spine's (group, spine, 0) at level 1. Node order is group, then
 leaf, then slot.

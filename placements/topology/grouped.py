@@ -3,8 +3,9 @@
 Global cables. A pair of groups has `cables` of them. Group s numbers its global ports from 0, cable by cable; within
 one cable it counts the other groups: in the order of their numbers (`consecutive`), or by their distance from s going
 upwards and round (`palmtree`). With p ports in a group of n gates (the switches with global ports), port q is on gate
-floor(q n / p): consecutive ports are on one gate, and gates differ by at most one port. Both arrangements are those of
-E. Hastings et al., "Comparing global link arrangements for dragonfly networks", CLUSTER'15 (absolute and relative).
+floor(q n / p): consecutive ports are on one gate, and gates differ by at most one port. They are meant to be the
+absolute and relative arrangements of the literature, which Z. Alzaid et al., "Global link arrangement for practical
+Dragonfly", ICS'20, name in their abstract. The papers that define them were not read.
 
 Minimal routes cross one global cable. Which of a pair's cables serves a node is its number in its group modulo the
 cables, so equal parts of the traffic to a group use them.

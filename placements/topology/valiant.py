@@ -5,8 +5,8 @@ cable, from its gate in v to that of cable m from v to t, over that cable, and t
 each of the (g - 2) c c ways has the same share. So the loads are sums over (h, v, k), (s, v, t, k, m) and (v, m, e)
 apart, and nothing is walked message by message.
 
-After L. Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 11(2), 1982, with third groups as
-J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA'08, section 4.
+The idea is L. Valiant's, "A scheme for fast parallel communication", SIAM J. Comput. 11(2), 1982 (cited from memory,
+not read). That the third place is a group is this project's rule.
 """
 
 from __future__ import annotations
