@@ -68,7 +68,7 @@ spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
 	containers/build-sif
 
-demo: setup  ## the main job: measure a virtual Gemini torus, write records and report.html
+demo: simulated  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
 	@tools/demo
 
 smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)

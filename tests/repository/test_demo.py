@@ -38,6 +38,14 @@ def demo(folder: Path, status: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run([folder / "tools" / "demo"], capture_output=True, text=True, check=False)
 
 
+def test_a_simulated_torus_is_measured_too_where_simgrid_was_built(tmp_path: Path) -> None:
+    (tmp_path / "build/lib").mkdir(parents=True)
+    (tmp_path / "build/lib/railyard-simgrid.so").touch()
+    shown = demo(tmp_path, 0).stdout.splitlines()
+    assert [line.split(":")[0] for line in shown if line[0] != " "][:2] == ["measuring", "simulating"]
+    assert (tmp_path / "build/demo-simulated.log").read_text() == REFRAME
+
+
 def test_progress_is_a_line_per_check_and_the_report_comes_last(tmp_path: Path) -> None:
     done = demo(tmp_path, 0)
     assert done.returncode == 0 and done.stderr == ""
