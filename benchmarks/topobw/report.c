@@ -62,7 +62,8 @@ static void trouble_text(const struct topobw *run, const struct finding *finding
                        "unstable: %d of %d rounds at least %d %% below its peers, %.1f %% at worst",
                        rounds->dips, rounds->rounds, DIP_PERCENT, percent(1 - rounds->lowest));
     else if (result->state == LINK_SILENT)
-        (void)snprintf(text, bytes, "no answer within %g s: down", run->config.stream.limit_s);
+        (void)snprintf(text, bytes, "no answer within %g s: down, or slower than %.3g kB/s", run->given_up_s,
+                       1e-3 * run->given_up_bytes / run->given_up_s);
     else if (result->state == LINK_DETOUR)
         (void)snprintf(text, bytes,
                        "not used: packets take a way with %d routers, %.1f %% of the rate missing",

@@ -14,6 +14,12 @@
 
 enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000 };
 
+/* The first transfer of a link is this small, where that is at most an eighth of a whole one. */
+enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
+
+/* How often as long as the first transfer promises a whole one may take. */
+static const double limit_factor = 4;
+
 static const double first_pause_s = 0.5;
 static const double longest_pause_s = 4;
 
@@ -68,6 +74,26 @@ double topobw_rate(const struct topobw *run, int link, double seconds) {
     return isfinite(seconds) && seconds > 0 ? 1e-9 * bytes / seconds : 0;
 }
 
+static double transfer_bytes(const struct stream_config *config) {
+    return (double)config->message_bytes * config->messages;
+}
+
+static bool has_first_transfer(const struct stream_config *config) {
+    return transfer_bytes(config) >= FIRST_BYTES * FIRST_PART;
+}
+
+static struct stream_config first_config(const struct stream_config *config) {
+    struct stream_config first = *config;
+    first.messages = 1;
+    first.message_bytes = config->message_bytes < FIRST_BYTES ? config->message_bytes : FIRST_BYTES;
+    return first;
+}
+
+static void note_given_up(struct topobw *run, const struct stream_config *config, double limit_s) {
+    run->given_up_bytes = transfer_bytes(config);
+    run->given_up_s = limit_s;
+}
+
 /* ---- one phase ---- */
 
 /* Collective. True on all ranks when any has given up a transfer; the ranks leave together. A rank without a
@@ -75,7 +101,7 @@ double topobw_rate(const struct topobw *run, int link, double seconds) {
 static bool meet(const struct topobw *run) {
     int stuck = run->stuck;
     int any = 0;
-    deadline_arm(2 * run->config.stream.limit_s); /* the others may still wait for a transfer */
+    deadline_arm(2 * run->limit_s); /* the others may still wait for a transfer */
     MPI_CHECK(MPI_Allreduce(&stuck, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     deadline_disarm();
     return any;
@@ -170,6 +196,56 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
     pretend_times(run, phase, round);
 }
 
+/* ---- the first transfer of a phase ---- */
+
+/* Seconds that a whole transfer of this rank would take; forgets the times of the first one, which was small.
+ */
+static double promised_seconds(struct topobw *run, int phase, const struct stream_config *first) {
+    double *times = times_of(run, run->own, phase, 0);
+    double seconds = times[1] - times[0];
+    if (run->roles[phase].to < 0 || isinf(seconds))
+        return 0;
+    times[0] = times[1] = 0;
+    return seconds * transfer_bytes(&run->config.stream) / transfer_bytes(first);
+}
+
+static void tell_limit(const struct topobw *run, double seconds) {
+    const struct stream_config *config = &run->config.stream;
+    if (check_rank() == 0 && run->limit_s == config->limit_s)
+        (void)fprintf(
+            stderr,
+            "topobw: a transfer takes about %.3g s here, so its time limit is raised from --deadline "
+            "%g; a smaller --size or --messages is faster\n",
+            seconds, config->limit_s);
+}
+
+/*
+ * Collective. Sends one small message over each link of the phase before the first whole transfer. A link
+ * that does not deliver it has no answer. The time limit of whole transfers follows from the slowest, so that
+ * a slow link that delivers is measured.
+ */
+static void try_phase(struct topobw *run, struct stream *stream, int phase, struct problem *problem) {
+    struct stream_config config = first_config(&run->config.stream);
+    struct stream small = *stream; /* the same buffers, which are larger */
+    double longest_s = 0;
+    small.config = &config;
+    small.limit_s = config.limit_s;
+    measure_phase(run, &small, phase, 0, problem);
+    double seconds = promised_seconds(run, phase, &config);
+    run->stuck = meet(run);
+    note_given_up(run, &config, config.limit_s);
+    if (run->stuck)
+        return;
+    deadline_arm(run->limit_s);
+    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    deadline_disarm();
+    if (limit_factor * longest_s <= run->limit_s)
+        return;
+    tell_limit(run, longest_s);
+    run->limit_s = limit_factor * longest_s;
+    stream->limit_s = run->limit_s;
+}
+
 /* ---- routes ---- */
 
 struct probe_target {
@@ -207,7 +283,7 @@ static void probe_routes(struct topobw *run, unsigned phases) {
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
         if (!(phases >> phase & 1u))
             continue;
-        deadline_arm(run->config.stream.limit_s + 1e-3 * PROBE_TIMEOUT_MS);
+        deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
         probe_phase(run, &probe, phase);
         run->stuck = meet(run);
     }
@@ -318,7 +394,7 @@ static void keep_rounds(struct topobw *run, int rounds) {
 static unsigned gather_and_judge(struct topobw *run, int new_rounds) {
     unsigned phases = 0;
     int count = (int)numbers_per_rank(run);
-    deadline_arm(run->config.stream.limit_s);
+    deadline_arm(run->limit_s);
     MPI_CHECK(MPI_Gather(run->own, count, MPI_DOUBLE, run->all, count, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (check_rank() == 0) {
         keep_rounds(run, new_rounds);
@@ -374,9 +450,15 @@ static unsigned used_phases(const struct topobw *run) {
 /* Ends after the first phase in which any rank gave up a transfer. */
 static void measure_round(struct topobw *run, struct stream *stream, unsigned phases, int round,
                           struct problem *problem) {
+    bool tries_first = run->rounds_begun++ == 0 && has_first_transfer(&run->config.stream);
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
         if (phases >> phase & 1u) {
+            if (tries_first)
+                try_phase(run, stream, phase, problem);
+            if (run->stuck)
+                return;
             measure_phase(run, stream, phase, round, problem);
+            note_given_up(run, &run->config.stream, run->limit_s);
             run->stuck = meet(run);
         }
 }
@@ -411,6 +493,7 @@ static bool soaks(const struct topobw *run) {
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
     make_room(run);
+    run->limit_s = run->config.stream.limit_s;
     run->begun_s = MPI_Wtime();
     if (check_rank() == 0)
         open_stream(run, problem);

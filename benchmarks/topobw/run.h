@@ -20,7 +20,11 @@ struct topobw {
     struct role roles[PHASES_MAX];
     int rounds;  /* repeats + retests */
     double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
-    bool stuck;  /* a transfer was given up; all ranks stop measuring */
+    int rounds_begun;
+    double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */
+    double given_up_bytes; /* of the transfer that was given up, within given_up_s */
+    double given_up_s;
+    bool stuck;     /* a transfer was given up; all ranks stop measuring */
     double clock_s; /* what the first sharer answered last: a request that was given up may still write it */
     double counters_s; /* spent in the counters library; 0: it was not asked for */
 

@@ -23,7 +23,7 @@ static size_t outgoing_bytes(const struct stream_config *config) {
 }
 
 struct stream stream_open(const struct stream_config *config) {
-    struct stream stream = {.config = config};
+    struct stream stream = {.config = config, .limit_s = config->limit_s};
     stream.outgoing = check_alloc_pages(outgoing_bytes(config));
     stream.incoming = check_alloc_pages(config->message_bytes * (size_t)config->messages);
     stream.sends = check_alloc((size_t)config->messages + 1, sizeof *stream.sends);
@@ -55,7 +55,7 @@ bool stream_meet(struct stream *stream, int to, int from) {
         MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, to, TAG_READY, MPI_COMM_WORLD, &ready[0]));
     if (from >= 0)
         MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, from, TAG_READY, MPI_COMM_WORLD, &ready[1]));
-    stream->until_s = MPI_Wtime() + stream->config->limit_s;
+    stream->until_s = MPI_Wtime() + stream->limit_s;
     return deadline_wait(ready, 2, stream->until_s);
 }
 

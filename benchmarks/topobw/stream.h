@@ -33,6 +33,7 @@ struct stream {
     char *incoming;        /* a slot for each message */
     MPI_Request *sends;    /* messages, then the answer to them */
     MPI_Request *receives; /* messages */
+    double limit_s;        /* of one transfer: the configuration's, until the caller raises it */
     double until_s;        /* when the transfer is given up, by MPI_Wtime */
 };
 

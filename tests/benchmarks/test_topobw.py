@@ -306,7 +306,20 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
     ((component, state, (link,)),) = findings(read)
     assert (component, state) == ("link", "no answer")
     assert sorted(link.split()[1].split(">")) == sorted(ends)
-    assert f"topobw: link {link}" in outcome.err
+    assert f"topobw: link {link} (" in outcome.err
+    assert "no answer within 15 s: down, or slower than" in outcome.err
+
+
+@needs_root
+@pytest.mark.torus
+def test_slow_links_that_deliver_are_measured_not_called_down(bench: Bench) -> None:
+    """One transfer takes more than a second on every link, and --deadline allows one."""
+    large = ["--size", "1MiB", "--messages", "2", "--repeats", "1", "--retests", "0", "--tolerance", "60"]
+    outcome, read = bench.topobw(*large, "--deadline", "1")
+    assert outcome.status == 0, outcome
+    assert "its time limit is raised from --deadline 1;" in outcome.err
+    assert {link["state"] for link in links_of(read)} == {"sound"}
+    assert all(link["seconds"] > 1 for link in links_of(read))
 
 
 @needs_root
