@@ -55,7 +55,7 @@ class Asked:
         if self.occupied_percent is None:
             return granted
         if self.seed is None:
-            raise InputError("--occupied", "--seed", self.seed, "an integer, for a random part of the nodes")
+            raise InputError("--occupied", "", problem="the part has no seed", valid="--seed SEED, such as --seed 1")
         return occupied(granted, self.occupied_percent, self.seed)
 
     def _machine(self) -> Topology:

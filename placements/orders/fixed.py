@@ -76,7 +76,9 @@ def ordered(kind: Kind, job: Job) -> Ints:
             return _inverse(hilbert.order(row_major(job.grid)), job.along(hilbert_walk(job.allocation)))
         case Kind.RANDOM:
             if job.seed is None:
-                raise InputError("placement", "seed", job.seed, "an integer, for the placement random")
+                raise InputError(
+                    "placement", "", problem="random has no seed", valid="random:SEED, such as random:1, or --seed SEED"
+                )
             return np.random.default_rng(job.seed).permutation(job.slots)
         case Kind.FILE:
             return _from_file(job)
