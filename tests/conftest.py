@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from support.benchmark_runs import PretendedTorus
 from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
+
+# On a busy machine an example may take any time, which says nothing about the code.
+settings.register_profile("railyard", deadline=None)
+settings.load_profile("railyard")
 
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
