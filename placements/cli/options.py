@@ -55,7 +55,9 @@ class Asked:
         if self.occupied_percent is None:
             return granted
         if self.seed is None:
-            raise InputError("--occupied", "", problem="the part has no seed", valid="--seed SEED, such as --seed 1")
+            raise InputError(
+                "--occupied", "", problem="the part has no seed", valid="--seed SEED, such as --seed 1"
+            )
         return occupied(granted, self.occupied_percent, self.seed)
 
     def _machine(self) -> Topology:

@@ -122,7 +122,9 @@ def allocate(
         )
         raise InputError("allocation", "block", "x".join(map(str, box)), f"{form} from {least} to {limit}")
     if order == Order.RANDOM and seed is None:
-        raise InputError("allocation", "", problem="random has no seed", valid="--seed SEED, such as --seed 1")
+        raise InputError(
+            "allocation", "", problem="random has no seed", valid="--seed SEED, such as --seed 1"
+        )
     if order == Order.AXES:
         indices = topology.first_node[np.ravel_multi_index(tuple(_axes(box).T), topology.extents)]
     else:
@@ -173,7 +175,9 @@ def choose(allocation: Allocation, count: int, choice: Choice, number: int | Non
     if count > granted:
         raise InputError("placement", "nodes", count, f"at most the {granted} nodes granted")
     if choice.argument and number is None:
-        lacks, instead = ("seed", " or --seed SEED") if choice.argument == "SEED" else ("number of groups", "")
+        lacks, instead = (
+            ("seed", " or --seed SEED") if choice.argument == "SEED" else ("number of groups", "")
+        )
         raise InputError(
             "placement",
             "",

@@ -77,7 +77,10 @@ def ordered(kind: Kind, job: Job) -> Ints:
         case Kind.RANDOM:
             if job.seed is None:
                 raise InputError(
-                    "placement", "", problem="random has no seed", valid="random:SEED, such as random:1, or --seed SEED"
+                    "placement",
+                    "",
+                    problem="random has no seed",
+                    valid="random:SEED, such as random:1, or --seed SEED",
                 )
             return np.random.default_rng(job.seed).permutation(job.slots)
         case Kind.FILE:

@@ -114,7 +114,9 @@ def test_plain_and_cart_create_number_a_grid_from_opposite_ends() -> None:
 def test_randomness_needs_a_seed() -> None:
     with pytest.raises(InputError, match=r"^placement: random has no seed; expected random:SEED, such as"):
         place("random", allocate(gemini("2x2x2")), (2, 2, 2))
-    with pytest.raises(InputError, match=r"the node choice random has no seed; expected random:SEED, such as"):
+    with pytest.raises(
+        InputError, match=r"the node choice random has no seed; expected random:SEED, such as"
+    ):
         place("plain@random", allocate(gemini("2x2x2")), (2, 2, 1))
     with pytest.raises(InputError, match=r"^allocation: random has no seed; expected --seed SEED"):
         allocate(gemini("2x2x2"), "random")
