@@ -22,6 +22,8 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if
 NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 
+BENCHMARKS := benchmarks/CMakeLists.txt $(wildcard benchmarks/*/*.[ch] benchmarks/*/*/*.[ch])
+
 C_FILES     := git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
 CMAKE_LIST  := tools/requirements-cmake.txt
 SHELL_FILES := git grep -lE --max-depth 9 '^\#!.*/(env )?(ba)?sh' -- ':!tests/data' ':!*.py' ':!*.md' ':!*.c' ':!Makefile' ':!*.def'
@@ -171,17 +173,17 @@ build/lib/railyard-refine.so: placements/orders/refine.c $(STAMPS)/packages
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-build/benchmarks-%/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+build/benchmarks-%/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	tools/cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	tools/cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/benchmarks-site/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+build/benchmarks-site/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	tools/cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	tools/cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
 	@touch $@
 
-build/benchmarks-simgrid/bin/halo: $(wildcard benchmarks/*/*.[ch]) benchmarks/CMakeLists.txt $(STAMPS)/packages | $(STAMPS)/cmake
+build/benchmarks-simgrid/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	tools/cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON -DCMAKE_BUILD_TYPE=Release --log-level=WARNING
 	tools/cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@

@@ -6,9 +6,9 @@
 #include "counters/report.h"
 #include "counters/shared.h"
 #include "counters/torus.h"
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/textfile.h"
+#include "lib/input/textfile.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdio.h>

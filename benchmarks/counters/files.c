@@ -1,7 +1,7 @@
 /* Counters with a file each; see source.h. */
 #include "counters/source.h"
 
-#include "lib/check.h"
+#include "lib/run/check.h"
 
 #include <ctype.h>
 #include <errno.h>

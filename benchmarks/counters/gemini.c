@@ -1,8 +1,8 @@
 /* Tiles of a Gemini, added up to links; see source.h. */
 #include "counters/source.h"
 
-#include "lib/check.h"
-#include "lib/textfile.h"
+#include "lib/input/textfile.h"
+#include "lib/run/check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "counters/group.h"
 
 #include "counters/formula.h"
-#include "lib/parse.h"
-#include "lib/textfile.h"
+#include "lib/input/parse.h"
+#include "lib/input/textfile.h"
 
 #include <fnmatch.h>
 #include <math.h>

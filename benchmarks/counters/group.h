@@ -19,7 +19,7 @@
 #ifndef RAILYARD_COUNTERS_GROUP_H
 #define RAILYARD_COUNTERS_GROUP_H
 
-#include "lib/problem.h"
+#include "lib/run/problem.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #include "counters/leaders.h"
 
 #include "counters/source.h"
-#include "lib/check.h"
+#include "lib/run/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

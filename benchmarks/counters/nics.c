@@ -6,10 +6,10 @@
 #include "counters/leaders.h"
 #include "counters/shared.h"
 #include "counters/source.h"
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/json.h"
-#include "lib/parse.h"
+#include "lib/input/parse.h"
+#include "lib/output/json.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Gathers and prints what was counted; see report.h. */
 #include "counters/report.h"
 
-#include "lib/check.h"
-#include "lib/json.h"
+#include "lib/output/json.h"
+#include "lib/run/check.h"
 
 #include <errno.h>
 #include <math.h>

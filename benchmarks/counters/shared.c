@@ -1,8 +1,8 @@
 /* Broadcasts texts; see shared.h. */
 #include "counters/shared.h"
 
-#include "lib/check.h"
-#include "lib/textfile.h"
+#include "lib/input/textfile.h"
+#include "lib/run/check.h"
 
 #include <stdbool.h>
 #include <stdio.h>

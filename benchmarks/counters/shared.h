@@ -6,7 +6,7 @@
 #ifndef RAILYARD_COUNTERS_SHARED_H
 #define RAILYARD_COUNTERS_SHARED_H
 
-#include "lib/problem.h"
+#include "lib/run/problem.h"
 
 #include <mpi.h>
 

@@ -13,7 +13,7 @@
 #define RAILYARD_COUNTERS_SOURCE_H
 
 #include "counters/group.h"
-#include "lib/problem.h"
+#include "lib/run/problem.h"
 
 #include <mpi.h>
 #include <stdint.h>

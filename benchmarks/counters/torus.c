@@ -1,8 +1,8 @@
 /* One host's line of a coordinates file; see torus.h. */
 #include "counters/torus.h"
 
-#include "lib/parse.h"
-#include "lib/textfile.h"
+#include "lib/input/parse.h"
+#include "lib/input/textfile.h"
 
 #include <stdio.h>
 #include <string.h>

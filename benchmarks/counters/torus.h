@@ -1,7 +1,7 @@
 /*
  * Where a host stands on a torus, found in a coordinates file (docs/formats.md) without keeping the file.
  *
- * Leaves out: all other hosts (lib/coordinates.h).
+ * Leaves out: all other hosts (lib/ranks/coordinates.h).
  */
 #ifndef RAILYARD_COUNTERS_TORUS_H
 #define RAILYARD_COUNTERS_TORUS_H

@@ -2,10 +2,10 @@
 #include "halo/config.h"
 
 #include "halo/variants.h"
-#include "lib/check.h"
-#include "lib/output.h"
-#include "lib/problem.h"
-#include "lib/rows.h"
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
+#include "lib/run/problem.h"
 
 #include <limits.h>
 #include <string.h>

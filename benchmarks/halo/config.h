@@ -7,10 +7,10 @@
 #define RAILYARD_HALO_CONFIG_H
 
 #include "halo/grid.h"
-#include "lib/memory.h"
-#include "lib/options.h"
-#include "lib/parse.h"
-#include "lib/sampling.h"
+#include "lib/input/options.h"
+#include "lib/input/parse.h"
+#include "lib/measure/memory.h"
+#include "lib/measure/sampling.h"
 
 enum { HALO_VARIANTS = 5 };
 

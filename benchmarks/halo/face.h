@@ -20,8 +20,8 @@
 #ifndef RAILYARD_HALO_FACE_H
 #define RAILYARD_HALO_FACE_H
 
-#include "lib/memory.h"
-#include "lib/parse.h"
+#include "lib/input/parse.h"
+#include "lib/measure/memory.h"
 
 struct face_shape {
     size_t blocks;

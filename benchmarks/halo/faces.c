@@ -1,8 +1,8 @@
 /* Memory, neighbours and payloads of the faces; see faces.h. */
 #include "halo/faces.h"
 
-#include "lib/check.h"
-#include "lib/payload.h"
+#include "lib/measure/payload.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "halo/config.h"
 #include "halo/face.h"
-#include "lib/problem.h"
+#include "lib/run/problem.h"
 
 enum { FACES_MAX = 26 };
 

@@ -1,9 +1,9 @@
 /* Ranks on a periodic process grid; see grid.h. */
 #include "halo/grid.h"
 
-#include "lib/check.h"
-#include "lib/options.h"
-#include "lib/textfile.h"
+#include "lib/input/options.h"
+#include "lib/input/textfile.h"
+#include "lib/run/check.h"
 
 #include <stdlib.h>
 

@@ -12,8 +12,8 @@
 #ifndef RAILYARD_HALO_GRID_H
 #define RAILYARD_HALO_GRID_H
 
-#include "lib/parse.h"
-#include "lib/problem.h"
+#include "lib/input/parse.h"
+#include "lib/run/problem.h"
 
 enum grid_order { GRID_ROW_MAJOR, GRID_COLUMN_MAJOR, GRID_MPI_CART, GRID_MPI_DIST_GRAPH, GRID_RANK_MAP };
 

@@ -14,13 +14,13 @@
 #include "halo/config.h"
 #include "halo/faces.h"
 #include "halo/variants.h"
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/output.h"
-#include "lib/parameters.h"
-#include "lib/problem.h"
-#include "lib/report.h"
-#include "lib/table.h"
+#include "lib/output/output.h"
+#include "lib/output/parameters.h"
+#include "lib/output/report.h"
+#include "lib/output/table.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
+#include "lib/run/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

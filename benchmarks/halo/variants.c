@@ -2,8 +2,8 @@
 #include "halo/variants.h"
 
 #include "halo/copytime.h"
-#include "lib/check.h"
-#include "lib/options.h"
+#include "lib/input/options.h"
+#include "lib/run/check.h"
 
 /* ---- messages ---- */
 

@@ -9,16 +9,16 @@
  *
  * Leaves out: the source of the noise, and a core that is slow all the time (its shortest time is longer).
  */
-#include "lib/check.h"
-#include "lib/clock.h"
-#include "lib/evidence.h"
-#include "lib/options.h"
-#include "lib/output.h"
-#include "lib/parameters.h"
-#include "lib/payload.h"
-#include "lib/report.h"
-#include "lib/rows.h"
-#include "lib/table.h"
+#include "lib/input/options.h"
+#include "lib/input/rows.h"
+#include "lib/measure/clock.h"
+#include "lib/measure/payload.h"
+#include "lib/output/output.h"
+#include "lib/output/parameters.h"
+#include "lib/output/report.h"
+#include "lib/output/table.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>

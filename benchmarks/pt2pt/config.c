@@ -1,9 +1,9 @@
 /* Options of the point-to-point programs, their defaults and their conflicts; see config.h. */
 #include "pt2pt/config.h"
 
-#include "lib/check.h"
-#include "lib/output.h"
-#include "lib/rows.h"
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
 
 /* ---- parsers ---- */
 

@@ -7,9 +7,9 @@
 #ifndef RAILYARD_PT2PT_CONFIG_H
 #define RAILYARD_PT2PT_CONFIG_H
 
-#include "lib/coordinates.h"
-#include "lib/options.h"
-#include "lib/parse.h"
+#include "lib/input/options.h"
+#include "lib/input/parse.h"
+#include "lib/ranks/coordinates.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/patterns.h"
 

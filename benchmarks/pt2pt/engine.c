@@ -1,9 +1,9 @@
 /* Point-to-point tests of pairs that measure at once; see engine.h. */
 #include "pt2pt/engine.h"
 
-#include "lib/check.h"
-#include "lib/options.h"
-#include "lib/payload.h"
+#include "lib/input/options.h"
+#include "lib/measure/payload.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,11 +16,11 @@
 #ifndef RAILYARD_PT2PT_ENGINE_H
 #define RAILYARD_PT2PT_ENGINE_H
 
-#include "lib/clock.h"
-#include "lib/memory.h"
-#include "lib/parse.h"
-#include "lib/problem.h"
-#include "lib/sampling.h"
+#include "lib/input/parse.h"
+#include "lib/measure/clock.h"
+#include "lib/measure/memory.h"
+#include "lib/measure/sampling.h"
+#include "lib/run/problem.h"
 
 #include <mpi.h>
 #include <stdbool.h>

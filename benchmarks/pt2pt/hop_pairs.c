@@ -1,7 +1,7 @@
 /* Chooses one rank pair per torus dimension and hop count; see hop_pairs.h. */
 #include "pt2pt/hop_pairs.h"
 
-#include "lib/check.h"
+#include "lib/run/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

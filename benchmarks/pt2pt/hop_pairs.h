@@ -11,8 +11,8 @@
 #ifndef RAILYARD_PT2PT_HOP_PAIRS_H
 #define RAILYARD_PT2PT_HOP_PAIRS_H
 
-#include "lib/coordinates.h"
-#include "lib/parse.h"
+#include "lib/input/parse.h"
+#include "lib/ranks/coordinates.h"
 
 enum { HOP_REASON_BYTES = 96 };
 

@@ -1,17 +1,17 @@
 /*
  * Which pairs of ranks stand on parallel lines along a torus dimension.
  *
- * The lines are rows of the lattice (lib/lattice.h) beside each other: next to each other along Y for pairs
- * along X and Z, along Z for pairs along Y. So two paths along X or Z that start at one router's two nodes
- * share all links, and two paths along Y share none, as in Peña et al. (EuroMPI 2013, Figure 4).
+ * The lines are rows of the lattice (lib/ranks/lattice.h) beside each other: next to each other along Y for
+ * pairs along X and Z, along Z for pairs along Y. So two paths along X or Z that start at one router's two
+ * nodes share all links, and two paths along Y share none, as in Peña et al. (EuroMPI 2013, Figure 4).
  *
  * Leaves out: all but the first place (lowest rank) where the lines fit.
  */
 #ifndef RAILYARD_PT2PT_LINES_H
 #define RAILYARD_PT2PT_LINES_H
 
-#include "lib/coordinates.h"
-#include "lib/lattice.h"
+#include "lib/ranks/coordinates.h"
+#include "lib/ranks/lattice.h"
 #include "pt2pt/team.h"
 
 enum { LINES_REASON_BYTES = 96 };

@@ -1,8 +1,8 @@
 /* Ranks by node; see nodes.h. */
 #include "pt2pt/nodes.h"
 
-#include "lib/check.h"
-#include "lib/evidence.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
 
 #include <stdint.h>
 #include <stdlib.h>

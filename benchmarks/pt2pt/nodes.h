@@ -1,7 +1,8 @@
 /*
  * Which ranks share a node, by the hosts' names. Nodes are numbered in the order of their lowest ranks.
  *
- * Leaves out: where the nodes stand (lib/coordinates.h), and two hosts whose names have the same 64-bit hash.
+ * Leaves out: where the nodes stand (lib/ranks/coordinates.h), and two hosts whose names have the same 64-bit
+ * hash.
  */
 #ifndef RAILYARD_PT2PT_NODES_H
 #define RAILYARD_PT2PT_NODES_H

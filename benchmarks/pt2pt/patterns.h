@@ -9,8 +9,8 @@
 #ifndef RAILYARD_PT2PT_PATTERNS_H
 #define RAILYARD_PT2PT_PATTERNS_H
 
-#include "lib/coordinates.h"
-#include "lib/parse.h"
+#include "lib/input/parse.h"
+#include "lib/ranks/coordinates.h"
 #include "pt2pt/nodes.h"
 
 #include <stdbool.h>

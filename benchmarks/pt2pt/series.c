@@ -1,8 +1,8 @@
 /* Series of a set of pairs; see series.h. */
 #include "pt2pt/series.h"
 
-#include "lib/check.h"
-#include "lib/clock.h"
+#include "lib/measure/clock.h"
+#include "lib/run/check.h"
 
 #include <stdlib.h>
 

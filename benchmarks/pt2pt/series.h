@@ -13,7 +13,7 @@
 #ifndef RAILYARD_PT2PT_SERIES_H
 #define RAILYARD_PT2PT_SERIES_H
 
-#include "lib/output.h"
+#include "lib/output/output.h"
 #include "pt2pt/team.h"
 
 enum { SET_LABELS_MAX = 4, SET_REASON_BYTES = 96 };

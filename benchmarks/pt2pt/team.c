@@ -1,8 +1,8 @@
 /* Concurrent pairs; see team.h. */
 #include "pt2pt/team.h"
 
-#include "lib/check.h"
-#include "lib/idle.h"
+#include "lib/measure/idle.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The block that the ranks fill; see box.h. */
 #include "rowcol/box.h"
 
-#include "lib/check.h"
+#include "lib/run/check.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #ifndef RAILYARD_ROWCOL_BOX_H
 #define RAILYARD_ROWCOL_BOX_H
 
-#include "lib/lattice.h"
-#include "lib/problem.h"
+#include "lib/ranks/lattice.h"
+#include "lib/run/problem.h"
 
 struct box {
     int origin[TORUS_DIMENSIONS]; /* position in the lattice */

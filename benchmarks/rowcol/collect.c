@@ -1,7 +1,7 @@
 /* Samples to rank 0; see collect.h. */
 #include "rowcol/collect.h"
 
-#include "lib/check.h"
+#include "lib/run/check.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Collectives that check themselves; see collective.h. */
 #include "rowcol/collective.h"
 
-#include "lib/check.h"
-#include "lib/options.h"
-#include "lib/payload.h"
+#include "lib/input/options.h"
+#include "lib/measure/payload.h"
+#include "lib/run/check.h"
 
 #include <string.h>
 

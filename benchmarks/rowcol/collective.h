@@ -15,8 +15,8 @@
 #ifndef RAILYARD_ROWCOL_COLLECTIVE_H
 #define RAILYARD_ROWCOL_COLLECTIVE_H
 
-#include "lib/memory.h"
-#include "lib/problem.h"
+#include "lib/measure/memory.h"
+#include "lib/run/problem.h"
 
 #include <mpi.h>
 #include <stdbool.h>

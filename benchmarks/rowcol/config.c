@@ -1,9 +1,9 @@
 /* Options of rowcol, their defaults and their conflicts; see config.h. */
 #include "rowcol/config.h"
 
-#include "lib/check.h"
-#include "lib/output.h"
-#include "lib/rows.h"
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
 
 static const char *const start_names[] = {"auto", "clock", "barrier"};
 

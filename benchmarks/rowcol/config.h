@@ -1,16 +1,16 @@
 /*
  * What a user may ask of rowcol: its options.
  *
- * Leaves out: the coordinates file's contents (lib/coordinates.h), and sizes that are too large for the
+ * Leaves out: the coordinates file's contents (lib/ranks/coordinates.h), and sizes that are too large for the
  * splits, which are known later.
  */
 #ifndef RAILYARD_ROWCOL_CONFIG_H
 #define RAILYARD_ROWCOL_CONFIG_H
 
-#include "lib/memory.h"
-#include "lib/options.h"
-#include "lib/parse.h"
-#include "lib/sampling.h"
+#include "lib/input/options.h"
+#include "lib/input/parse.h"
+#include "lib/measure/memory.h"
+#include "lib/measure/sampling.h"
 #include "rowcol/collective.h"
 #include "rowcol/splits.h"
 

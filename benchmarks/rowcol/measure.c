@@ -1,9 +1,9 @@
 /* Samples of one way to split; see measure.h. */
 #include "rowcol/measure.h"
 
-#include "lib/check.h"
-#include "lib/clock.h"
-#include "lib/idle.h"
+#include "lib/measure/clock.h"
+#include "lib/measure/idle.h"
+#include "lib/run/check.h"
 
 #include <math.h>
 #include <stdlib.h>

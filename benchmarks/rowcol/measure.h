@@ -2,9 +2,9 @@
  * How rowcol measures one way to split: all splits start together, the slowest rank's time counts.
  *
  * They start together at a time that rank 0 names (Hunold and Carpen-Amarie's round time): each rank waits
- * for it by the common clock (lib/clock.h), and a rank's time runs from that moment to its own end. A sample
- * in which any rank came late is dropped and counted. Or they start as they leave a barrier, each with its
- * own clock; then a rank that leaves late finds its work half done.
+ * for it by the common clock (lib/measure/clock.h), and a rank's time runs from that moment to its own end. A
+ * sample in which any rank came late is dropped and counted. Or they start as they leave a barrier, each with
+ * its own clock; then a rank that leaves late finds its work half done.
  *
  * Leaves out: where the ranks stand (splits.h), and what becomes of the samples.
  */

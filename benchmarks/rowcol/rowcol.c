@@ -9,12 +9,12 @@
  *
  * Leaves out: splits that run alone.
  */
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/output.h"
-#include "lib/parameters.h"
-#include "lib/report.h"
-#include "lib/table.h"
+#include "lib/output/output.h"
+#include "lib/output/parameters.h"
+#include "lib/output/report.h"
+#include "lib/output/table.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
 #include "rowcol/collect.h"
 #include "rowcol/config.h"
 #include "rowcol/measure.h"

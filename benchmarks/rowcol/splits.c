@@ -1,8 +1,8 @@
 /* Rows, planes, all; see splits.h. */
 #include "rowcol/splits.h"
 
-#include "lib/check.h"
-#include "lib/options.h"
+#include "lib/input/options.h"
+#include "lib/run/check.h"
 
 static const struct split_way ways[SPLIT_WAYS] = {
     {"X", {true, false, false}}, {"Y", {false, true, false}}, {"Z", {false, false, true}},

@@ -10,8 +10,8 @@
 #ifndef RAILYARD_ROWCOL_SPLITS_H
 #define RAILYARD_ROWCOL_SPLITS_H
 
-#include "lib/coordinates.h"
-#include "lib/lattice.h"
+#include "lib/ranks/coordinates.h"
+#include "lib/ranks/lattice.h"
 #include "rowcol/box.h"
 
 #include <mpi.h>

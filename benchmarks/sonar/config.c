@@ -1,10 +1,10 @@
 /* Options of sonar, their defaults and their conflicts; see config.h. */
 #include "sonar/config.h"
 
-#include "lib/check.h"
-#include "lib/output.h"
-#include "lib/problem.h"
-#include "lib/rows.h"
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
+#include "lib/run/problem.h"
 
 #include <string.h>
 

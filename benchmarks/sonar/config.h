@@ -6,8 +6,8 @@
 #ifndef RAILYARD_SONAR_CONFIG_H
 #define RAILYARD_SONAR_CONFIG_H
 
-#include "lib/options.h"
-#include "lib/parse.h"
+#include "lib/input/options.h"
+#include "lib/input/parse.h"
 
 enum mode { MODE_SEND, MODE_PUT, MODE_GET, MODES };
 

@@ -13,13 +13,13 @@
 #include "sonar/config.h"
 
 #include "counters/railyard-counters.h"
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/idle.h"
-#include "lib/output.h"
-#include "lib/payload.h"
-#include "lib/problem.h"
-#include "lib/table.h"
+#include "lib/measure/idle.h"
+#include "lib/measure/payload.h"
+#include "lib/output/output.h"
+#include "lib/output/table.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
+#include "lib/run/problem.h"
 
 #include <math.h>
 #include <stdlib.h>

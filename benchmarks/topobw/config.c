@@ -1,11 +1,11 @@
 /* Options of topobw, their defaults and their conflicts; see config.h. */
 #include "topobw/config.h"
 
-#include "lib/check.h"
-#include "lib/output.h"
-#include "lib/parse.h"
-#include "lib/problem.h"
-#include "lib/rows.h"
+#include "lib/input/parse.h"
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
+#include "lib/run/problem.h"
 
 static bool parse_message(const char *text, void *field) {
     size_t bytes = 0;

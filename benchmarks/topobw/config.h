@@ -1,14 +1,14 @@
 /*
  * What a user may ask of topobw: its options.
  *
- * Leaves out: the contents of the coordinates file (lib/coordinates.h) and of the links file
- * (linkrates.h).
+ * Leaves out: the contents of the coordinates file (lib/ranks/coordinates.h) and of the links file
+ * (plan/linkrates.h).
  */
 #ifndef RAILYARD_TOPOBW_CONFIG_H
 #define RAILYARD_TOPOBW_CONFIG_H
 
-#include "lib/options.h"
-#include "topobw/stream.h"
+#include "lib/input/options.h"
+#include "topobw/run/stream.h"
 
 enum routes { ROUTES_OFF, ROUTES_TTL, ROUTES_STRICT };
 

@@ -1,8 +1,8 @@
 /* The document of topobw: series of every link, and the verdict; see report.h. */
 #include "topobw/report.h"
 
-#include "lib/check.h"
-#include "topobw/routeprobe.h"
+#include "lib/run/check.h"
+#include "topobw/verdict/routeprobe.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Prints what topobw found; see report.h. */
 #include "topobw/report.h"
 
-#include "lib/table.h"
+#include "lib/output/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #ifndef RAILYARD_TOPOBW_REPORT_H
 #define RAILYARD_TOPOBW_REPORT_H
 
-#include "lib/json.h"
-#include "lib/output.h"
-#include "topobw/run.h"
+#include "lib/output/json.h"
+#include "lib/output/output.h"
+#include "topobw/run/run.h"
 
 enum { FINDING_TEXT_BYTES = 1024 };
 

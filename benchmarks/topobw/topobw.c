@@ -12,10 +12,10 @@
  */
 #include "counters/nics.h"
 #include "counters/railyard-counters.h"
-#include "lib/check.h"
-#include "topobw/deadline.h"
-#include "topobw/relay.h"
+#include "lib/run/check.h"
 #include "topobw/report.h"
+#include "topobw/run/deadline.h"
+#include "topobw/run/relay.h"
 
 #include <math.h>
 #include <stdlib.h>

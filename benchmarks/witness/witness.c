@@ -9,10 +9,10 @@
  * migrations after the start.
  */
 #include "counters/nics.h"
-#include "lib/check.h"
-#include "lib/evidence.h"
-#include "lib/output.h"
-#include "lib/singleton.h"
+#include "lib/output/output.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
+#include "lib/run/singleton.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * A runtime library for GPUs that are not there: the calls that lib/memory.c takes from libcudart or
+ * A runtime library for GPUs that are not there: the calls that lib/measure/memory.c takes from libcudart or
  * libamdhip64, under both names. "Device" memory is the host's, so that any MPI can send it; it is shifted by
  * a page inside its allocation, and a call that is not the library's own (free, for example) on it ends the
  * program.

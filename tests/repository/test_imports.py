@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -91,3 +92,26 @@ def test_no_import_goes_against_the_order_of_rooms(order: Sequence[str]) -> None
         if order.index(theirs) > order.index(ours)
     ]
     assert against == []
+
+
+def test_the_c_sources_are_in_rooms_that_include_in_one_direction() -> None:
+    benchmarks = CHECKOUT / "benchmarks"
+    order = re.findall(
+        r"^\| `((?:lib|topobw)/\w+)/` \|", (benchmarks / "README.md").read_text(), re.MULTILINE
+    )
+    sources = [*benchmarks.rglob("*.[ch]")]
+    rooms = {path.parent.relative_to(benchmarks).as_posix() for path in sources}
+    assert {name for name in rooms if "/" in name} == set(order)
+    against = [
+        f"{path.relative_to(benchmarks)} includes {included}"
+        for path in sources
+        if (ours := path.parent.relative_to(benchmarks).as_posix()) in order
+        for included in re.findall(r'^#include "(\S+)/', path.read_text(), re.MULTILINE)
+        if included in order and order.index(included) > order.index(ours)
+    ]
+    assert not against
+
+
+def test_no_folder_of_c_sources_has_more_than_twenty() -> None:
+    folders = Counter(path.parent for path in (CHECKOUT / "benchmarks").rglob("*.[ch]"))
+    assert not {str(folder): count for folder, count in folders.items() if count > 20}

@@ -1,0 +1,159 @@
+/* Reads a table of options and explains it; see options.h. */
+#include "lib/input/options.h"
+
+#include "lib/input/parse.h"
+#include "lib/run/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALID_BYTES = 512, CHOICES_MAX = 32 };
+
+static int find_row(const struct option_table *table, const char *name, size_t length) {
+    for (int i = 0; i < table->count; i++)
+        if (strlen(table->rows[i].name) == length && strncmp(table->rows[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+bool options_given(const struct option_table *table, unsigned given, const char *name) {
+    int row = find_row(table, name, strlen(name));
+    return row >= 0 && (given >> row & 1u);
+}
+
+int options_status(enum options_outcome outcome) {
+    return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+}
+
+static void *field_of(const struct option_row *row, void *configuration) {
+    return (char *)configuration + row->offset;
+}
+
+static void set_defaults(const struct option_table *table, void *configuration, struct problem *problem) {
+    for (int i = 0; i < table->count; i++) {
+        const struct option_row *row = &table->rows[i];
+        if (row->fallback && !row->parse(row->fallback, field_of(row, configuration)))
+            problem_set(problem, "--%s %s: a default that its own parser refuses", row->name, row->fallback);
+    }
+}
+
+static void unknown_option(const struct option_table *table, const char *argument, struct problem *problem) {
+    char names[VALID_BYTES] = "--help";
+    size_t used = strlen(names);
+    for (int i = 0; i < table->count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " --%s", table->rows[i].name);
+    problem_set(problem, "%s: no such option; valid: %s", argument, names);
+}
+
+static void set_option(const struct option_row *row, const char *value, void *configuration,
+                       struct problem *problem) {
+    if (!value)
+        problem_set(problem, "--%s: a value is missing; valid: %s", row->name, row->valid);
+    else if (!row->parse(value, field_of(row, configuration)))
+        problem_set(problem, "--%s %s: not valid; valid: %s", row->name, value, row->valid);
+}
+
+/* Reads the option at argv[at]; returns how many arguments it took. */
+static int read_one(const struct option_table *table, char **argv, int at, void *configuration,
+                    unsigned *given, struct problem *problem) {
+    const char *argument = argv[at];
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    int row = strncmp(argument, "--", 2) == 0 ? find_row(table, name, length) : -1;
+    bool joined = row >= 0 && name[length] == '=';
+    if (row < 0) {
+        unknown_option(table, argument, problem);
+        return 1;
+    }
+    *given |= 1u << row;
+    set_option(&table->rows[row], joined ? name + length + 1 : argv[at + 1], configuration, problem);
+    return joined ? 1 : 2;
+}
+
+static bool is_help(const char *argument) {
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+static void print_row(const struct option_row *row) {
+    char head[64];
+    (void)snprintf(head, sizeof head, "--%s %s", row->name, row->unit);
+    (void)printf("  %-30s %s\n", head, row->help);
+    (void)printf("  %-30s valid: %s; default: %s\n", "", row->valid,
+                 row->fallback ? row->fallback : row->absent);
+}
+
+static void print_help(const struct option_table *table) {
+    (void)printf("%s %s: %s\n\nUsage: mpirun ... %s [--OPTION VALUE]...\n\n", table->program,
+                 RAILYARD_VERSION, table->purpose, table->program);
+    for (int i = 0; i < table->count; i++)
+        print_row(&table->rows[i]);
+    (void)printf("  %-30s this text\n\n", "--help");
+    (void)printf("Exit status: 0 good, %d data wrong, %d usage, %d output not written, %d MPI failed%s.\n",
+                 EXIT_DATA_WRONG, EXIT_USAGE, EXIT_NOT_WRITTEN, EXIT_MPI_FAILED,
+                 table->more_statuses ? table->more_statuses : "");
+    (void)fflush(stdout);
+}
+
+enum options_outcome options_read(const struct option_table *table, int argc, char **argv,
+                                  void *configuration, unsigned *given) {
+    struct problem problem = {0};
+    int help = 0;
+    int any_help = 0;
+    *given = 0;
+    set_defaults(table, configuration, &problem);
+    for (int at = 1; at < argc && !problem_is_set(&problem) && !help;) {
+        help = is_help(argv[at]);
+        at += help ? 1 : read_one(table, argv, at, configuration, given, &problem);
+    }
+    MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (any_help) {
+        if (check_rank() == 0)
+            print_help(table);
+        return OPTIONS_HELP;
+    }
+    return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
+                                    void *configuration) {
+    struct problem problem = {0};
+    unsigned given = 0;
+    enum options_outcome outcome = options_read(table, argc, argv, configuration, &given);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
+    table->settle(configuration, given, &problem);
+    return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+int options_name(const char *name, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool options_either(const char *text, const char *const *names, void *field) {
+    int chosen = options_name(text, names, 2);
+    if (chosen >= 0)
+        *(bool *)field = chosen == 1;
+    return chosen >= 0;
+}
+
+bool parse_clock_source(const char *text, void *field) {
+    static const char *const names[] = {"host", "pings"};
+    return options_either(text, names, field);
+}
+
+bool options_choose(const char *text, const char *const *names, int count, bool *chosen) {
+    bool read[CHOICES_MAX] = {false};
+    char name[32];
+    while (parse_next(&text, ',', name, sizeof name)) {
+        int found = options_name(name, names, count);
+        if (found < 0)
+            return false;
+        read[found] = true;
+    }
+    memcpy(chosen, read, (size_t)count * sizeof *chosen);
+    return true;
+}

@@ -1,0 +1,105 @@
+/* Text files shared by broadcast, and their lines and words; see textfile.h. */
+#include "lib/input/textfile.h"
+
+#include "lib/run/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES_MAX = 16 << 20, TEXT_BYTES_FIRST = 64 << 10, LABEL_BYTES = 64 };
+
+static char *grown(char *text, size_t bytes) {
+    char *larger = check_alloc(bytes, 1);
+    if (text)
+        memcpy(larger, text, bytes / 2);
+    free(text);
+    return larger;
+}
+
+/* Reads to the end of the file, or to one byte beyond the limit. */
+static char *read_stream(FILE *file, size_t *length) {
+    size_t room = TEXT_BYTES_FIRST;
+    char *text = grown(NULL, room);
+    *length = 0;
+    for (;;) {
+        *length += fread(text + *length, 1, room - 1 - *length, file);
+        if (*length < room - 1 || room > TEXT_BYTES_MAX)
+            return text;
+        room *= 2;
+        text = grown(text, room);
+    }
+}
+
+char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem) {
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        problem_set(problem, "%s %s: cannot be read: %s", label, path, strerror(errno));
+        return NULL;
+    }
+    char *text = read_stream(file, length);
+    if (ferror(file))
+        problem_set(problem, "%s %s: cannot be read: %s", label, path, strerror(errno));
+    else if (*length > TEXT_BYTES_MAX)
+        problem_set(problem, "%s %s: longer than %d bytes", label, path, TEXT_BYTES_MAX);
+    (void)fclose(file);
+    return text;
+}
+
+char *textfile_read(const char *path, const char *option, struct problem *problem) {
+    char label[LABEL_BYTES];
+    size_t length = 0;
+    char *text = NULL;
+    int bytes = -1;
+    (void)snprintf(label, sizeof label, "--%s", option);
+    if (check_rank() == 0) {
+        text = textfile_load(path, label, &length, problem);
+        bytes = problem_is_set(problem) ? -1 : (int)length;
+    }
+    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (bytes < 0) {
+        free(text);
+        return NULL;
+    }
+    if (!text)
+        text = check_alloc((size_t)bytes + 1, 1);
+    MPI_CHECK(MPI_Bcast(text, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
+    text[bytes] = '\0';
+    return text;
+}
+
+static const char blanks[] = " \t\r\v\f";
+
+static void trim_end(char *line) {
+    size_t length = strcspn(line, "#");
+    while (length > 0 && strchr(blanks, line[length - 1]))
+        length--;
+    line[length] = '\0';
+}
+
+char *textfile_line(char **rest, int *number) {
+    while (*rest && **rest) {
+        char *line = *rest;
+        char *end = strchr(line, '\n');
+        *rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        ++*number;
+        line += strspn(line, blanks);
+        trim_end(line);
+        if (*line)
+            return line;
+    }
+    return NULL;
+}
+
+char *textfile_word(char **rest) {
+    char *word = *rest + strspn(*rest, blanks);
+    size_t length = strcspn(word, blanks);
+    if (length == 0)
+        return NULL;
+    *rest = word[length] ? word + length + 1 : word + length;
+    word[length] = '\0';
+    return word;
+}

@@ -1,0 +1,154 @@
+/* The host's memory, and that of GPUs by dlopen; see memory.h. */
+#include "lib/measure/memory.h"
+
+#include "lib/input/options.h"
+#include "lib/run/check.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of both runtimes: the library finds out which side a pointer is of; any stream may use managed memory. */
+enum { COPY_DEFAULT = 4, ATTACH_GLOBAL = 1, NAMES = 5, SYMBOL_BYTES = 64 };
+
+static const char *const names[NAMES] = {"host", "cuda", "cuda-managed", "hip", "hip-managed"};
+
+/* A runtime library by its files' names, newest first, and the start of its functions' names. */
+static const struct runtime {
+    const char *prefix;
+    const char *files[4];
+} runtimes[] = {
+    {"cuda", {"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}},
+    {"hip", {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}},
+};
+
+bool parse_memory(const char *text, void *field) {
+    int kind = options_name(text, names, NAMES);
+    if (kind >= 0)
+        ((struct memory *)field)->kind = (enum memory_kind)kind;
+    return kind >= 0;
+}
+
+const char *memory_name(const struct memory *memory) {
+    return names[memory->kind];
+}
+
+bool memory_is_remote(const struct memory *memory) {
+    return memory->kind == MEMORY_CUDA || memory->kind == MEMORY_HIP;
+}
+
+/* ---- the library ---- */
+
+static void *load(const struct runtime *runtime) {
+    const char *named = getenv("RAILYARD_GPU_RUNTIME");
+    void *library = named ? dlopen(named, RTLD_NOW) : NULL;
+    for (int i = 0; !named && !library && i < 4; i++)
+        library = dlopen(runtime->files[i], RTLD_NOW);
+    return library;
+}
+
+/* Sets a pointer to the function of that name; a problem when the library has none. */
+static void find(void *library, const char *prefix, const char *name, void *function,
+                 struct problem *problem) {
+    char symbol[SYMBOL_BYTES];
+    (void)snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    void *address = dlsym(library, symbol);
+    if (!address)
+        problem_set(problem, "--memory: the GPU's runtime library has no %s", symbol);
+    memcpy(function, &address, sizeof address);
+}
+
+/* The GPUs of a node go round its ranks. */
+static void choose_gpu(void *library, const char *prefix, struct problem *problem) {
+    int (*count_gpus)(int *count) = NULL;
+    int (*set_gpu)(int gpu) = NULL;
+    MPI_Comm node;
+    int local = 0;
+    int gpus = 0;
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_rank(node, &local));
+    MPI_CHECK(MPI_Comm_free(&node));
+    if (!library)
+        return;
+    find(library, prefix, "GetDeviceCount", &count_gpus, problem);
+    find(library, prefix, "SetDevice", &set_gpu, problem);
+    if (problem_is_set(problem))
+        return;
+    if (count_gpus(&gpus) != 0 || gpus < 1 || set_gpu(local % gpus) != 0)
+        problem_set(problem, "--memory: the %s runtime finds no usable GPU", prefix);
+}
+
+void memory_open(struct memory *memory, struct problem *problem) {
+    const struct runtime *runtime = &runtimes[memory->kind >= MEMORY_HIP];
+    if (memory->kind == MEMORY_HOST)
+        return;
+    void *library = load(runtime);
+    if (!library)
+        problem_set(problem, "--memory %s: no runtime library: %s; valid: its path in RAILYARD_GPU_RUNTIME",
+                    memory_name(memory), runtime->files[0]);
+    choose_gpu(library, runtime->prefix, problem);
+    if (!library)
+        return;
+    find(library, runtime->prefix, "Malloc", &memory->allocate, problem);
+    find(library, runtime->prefix, "MallocManaged", &memory->allocate_managed, problem);
+    find(library, runtime->prefix, "Free", &memory->release, problem);
+    find(library, runtime->prefix, "Memcpy", &memory->copy, problem);
+    find(library, runtime->prefix, "Memcpy2D", &memory->copy_rows, problem);
+    find(library, runtime->prefix, "DeviceSynchronize", &memory->wait, problem);
+}
+
+/* ---- use ---- */
+
+static void expect_success(int status, const char *what) {
+    if (status == 0)
+        return;
+    (void)fprintf(stderr, "rank %d: the GPU's runtime failed with %d: %s\n", check_rank(), status, what);
+    (void)MPI_Abort(MPI_COMM_WORLD, EXIT_MPI_FAILED);
+}
+
+void *memory_alloc(const struct memory *memory, size_t bytes) {
+    void *place = NULL;
+    if (memory->kind == MEMORY_HOST)
+        return check_alloc_pages(bytes);
+    size_t most = bytes ? bytes : 1;
+    expect_success(memory_is_remote(memory) ? memory->allocate(&place, most)
+                                            : memory->allocate_managed(&place, most, ATTACH_GLOBAL),
+                   "allocating");
+    memory_put(memory, place, memset(memory_get(memory, place, bytes), 0, bytes), bytes);
+    return place;
+}
+
+void memory_free(const struct memory *memory, void *place) {
+    if (memory->kind == MEMORY_HOST)
+        free(place);
+    else
+        expect_success(memory->release(place), "freeing");
+}
+
+void *memory_get(const struct memory *memory, void *place, size_t bytes) {
+    if (!memory_is_remote(memory))
+        return place;
+    void *contents = check_alloc(bytes, 1);
+    expect_success(memory->copy(contents, place, bytes, COPY_DEFAULT), "copying to the host");
+    return contents;
+}
+
+void memory_put(const struct memory *memory, void *place, void *contents, size_t bytes) {
+    if (memory_is_remote(memory))
+        expect_success(memory->copy(place, contents, bytes, COPY_DEFAULT), "copying from the host");
+    memory_drop(memory, place, contents);
+}
+
+void memory_drop(const struct memory *memory, void *place, void *contents) {
+    (void)memory;
+    if (contents != place)
+        free(contents);
+}
+
+void memory_copy_rows(const struct memory *memory, void *to, size_t to_pitch, const void *from,
+                      size_t from_pitch, size_t width, size_t rows) {
+    expect_success(memory->copy_rows(to, to_pitch, from, from_pitch, width, rows, COPY_DEFAULT),
+                   "copying rows");
+    expect_success(memory->wait(), "waiting");
+}

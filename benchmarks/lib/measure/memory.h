@@ -1,0 +1,60 @@
+/*
+ * Memory for messages: the host's, or a GPU's by its own runtime library.
+ *
+ * The CUDA or HIP runtime is loaded when a user asks for its memory, so no build needs it:
+ * RAILYARD_GPU_RUNTIME names the file, or the usual names are tried. Each rank of a node takes the next GPU.
+ * Payloads are made and checked on the host, and copied.
+ *
+ * Leaves out: kernels, streams, and memory that the host registers.
+ */
+#ifndef RAILYARD_LIB_MEASURE_MEMORY_H
+#define RAILYARD_LIB_MEASURE_MEMORY_H
+
+#include "lib/run/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum memory_kind { MEMORY_HOST, MEMORY_CUDA, MEMORY_CUDA_MANAGED, MEMORY_HIP, MEMORY_HIP_MANAGED };
+
+/* The calls of a runtime library; all NULL for the host's memory. Each returns 0 when it worked. */
+struct memory {
+    enum memory_kind kind;
+    int (*allocate)(void **place, size_t bytes);
+    int (*allocate_managed)(void **place, size_t bytes, unsigned flags);
+    int (*release)(void *place);
+    int (*copy)(void *to, const void *from, size_t bytes, int direction);
+    int (*copy_rows)(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                     size_t rows, int direction);
+    int (*wait)(void);
+};
+
+/* Rows of option tables, and their parser: the field is a struct memory, of which the kind is set. */
+#define MEMORY_NAMES "host, cuda, cuda-managed, hip, hip-managed"
+#define ROW_MEMORY(offset)                                                                                   \
+    { "memory", "NAME", "host", NULL, MEMORY_NAMES, "where the messages lie", parse_memory, offset }
+bool parse_memory(const char *text, void *field);
+const char *memory_name(const struct memory *memory);
+
+/* Collective. Loads the runtime and chooses this rank's GPU; a problem where there is none. */
+void memory_open(struct memory *memory, struct problem *problem);
+
+/* Whether the host can neither read nor write it. */
+bool memory_is_remote(const struct memory *memory);
+
+/* Zeroed memory, aligned to a page; the run ends when there is none. */
+void *memory_alloc(const struct memory *memory, size_t bytes);
+void memory_free(const struct memory *memory, void *place);
+
+/* The contents on the host: the memory itself where the host can use it, and otherwise a copy. What was
+ * changed takes effect by memory_put, which frees the copy; memory_drop frees it without. */
+void *memory_get(const struct memory *memory, void *place, size_t bytes);
+void memory_put(const struct memory *memory, void *place, void *contents, size_t bytes);
+void memory_drop(const struct memory *memory, void *place, void *contents);
+
+/* Copies rows of `width` bytes that begin so many bytes after each other, between two places of this memory,
+ * and returns when they are there. */
+void memory_copy_rows(const struct memory *memory, void *to, size_t to_pitch, const void *from,
+                      size_t from_pitch, size_t width, size_t rows);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Payloads that look random and can be recomputed anywhere: word i of a payload is a hash of its key and i,
+ * so that the receiver checks every byte without a copy of what was sent. Random, because networks compress
+ * zeros.
+ *
+ * Leaves out: cryptographic quality, and payloads that model an application's data.
+ */
+#ifndef RAILYARD_LIB_MEASURE_PAYLOAD_H
+#define RAILYARD_LIB_MEASURE_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A key for one payload, from the seed and what tells this payload from the others. */
+uint64_t payload_key(uint64_t seed, uint64_t round, uint64_t rank, uint64_t part);
+
+/* Word index of the payload of that key (splitmix64). */
+uint64_t payload_word(uint64_t key, uint64_t index);
+
+/* The key of the payload that begins at word index of another. */
+uint64_t payload_key_from(uint64_t key, uint64_t index);
+
+/* The same as a finite double: one exponent bit is cleared, 63 of 64 bits look random. */
+double payload_double(uint64_t key, uint64_t index);
+
+/* The bits of a double, for exact comparison. */
+uint64_t payload_bits(double value);
+
+/* Fills a buffer with the payload of that key, in the machine's byte order. */
+void payload_fill(void *buffer, size_t bytes, uint64_t key);
+
+/* The index of the first byte that differs from the payload of that key; bytes when none does. */
+size_t payload_first_difference(const void *buffer, size_t bytes, uint64_t key);
+
+/*
+ * Flips one bit of the buffer on the rank that RAILYARD_TEST_FAULT names in the environment. Only in a build
+ * with -DRAILYARD_TEST_FAULT=ON; otherwise it does nothing.
+ */
+void payload_test_fault(void *buffer, size_t bytes, int rank);
+
+#endif

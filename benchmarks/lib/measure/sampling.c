@@ -1,0 +1,26 @@
+/* Fewer samples for slow points; see sampling.h. */
+#include "lib/measure/sampling.h"
+
+#include <math.h>
+
+int sampling_first(const struct sampling *sampling) {
+    return sampling->repeats < SAMPLES_MIN ? sampling->repeats : SAMPLES_MIN;
+}
+
+int sampling_count(const struct sampling *sampling, int taken, double taken_s) {
+    if (sampling->point_time_s <= 0 || taken_s <= 0)
+        return sampling->repeats;
+    double affordable = floor(sampling->point_time_s / taken_s * taken);
+    if (affordable >= sampling->repeats)
+        return sampling->repeats;
+    return affordable < taken ? taken : (int)affordable;
+}
+
+int sampling_total(const struct sampling *sampling, int taken, double taken_s) {
+    struct sampling longer = *sampling;
+    if (taken_s > 0 && sampling->min_time_s > 0) {
+        double wanted = fmin(ceil(sampling->min_time_s / taken_s * taken), SAMPLES_MOST);
+        longer.repeats = wanted > sampling->repeats ? (int)wanted : sampling->repeats;
+    }
+    return sampling_count(&longer, taken, taken_s);
+}

@@ -1,0 +1,42 @@
+/*
+ * A JSON writer: commas, nesting, escapes and numbers are its business, so that no caller glues text.
+ *
+ * Text that is not UTF-8 becomes U+FFFD; numbers that JSON cannot say (infinities, NaN) become null. Leaves
+ * out: reading JSON, and nesting deeper than JSON_DEPTH_MAX.
+ */
+#ifndef RAILYARD_LIB_OUTPUT_JSON_H
+#define RAILYARD_LIB_OUTPUT_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { JSON_DEPTH_MAX = 16 };
+
+struct json {
+    FILE *file;
+    int depth;
+    bool filled[JSON_DEPTH_MAX]; /* whether something stands already at this depth */
+    bool keyed;                  /* a key was just written */
+    bool one_line;               /* no line breaks: for files with a document a line */
+};
+
+struct json json_start(FILE *file);
+
+void json_object(struct json *json);
+void json_object_end(struct json *json);
+void json_array(struct json *json);
+void json_array_end(struct json *json);
+
+void json_key(struct json *json, const char *key);
+void json_text(struct json *json, const char *text); /* NULL: null */
+void json_integer(struct json *json, int64_t value);
+void json_unsigned(struct json *json, uint64_t value);
+void json_double(struct json *json, double value); /* no longer than it must be, at most 12 digits */
+void json_bool(struct json *json, bool value);
+
+/* A key and its value. */
+void json_key_text(struct json *json, const char *key, const char *text);
+void json_key_integer(struct json *json, const char *key, int64_t value);
+
+#endif

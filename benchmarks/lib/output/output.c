@@ -1,0 +1,208 @@
+/* Writes the JSON document of a run; see output.h. */
+#include "lib/output/output.h"
+
+#include "lib/output/libraries.h"
+#include "lib/run/check.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEMPORARY_EXTRA_BYTES = 32 };
+
+void series_label(struct series *series, const char *name, const char *text, int64_t number) {
+    assert(series->label_count < LABELS_MAX);
+    series->labels[series->label_count++] = (struct label){name, text, number};
+}
+
+void series_add(struct series_list *list, struct series series) {
+    if (list->count == list->room) {
+        int room = list->room ? 2 * list->room : 16;
+        struct series *larger = check_alloc((size_t)room, sizeof *larger);
+        if (list->count > 0)
+            memcpy(larger, list->series, (size_t)list->count * sizeof *larger);
+        free(list->series);
+        list->series = larger;
+        list->room = room;
+    }
+    list->series[list->count++] = series;
+}
+
+void series_free(struct series_list *list) {
+    for (int i = 0; i < list->count; i++)
+        free(list->series[i].samples);
+    free(list->series);
+}
+
+static void write_rank(struct json *json, int rank, const struct evidence_list *list) {
+    const struct evidence *of_rank = &list->of_rank[rank];
+    json_object(json);
+    json_key_integer(json, "rank", rank);
+    json_key_text(json, "host", of_rank->host);
+    json_key_integer(json, "cpu", of_rank->cpu);
+    json_key(json, "allowed_cpus");
+    json_array(json);
+    for (int i = 0; i < of_rank->allowed_count; i++)
+        json_integer(json, list->allowed_cpus[of_rank->allowed_offset + i]);
+    json_array_end(json);
+    json_key_integer(json, "numa_node", of_rank->numa_node);
+    json_object_end(json);
+}
+
+void output_ranks(struct json *json, const struct evidence_list *list) {
+    json_key(json, "ranks");
+    json_array(json);
+    for (int rank = 0; rank < list->ranks; rank++)
+        write_rank(json, rank, list);
+    json_array_end(json);
+}
+
+void output_mpi(struct json *json, int ranks) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char standard[32];
+    int length = 0;
+    int version = 0;
+    int subversion = 0;
+    MPI_CHECK(MPI_Get_library_version(library, &length));
+    MPI_CHECK(MPI_Get_version(&version, &subversion));
+    (void)snprintf(standard, sizeof standard, "%d.%d", version, subversion);
+    library[strcspn(library, "\n")] = '\0'; /* MPICH adds lines about its build */
+    json_key(json, "mpi");
+    json_object(json);
+    json_key_text(json, "library", library);
+    json_key_text(json, "standard", standard);
+    json_key_integer(json, "ranks", ranks);
+    libraries_write(json);
+    json_object_end(json);
+}
+
+static void write_labels(struct json *json, const struct series *series) {
+    json_key(json, "labels");
+    json_object(json);
+    for (int i = 0; i < series->label_count; i++) {
+        const struct label *label = &series->labels[i];
+        if (label->text)
+            json_key_text(json, label->name, label->text);
+        else
+            json_key_integer(json, label->name, label->number);
+    }
+    json_object_end(json);
+}
+
+static void write_measured(struct json *json, const struct series *series) {
+    json_object(json);
+    json_key_text(json, "fom", series->fom);
+    write_labels(json, series);
+    json_key(json, "samples");
+    json_array(json);
+    for (int i = 0; i < series->count; i++)
+        json_double(json, series->samples[i]);
+    json_array_end(json);
+    json_object_end(json);
+}
+
+static void write_not_measured(struct json *json, const struct series *series) {
+    json_object(json);
+    json_key_text(json, "fom", series->fom);
+    write_labels(json, series);
+    json_key_text(json, "reason", series->reason);
+    json_object_end(json);
+}
+
+static void write_series(struct json *json, const char *key, const struct series_list *list, bool measured) {
+    json_key(json, key);
+    json_array(json);
+    for (int i = 0; i < list->count; i++)
+        if ((list->series[i].samples != NULL) == measured)
+            (measured ? write_measured : write_not_measured)(json, &list->series[i]);
+    json_array_end(json);
+}
+
+static void write_document(FILE *file, const struct document *document, output_members *write_more) {
+    struct json json = json_start(file);
+    json_object(&json);
+    json_key_text(&json, "format", "railyard-benchmark/1");
+    json_key_text(&json, "benchmark", document->benchmark);
+    json_key_text(&json, "version", RAILYARD_VERSION);
+    json_key(&json, "parameters");
+    json_object(&json);
+    document->write_parameters(&json, document->context);
+    json_object_end(&json);
+    output_mpi(&json, document->evidence->ranks);
+    json_key(&json, "verified");
+    json_bool(&json, true); /* a run whose data were wrong ends without a document */
+    output_ranks(&json, document->evidence);
+    write_series(&json, "series", document->list, true);
+    write_series(&json, "not_measured", document->list, false);
+    if (write_more)
+        write_more(&json, document->context);
+    json_object_end(&json);
+}
+
+static char *temporary_name(const char *path) {
+    size_t bytes = strlen(path) + TEMPORARY_EXTRA_BYTES;
+    char *name = check_alloc(bytes, 1);
+    (void)snprintf(name, bytes, "%s.%ld.tmp", path, (long)getpid());
+    return name;
+}
+
+static void cannot_write(const char *path, struct problem *problem) {
+    problem_set(problem, "--json %s: cannot be written: %s", path, strerror(errno));
+}
+
+/* The rename would replace a device or fail on a directory. */
+static bool is_special(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+void output_probe(const char *path, struct problem *problem) {
+    if (!path || check_rank() != 0)
+        return;
+    char *temporary = temporary_name(path);
+    if (is_special(path)) {
+        problem_set(problem, "--json %s: cannot be written: not a regular file", path);
+        goto out;
+    }
+    FILE *file = fopen(temporary, "w");
+    if (!file || fclose(file) != 0)
+        cannot_write(path, problem);
+    (void)unlink(temporary);
+out:
+    free(temporary);
+}
+
+/* True when every byte has reached the file system. */
+static bool close_whole(FILE *file) {
+    bool good = !ferror(file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    int error = errno;
+    if (fclose(file) == 0)
+        errno = error;
+    else
+        good = false;
+    return good;
+}
+
+void output_write(const char *path, const struct document *document, struct problem *problem) {
+    output_write_more(path, document, NULL, problem);
+}
+
+void output_write_more(const char *path, const struct document *document, output_members *write_more,
+                       struct problem *problem) {
+    char *temporary = temporary_name(path);
+    FILE *file = fopen(temporary, "w");
+    if (!file) {
+        cannot_write(path, problem);
+        goto out;
+    }
+    write_document(file, document, write_more);
+    if (!close_whole(file) || rename(temporary, path) != 0) {
+        cannot_write(path, problem);
+        (void)unlink(temporary);
+    }
+out:
+    free(temporary);
+}

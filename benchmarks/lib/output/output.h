@@ -1,0 +1,71 @@
+/*
+ * What a benchmark leaves: series of raw samples, as a JSON document (docs/formats.md, "Benchmark output")
+ * and as a table for people (table.h).
+ *
+ * Leaves out: statistics in the document. Medians are for the table; programs get every sample.
+ */
+#ifndef RAILYARD_LIB_OUTPUT_OUTPUT_H
+#define RAILYARD_LIB_OUTPUT_OUTPUT_H
+
+#include "lib/output/json.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/problem.h"
+
+#include <stdbool.h>
+
+enum { LABELS_MAX = 12 };
+
+struct label {
+    const char *name;
+    const char *text; /* NULL: the number */
+    int64_t number;
+};
+
+struct series {
+    const char *fom; /* carries the unit: "_us", "_gbyte_s" */
+    int label_count;
+    struct label labels[LABELS_MAX];
+    int count;
+    double *samples;    /* NULL: not measured */
+    const char *reason; /* why it was not measured */
+    bool detail;        /* for the document, too much for the table */
+};
+
+struct series_list {
+    int count;
+    int room;
+    struct series *series;
+};
+
+struct document {
+    const char *benchmark;
+    void (*write_parameters)(struct json *json, const void *context); /* members of an object */
+    const void *context;
+    const struct evidence_list *evidence;
+    const struct series_list *list;
+};
+
+/* Adds a label: a text, or where that is NULL a number. */
+void series_label(struct series *series, const char *name, const char *text, int64_t number);
+
+/* Adds a series; its samples belong to the list from then on. */
+void series_add(struct series_list *list, struct series series);
+void series_free(struct series_list *list);
+
+/* Members of an object: `mpi` with library, standard and number of ranks; `ranks` with where each stood. */
+void output_mpi(struct json *json, int ranks);
+void output_ranks(struct json *json, const struct evidence_list *list);
+
+/* Collective. A problem on rank 0 unless a file can be made there: better known before the run than after it.
+ * NULL is no file and no problem. */
+void output_probe(const char *path, struct problem *problem);
+
+/* On rank 0. Writes a temporary file beside the path and renames it; a problem if that fails. */
+void output_write(const char *path, const struct document *document, struct problem *problem);
+
+/* The same with more members at the document's end; NULL: none. */
+typedef void output_members(struct json *json, const void *context);
+void output_write_more(const char *path, const struct document *document, output_members *write_more,
+                       struct problem *problem);
+
+#endif

@@ -1,0 +1,235 @@
+/* Reads "HOST X Y Z" lines and places the ranks on them; see coordinates.h. */
+#include "lib/ranks/coordinates.h"
+
+#include "lib/input/parse.h"
+#include "lib/input/textfile.h"
+#include "lib/ranks/evidence.h"
+#include "lib/run/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXTENT_MAX = 1 << 20, ROUTERS_MAX = 1 << 24 };
+
+/* Where the reader is, for messages. */
+struct place {
+    const char *path;
+    int line;
+};
+
+bool parse_dimension_letters(const char *text, void *field) {
+    size_t length = strlen(text);
+    if (length < 1 || length > TORUS_DIMENSIONS || strspn(text, "XYZ") != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (strchr(text + i + 1, text[i]))
+            return false;
+    memset(field, 0, TORUS_DIMENSIONS + 1);
+    memcpy(field, text, length);
+    return true;
+}
+
+static bool read_int(char **rest, int low, int high, int *value) {
+    uint64_t number = 0;
+    const char *word = textfile_word(rest);
+    if (!word || !parse_number(word, &number) || number < (uint64_t)low || number > (uint64_t)high)
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+static void read_extents(char *rest, struct place place, int *extents, struct problem *problem) {
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (!read_int(&rest, 1, EXTENT_MAX, &extents[d])) {
+            problem_set(problem, "--coordinates %s: line %d: valid: torus X Y Z, each at least 1", place.path,
+                        place.line);
+            return;
+        }
+    if (textfile_word(&rest))
+        problem_set(problem, "--coordinates %s: line %d: more than torus X Y Z", place.path, place.line);
+    if ((size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] > ROUTERS_MAX)
+        problem_set(problem, "--coordinates %s: line %d: more than %d routers", place.path, place.line,
+                    ROUTERS_MAX);
+}
+
+static void read_node(const char *host, char *rest, struct place place, struct coordinates *coordinates,
+                      struct problem *problem) {
+    struct torus_node *node = &coordinates->nodes[coordinates->node_count];
+    node->host = host;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (!read_int(&rest, 0, coordinates->extents[d] - 1, &node->coordinate[d])) {
+            problem_set(problem, "--coordinates %s: line %d: valid: HOST X Y Z inside the torus %dx%dx%d",
+                        place.path, place.line, coordinates->extents[0], coordinates->extents[1],
+                        coordinates->extents[2]);
+            return;
+        }
+    if (textfile_word(&rest))
+        problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", place.path, place.line);
+    node->line = place.line;
+    coordinates->node_count++;
+}
+
+static void read_line(char *line, struct place place, struct coordinates *coordinates,
+                      struct problem *problem) {
+    char *rest = line;
+    const char *first = textfile_word(&rest);
+    bool extents_known = coordinates->extents[0] > 0;
+    if (strcmp(first, "torus") == 0 && extents_known)
+        problem_set(problem, "--coordinates %s: line %d: a second torus line", place.path, place.line);
+    else if (strcmp(first, "torus") == 0)
+        read_extents(rest, place, coordinates->extents, problem);
+    else if (!extents_known)
+        problem_set(problem, "--coordinates %s: line %d: a node before the line torus X Y Z", place.path,
+                    place.line);
+    else
+        read_node(first, rest, place, coordinates, problem);
+}
+
+static size_t count_lines(const char *text) {
+    size_t lines = 1;
+    while ((text = strchr(text, '\n')) != NULL) {
+        lines++;
+        text++;
+    }
+    return lines;
+}
+
+static int compare_entries(const void *left, const void *right) {
+    const struct host_entry *a = left;
+    const struct host_entry *b = right;
+    int order = strcmp(a->host, b->host);
+    return order != 0 ? order : a->node - b->node;
+}
+
+/* Sorts the hosts, so that each is found in the logarithm of their number; a problem for one that stands
+ * there twice. */
+static void index_hosts(const char *path, struct coordinates *coordinates, struct problem *problem) {
+    int count = coordinates->node_count;
+    coordinates->by_host = check_alloc((size_t)count, sizeof *coordinates->by_host);
+    for (int node = 0; node < count; node++)
+        coordinates->by_host[node] = (struct host_entry){coordinates->nodes[node].host, node};
+    qsort(coordinates->by_host, (size_t)count, sizeof *coordinates->by_host, compare_entries);
+    for (int i = 1; i < count; i++)
+        if (strcmp(coordinates->by_host[i - 1].host, coordinates->by_host[i].host) == 0)
+            problem_set(problem, "--coordinates %s: line %d: host %s stands there twice", path,
+                        coordinates->nodes[coordinates->by_host[i].node].line, coordinates->by_host[i].host);
+}
+
+static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
+    struct place place = {.path = path};
+    char *rest = coordinates->text;
+    char *line;
+    coordinates->nodes = check_alloc(count_lines(rest), sizeof *coordinates->nodes);
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &place.line)) != NULL)
+        read_line(line, place, coordinates, problem);
+    if (coordinates->node_count == 0)
+        problem_set(problem, "--coordinates %s: no node; valid: torus X Y Z, then a line HOST X Y Z per node",
+                    path);
+    index_hosts(path, coordinates, problem);
+}
+
+/* The first place whose name, cut to so many characters, is not below a text. */
+static int first_from(const struct coordinates *coordinates, const char *text, size_t length) {
+    int low = 0;
+    int high = coordinates->node_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (strncmp(coordinates->by_host[middle].host, text, length) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The node of exactly that name, of which `length` characters count; -1: none. */
+static int find_exactly(const struct coordinates *coordinates, const char *host, size_t length) {
+    char name[EVIDENCE_HOST_BYTES] = "";
+    memcpy(name, host, length < sizeof name ? length : sizeof name - 1);
+    int at = first_from(coordinates, name, sizeof name);
+    bool there = at < coordinates->node_count && strcmp(coordinates->by_host[at].host, name) == 0;
+    return there ? coordinates->by_host[at].node : -1;
+}
+
+/* The only node whose name differs from a host's in its domain alone; -1 where there is none, or several. */
+static int find_by_domain(const struct coordinates *coordinates, const char *host) {
+    char longer[EVIDENCE_HOST_BYTES + 1];
+    size_t length = (size_t)snprintf(longer, sizeof longer, "%s.", host);
+    int at = first_from(coordinates, longer, length);
+    int matches = 0;
+    int found = -1;
+    for (; at < coordinates->node_count && strncmp(coordinates->by_host[at].host, longer, length) == 0;
+         at++) {
+        found = coordinates->by_host[at].node;
+        if (++matches > 1)
+            return -1;
+    }
+    for (const char *dot = strchr(host, '.'); dot; dot = strchr(dot + 1, '.')) {
+        int node = find_exactly(coordinates, host, (size_t)(dot - host));
+        matches += node >= 0;
+        found = node >= 0 ? node : found;
+    }
+    return matches == 1 ? found : -1;
+}
+
+static int find_host(const struct coordinates *coordinates, const char *host) {
+    int node = find_exactly(coordinates, host, strlen(host));
+    return node >= 0 ? node : find_by_domain(coordinates, host);
+}
+
+static void not_there(const char *path, int rank, const char *host, struct problem *problem) {
+    problem_set(problem, "--coordinates %s: rank %d runs on host %s, which is not in it", path, rank, host);
+}
+
+void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
+                      struct problem *problem) {
+    int node = -1;
+    *coordinates = (struct coordinates){.text = textfile_read(path, "coordinates", problem)};
+    coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
+    if (coordinates->text)
+        read_text(path, coordinates, problem);
+    if (!problem_is_set(problem) && coordinates->text) {
+        node = find_host(coordinates, host);
+        if (node < 0)
+            not_there(path, check_rank(), host, problem);
+    }
+    MPI_CHECK(MPI_Allgather(&node, 1, MPI_INT, coordinates->node_of_rank, 1, MPI_INT, MPI_COMM_WORLD));
+}
+
+/* On rank 0: the node of every rank, by the hosts that all ranks sent. */
+static void place_hosts(const char *path, const char *hosts, struct coordinates *coordinates,
+                        struct problem *problem) {
+    coordinates->node_of_rank = check_alloc((size_t)check_ranks(), sizeof(int));
+    for (int rank = 0; rank < check_ranks() && !problem_is_set(problem); rank++) {
+        const char *host = hosts + (size_t)rank * EVIDENCE_HOST_BYTES;
+        int node = find_host(coordinates, host);
+        coordinates->node_of_rank[rank] = node;
+        if (node < 0)
+            not_there(path, rank, host, problem);
+    }
+}
+
+void coordinates_gather(const char *path, const char *host, struct coordinates *coordinates,
+                        struct problem *problem) {
+    bool root = check_rank() == 0;
+    char *hosts = root ? check_alloc((size_t)check_ranks(), EVIDENCE_HOST_BYTES) : NULL;
+    size_t length = 0;
+    *coordinates = (struct coordinates){0};
+    MPI_CHECK(MPI_Gather(host, EVIDENCE_HOST_BYTES, MPI_CHAR, hosts, EVIDENCE_HOST_BYTES, MPI_CHAR, 0,
+                         MPI_COMM_WORLD));
+    if (root)
+        coordinates->text = textfile_load(path, "--coordinates", &length, problem);
+    if (root && !problem_is_set(problem))
+        read_text(path, coordinates, problem);
+    if (root && !problem_is_set(problem))
+        place_hosts(path, hosts, coordinates, problem);
+    free(hosts);
+}
+
+void coordinates_free(struct coordinates *coordinates) {
+    free(coordinates->by_host);
+    free(coordinates->nodes);
+    free(coordinates->node_of_rank);
+    free(coordinates->text);
+}

@@ -1,0 +1,51 @@
+/*
+ * The coordinates file: which torus router each node hangs on (docs/formats.md, "Coordinates file"), and the
+ * node of each rank.
+ *
+ * Leaves out: links, rates and rails; a benchmark needs to know only where it stands.
+ */
+#ifndef RAILYARD_LIB_RANKS_COORDINATES_H
+#define RAILYARD_LIB_RANKS_COORDINATES_H
+
+#include "lib/run/problem.h"
+
+enum { TORUS_DIMENSIONS = 3 };
+
+struct torus_node {
+    const char *host;
+    int line; /* of the file */
+    int coordinate[TORUS_DIMENSIONS];
+};
+
+/* A host and its index into the nodes. */
+struct host_entry {
+    const char *host;
+    int node;
+};
+
+struct coordinates {
+    int extents[TORUS_DIMENSIONS];
+    int node_count;
+    struct torus_node *nodes;   /* in the order of the file */
+    struct host_entry *by_host; /* sorted by name */
+    int *node_of_rank;          /* index into nodes */
+    char *text;
+};
+
+/* Parser for option tables: letters of "XYZ", each once, into char[TORUS_DIMENSIONS + 1]. */
+bool parse_dimension_letters(const char *text, void *field);
+
+/* Collective. Reads the file and finds the node of every rank by its host name; all ranks know the whole. */
+void coordinates_read(const char *path, const char *host, struct coordinates *coordinates,
+                      struct problem *problem);
+
+/*
+ * Collective. The same on rank 0 alone, where memory grows with the nodes; other ranks keep nothing of the
+ * file and have an empty structure.
+ */
+void coordinates_gather(const char *path, const char *host, struct coordinates *coordinates,
+                        struct problem *problem);
+
+void coordinates_free(struct coordinates *coordinates);
+
+#endif

@@ -1,0 +1,82 @@
+/* Stops the run with one line that names the place; see check.h. */
+#include "lib/run/check.h"
+
+#include "counters/nics.h"
+#include "lib/run/singleton.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 256, PAGE_BYTES = 4096 };
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+_Noreturn static void stop(const char *text, const char *file, int line) {
+    char host[HOST_BYTES] = "?";
+    int rank = -1;
+    (void)gethostname(host, sizeof host - 1);
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    (void)fprintf(stderr, "rank %d on %s: %s:%d: %s\n", rank, host, base_name(file), line, text);
+    (void)MPI_Abort(MPI_COMM_WORLD, EXIT_MPI_FAILED);
+    abort();
+}
+
+void check_mpi(int code, const char *file, int line) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return;
+    (void)MPI_Error_string(code, text, &length);
+    stop(text, file, line);
+}
+
+void check_mpi_init(int *argc, char ***argv) {
+    MPI_CHECK(MPI_Init(argc, argv));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    singleton_refuse(base_name((*argv)[0]));
+}
+
+int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
+    check_mpi_init(&argc, &argv);
+    struct nics *nics = nics_begin();
+    int status = run(argc, argv);
+    nics_end(nics);
+    MPI_CHECK(MPI_Finalize());
+    return status;
+}
+
+static void *or_stop(void *memory, size_t count, size_t item_bytes) {
+    char text[128];
+    if (!memory) {
+        (void)snprintf(text, sizeof text, "no memory for %zu items of %zu bytes", count, item_bytes);
+        stop(text, __FILE__, __LINE__);
+    }
+    return memory;
+}
+
+void *check_alloc(size_t count, size_t item_bytes) {
+    return or_stop(calloc(count ? count : 1, item_bytes), count, item_bytes);
+}
+
+void *check_alloc_pages(size_t bytes) {
+    size_t pages = bytes / PAGE_BYTES + 1;
+    return memset(or_stop(aligned_alloc(PAGE_BYTES, pages * PAGE_BYTES), pages, PAGE_BYTES), 0, bytes);
+}
+
+int check_rank(void) {
+    int rank = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    return rank;
+}
+
+int check_ranks(void) {
+    int ranks = 0;
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    return ranks;
+}

@@ -1,0 +1,46 @@
+/*
+ * What to do when a call that must work does not: say where, and stop the whole run.
+ *
+ * Leaves out: recovery. What a user can get wrong goes through problem.h and ends in order.
+ */
+#ifndef RAILYARD_LIB_RUN_CHECK_H
+#define RAILYARD_LIB_RUN_CHECK_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* Exit statuses of every benchmark. */
+enum {
+    EXIT_DATA_WRONG = 1,
+    EXIT_USAGE = 2,
+    EXIT_NOT_WRITTEN = 3,
+    EXIT_MPI_FAILED = 4,
+    EXIT_LINK_FAULT = 5 /* topobw: the verdict on a link is bad */
+};
+
+/* Runs an MPI call; when it fails, prints rank, host, file, line and MPI's text, then aborts the run. */
+#define MPI_CHECK(call) check_mpi((call), __FILE__, __LINE__)
+
+void check_mpi(int code, const char *file, int line);
+
+/* Starts MPI with errors returned to MPI_CHECK instead of handled by the library. Only one thread calls MPI,
+ * so that every library has the thread level. Ends the program where MPI does not understand the launcher
+ * (singleton.h). */
+void check_mpi_init(int *argc, char ***argv);
+
+/* main of every benchmark: starts MPI, counts the NICs' bytes where it is asked to (counters/nics.h), runs,
+ * ends MPI. */
+int check_main(int argc, char **argv, int (*run)(int argc, char **argv));
+
+/* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */
+void *check_alloc(size_t count, size_t item_bytes);
+
+/* The same for a message buffer of that many bytes, aligned to a page, so that copies run alike in every run.
+ */
+void *check_alloc_pages(size_t bytes);
+
+/* This process's rank, or the number of ranks, in MPI_COMM_WORLD. */
+int check_rank(void);
+int check_ranks(void);
+
+#endif

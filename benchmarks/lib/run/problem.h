@@ -1,0 +1,39 @@
+/*
+ * A problem is one line of text, or nothing. Any rank may have one; all ranks learn of the first and end
+ * together.
+ *
+ * Leaves out: more than one problem. The first one set is kept.
+ */
+#ifndef RAILYARD_LIB_RUN_PROBLEM_H
+#define RAILYARD_LIB_RUN_PROBLEM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+enum { PROBLEM_BYTES = 1024 };
+
+struct problem {
+    char text[PROBLEM_BYTES];
+};
+
+/* Keeps the text unless a problem is already there. */
+__attribute__((format(printf, 2, 3))) void problem_set(struct problem *problem, const char *format, ...);
+
+bool problem_is_set(const struct problem *problem);
+
+/*
+ * Collective. True on every rank if any rank has a problem; rank 0 then prints the one of the lowest such
+ * rank as "PROGRAM: TEXT", one line on stderr.
+ */
+bool problem_agree(const struct problem *problem, const char *program);
+
+/* The same for the ranks of a communicator, whose rank 0 prints. */
+bool problem_agree_on(MPI_Comm comm, const struct problem *problem, const char *program);
+
+/* The same, and the least of the ranks' numbers by the same message. */
+bool problem_agree_least(MPI_Comm comm, const struct problem *problem, const char *program, int *number);
+
+/* The same where only rank 0 may have a problem. */
+bool problem_tell(MPI_Comm comm, const struct problem *problem, const char *program);
+
+#endif

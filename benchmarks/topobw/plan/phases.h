@@ -1,0 +1,32 @@
+/*
+ * In which order the links of a ring are tested, so that no router sends and receives at once.
+ *
+ * Models the phases of TopoBW (Ezell, CUG'13, Figure 5) for one dimension: even positions send plus, odd ones
+ * minus, odd ones plus, even ones minus; a ring of odd length has one more, in which the last and the first
+ * send to each other. A ring of 2 has one cable, tested by the first two phases; a ring of 1 has none. Three
+ * dimensions take at most PHASES_MAX phases, whatever their lengths.
+ *
+ * Leaves out: links beyond the nearest neighbour.
+ */
+#ifndef RAILYARD_TOPOBW_PLAN_PHASES_H
+#define RAILYARD_TOPOBW_PLAN_PHASES_H
+
+#include <stdbool.h>
+
+enum { DIMENSIONS_MAX = 3, PHASES_PER_RING = 5, PHASES_MAX = DIMENSIONS_MAX * PHASES_PER_RING };
+
+enum phase { PHASE_EVEN_PLUS, PHASE_ODD_MINUS, PHASE_ODD_PLUS, PHASE_EVEN_MINUS, PHASE_ENDS };
+
+/* "even plus", ..., "ends". */
+const char *phase_name(enum phase phase);
+
+/* Whether both ends of a cable send in that phase. */
+bool phase_is_both_ways(enum phase phase);
+
+/* Which way that position of a ring sends in that phase: 1, -1, or 0 when it does not send. */
+int phase_step(int extent, int position, enum phase phase);
+
+/* The position one step further, round the ring. */
+int ring_step(int extent, int position, int step);
+
+#endif

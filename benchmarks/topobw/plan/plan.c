@@ -1,0 +1,158 @@
+/* Makes the plan of a link test; see plan.h. */
+#include "topobw/plan/plan.h"
+
+#include "lib/run/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The lowest rank of each node, by router: those of router r are ranks[first[r]] to ranks[first[r + 1] - 1].
+ */
+struct stations {
+    const int *extents;
+    size_t routers;
+    int *first;
+    int *ranks;
+};
+
+static size_t router_index(const int *extents, const int *coordinate) {
+    size_t index = 0;
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        index = index * (size_t)extents[d] + (size_t)coordinate[d];
+    return index;
+}
+
+static void router_coordinate(const int *extents, size_t router, int *coordinate) {
+    for (int d = TORUS_DIMENSIONS - 1; d >= 0; d--) {
+        coordinate[d] = (int)(router % (size_t)extents[d]);
+        router /= (size_t)extents[d];
+    }
+}
+
+static int *lowest_ranks(const struct coordinates *coordinates) {
+    int *lowest = check_alloc((size_t)coordinates->node_count, sizeof *lowest);
+    for (int node = 0; node < coordinates->node_count; node++)
+        lowest[node] = -1;
+    for (int rank = check_ranks() - 1; rank >= 0; rank--)
+        lowest[coordinates->node_of_rank[rank]] = rank;
+    return lowest;
+}
+
+static size_t router_of_node(const struct coordinates *coordinates, int node) {
+    return router_index(coordinates->extents, coordinates->nodes[node].coordinate);
+}
+
+/* Counting sort of the nodes that have a rank, by router; nodes of one router stay in the file's order. */
+static struct stations find_stations(const struct coordinates *coordinates) {
+    const int *extents = coordinates->extents;
+    struct stations stations = {.extents = extents};
+    int *lowest = lowest_ranks(coordinates);
+    stations.routers = (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
+    stations.first = check_alloc(stations.routers + 2, sizeof(int));
+    stations.ranks = check_alloc((size_t)coordinates->node_count, sizeof(int));
+    for (int node = 0; node < coordinates->node_count; node++)
+        if (lowest[node] >= 0)
+            stations.first[router_of_node(coordinates, node) + 2]++;
+    for (size_t router = 2; router < stations.routers + 2; router++)
+        stations.first[router] += stations.first[router - 1];
+    for (int node = 0; node < coordinates->node_count; node++)
+        if (lowest[node] >= 0)
+            stations.ranks[stations.first[router_of_node(coordinates, node) + 1]++] = lowest[node];
+    free(lowest);
+    return stations;
+}
+
+static int stations_at(const struct stations *stations, size_t router) {
+    return stations->first[router + 1] - stations->first[router];
+}
+
+static void add_transfers(const struct stations *stations, size_t from, size_t to, struct plan *plan) {
+    struct tested_link *link = &plan->links[plan->link_count];
+    for (int k = 0; k < link->sharers; k++)
+        plan->transfers[plan->transfer_count++] =
+            (struct transfer){.link = plan->link_count,
+                              .from_rank = stations->ranks[stations->first[from] + k],
+                              .to_rank = stations->ranks[stations->first[to] + k]};
+    plan->link_count++;
+    plan->phases[link->phase] = true;
+}
+
+/* The link that leaves that router in that phase, if any: tested, or counted as absent. */
+static void add_link(const struct stations *stations, const struct link_rates *rates, int dimension,
+                     enum phase phase, size_t router, struct plan *plan) {
+    struct tested_link link = {.phase = dimension * PHASES_PER_RING + (int)phase, .dimension = dimension};
+    router_coordinate(stations->extents, router, link.from);
+    link.step = phase_step(stations->extents[dimension], link.from[dimension], phase);
+    if (link.step == 0)
+        return;
+    memcpy(link.to, link.from, sizeof link.to);
+    link.to[dimension] = ring_step(stations->extents[dimension], link.from[dimension], link.step);
+    size_t target = router_index(stations->extents, link.to);
+    int here = stations_at(stations, router);
+    int there = stations_at(stations, target);
+    link.sharers = here < there ? here : there;
+    link.first_transfer = plan->transfer_count;
+    link.rate = link_rate_of(rates, link.from, dimension, link.step);
+    if (link.sharers == 0) {
+        plan->absent[dimension]++;
+        return;
+    }
+    plan->links[plan->link_count] = link;
+    add_transfers(stations, router, target, plan);
+}
+
+/* Every station sends at most once in each direction of each dimension. */
+static void make_room(const struct stations *stations, struct plan *plan) {
+    size_t room = 2 * TORUS_DIMENSIONS * (size_t)stations->first[stations->routers];
+    plan->links = check_alloc(room, sizeof *plan->links);
+    plan->transfers = check_alloc(room, sizeof *plan->transfers);
+}
+
+void plan_make(const struct coordinates *coordinates, const struct link_rates *rates, struct plan *plan) {
+    struct stations stations = find_stations(coordinates);
+    *plan = (struct plan){0};
+    make_room(&stations, plan);
+    for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
+        for (int phase = 0; phase < PHASES_PER_RING; phase++)
+            for (size_t router = 0; router < stations.routers; router++)
+                add_link(&stations, rates, dimension, (enum phase)phase, router, plan);
+    free(stations.first);
+    free(stations.ranks);
+}
+
+static struct role *all_roles(const struct plan *plan) {
+    size_t count = (size_t)check_ranks() * PHASES_MAX;
+    struct role *roles = check_alloc(count, sizeof *roles);
+    for (size_t i = 0; i < count; i++)
+        roles[i] = (struct role){.to = -1, .from = -1};
+    for (int t = 0; t < plan->transfer_count; t++) {
+        const struct transfer *transfer = &plan->transfers[t];
+        const struct tested_link *link = &plan->links[transfer->link];
+        int phase = link->phase;
+        struct role *sender = &roles[transfer->from_rank * PHASES_MAX + phase];
+        sender->to = transfer->to_rank;
+        sender->sharers = link->sharers;
+        sender->first_sharer = plan->transfers[link->first_transfer].from_rank;
+        roles[transfer->to_rank * PHASES_MAX + phase].from = transfer->from_rank;
+    }
+    return roles;
+}
+
+void plan_share(const struct plan *plan, struct role *roles) {
+    enum { INTS = PHASES_MAX * (int)(sizeof(struct role) / sizeof(int)) };
+    struct role *all = check_rank() == 0 ? all_roles(plan) : NULL;
+    MPI_CHECK(MPI_Scatter(all, INTS, MPI_INT, roles, INTS, MPI_INT, 0, MPI_COMM_WORLD));
+    free(all);
+}
+
+void plan_link_name(const struct tested_link *link, char *name) {
+    (void)snprintf(name, LINK_NAME_BYTES, "%c%c %d,%d,%d>%d,%d,%d", 'X' + link->dimension,
+                   link->step > 0 ? '+' : '-', link->from[0], link->from[1], link->from[2], link->to[0],
+                   link->to[1], link->to[2]);
+}
+
+void plan_free(struct plan *plan) {
+    free(plan->links);
+    free(plan->transfers);
+}

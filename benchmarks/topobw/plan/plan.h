@@ -1,0 +1,69 @@
+/*
+ * Which rank sends to which in each phase, so that every link between neighbouring routers of an allocation
+ * is tested once: made on rank 0, of which every rank learns its own part alone.
+ *
+ * Of each node only its lowest rank takes part. The k-th node of a router sends to the k-th of the next;
+ * where one router has fewer nodes than the other, the rest waits. A link that several nodes send over at
+ * once is shared.
+ *
+ * Leaves out: links with an end outside the allocation (counted in `absent`), and nodes of one router sending
+ * to each other.
+ */
+#ifndef RAILYARD_TOPOBW_PLAN_PLAN_H
+#define RAILYARD_TOPOBW_PLAN_PLAN_H
+
+#include "lib/ranks/coordinates.h"
+#include "topobw/plan/linkrates.h"
+#include "topobw/plan/phases.h"
+
+/* One directed link under test. */
+struct tested_link {
+    int phase; /* dimension * PHASES_PER_RING + enum phase */
+    int dimension;
+    int step;
+    int from[TORUS_DIMENSIONS]; /* coordinates of the routers */
+    int to[TORUS_DIMENSIONS];
+    int first_transfer;
+    int sharers;                  /* transfers over it at once */
+    const struct link_rate *rate; /* NULL: unknown */
+};
+
+/* One node sending to one node. */
+struct transfer {
+    int link;
+    int from_rank;
+    int to_rank;
+};
+
+struct plan {
+    int link_count;
+    struct tested_link *links; /* by phase, then router */
+    int transfer_count;
+    struct transfer *transfers;   /* by link */
+    int absent[TORUS_DIMENSIONS]; /* links of the torus without a rank at both ends */
+    bool phases[PHASES_MAX];      /* which are not empty */
+};
+
+/* What one rank does in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
+ * how many share its link, and the first of them. */
+struct role {
+    int to;
+    int from;
+    int sharers;
+    int first_sharer;
+};
+
+enum { LINK_NAME_BYTES = 80 };
+
+/* On rank 0. All links that the nodes of the ranks can test. A problem when there is none. */
+void plan_make(const struct coordinates *coordinates, const struct link_rates *rates, struct plan *plan);
+
+/* Collective. Fills the caller's roles, PHASES_MAX of them. The plan counts on rank 0. */
+void plan_share(const struct plan *plan, struct role *roles);
+
+/* "X+ 0,0,0>1,0,0", as the topology's links are named. */
+void plan_link_name(const struct tested_link *link, char *name);
+
+void plan_free(struct plan *plan);
+
+#endif

@@ -1,0 +1,72 @@
+/* Alarms around collectives; see deadline.h. */
+#include "topobw/run/deadline.h"
+
+#include "lib/run/check.h"
+
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
+
+#ifndef RAILYARD_HOST_FROM_MPI
+enum { OTHERS_WAIT_S = 3 };
+
+/* Only what a signal handler may do. */
+static void speak_and_end(int number) {
+    static const char line[] = "railyard: not every rank answered in time (--deadline): a link between ranks "
+                               "is down or a rank hangs\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, line, sizeof line - 1);
+    _exit(EXIT_LINK_FAULT);
+}
+
+static void arm(double limit_s, unsigned extra_s) {
+    struct sigaction action = {.sa_handler = speak_and_end};
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)alarm((unsigned)ceil(limit_s) + extra_s);
+}
+
+void deadline_arm(double limit_s) {
+    arm(limit_s, check_rank() == 0 ? 0 : OTHERS_WAIT_S);
+}
+
+void deadline_disarm(void) {
+    (void)alarm(0);
+}
+
+bool deadline_wait(MPI_Request *requests, int count, double until_s) {
+    int done = 0;
+    for (;;) {
+        MPI_CHECK(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+        if (done || MPI_Wtime() > until_s)
+            return done;
+    }
+}
+
+bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s) {
+    int done = 0;
+    for (;;) {
+        MPI_CHECK(MPI_Test(request, &done, status));
+        if (done || MPI_Wtime() > until_s)
+            return done;
+    }
+}
+#else
+/* Simulated networks answer, or the simulator says that nobody can; polling would only cost its time. */
+void deadline_arm(double limit_s) {
+    (void)limit_s;
+}
+
+void deadline_disarm(void) {}
+
+bool deadline_wait(MPI_Request *requests, int count, double until_s) {
+    (void)until_s;
+    MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    return true;
+}
+
+bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s) {
+    (void)until_s;
+    MPI_CHECK(MPI_Wait(request, status));
+    return true;
+}
+#endif

@@ -1,0 +1,533 @@
+/* Rounds through the phases; see run.h. */
+#include "topobw/run/run.h"
+
+#include "lib/measure/idle.h"
+#include "lib/output/json.h"
+#include "lib/run/check.h"
+#include "topobw/run/deadline.h"
+#include "topobw/run/stream.h"
+#include "topobw/verdict/routeprobe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000 };
+
+/* The first transfer of a link is this small, where that is at most an eighth of a whole one. */
+enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
+
+/* How often as long as the first transfer promises a whole one may take. */
+static const double limit_factor = 4;
+
+static const double first_pause_s = 0.5;
+static const double longest_pause_s = 4;
+
+/* ---- the numbers of a rank ---- */
+
+static size_t numbers_per_phase(const struct topobw *run) {
+    return 1 + 2 * (size_t)run->rounds;
+}
+
+static size_t numbers_per_rank(const struct topobw *run) {
+    return PHASES_MAX * numbers_per_phase(run);
+}
+
+static double *routers_of(const struct topobw *run, double *numbers, int phase) {
+    return &numbers[(size_t)phase * numbers_per_phase(run)];
+}
+
+/* Start and end of sending, in the clock of the link's first sender. */
+static double *times_of(const struct topobw *run, double *numbers, int phase, int round) {
+    return routers_of(run, numbers, phase) + 1 + 2 * round;
+}
+
+static double *numbers_of_rank(const struct topobw *run, int rank) {
+    return run->all + (size_t)rank * numbers_per_rank(run);
+}
+
+static const double *times_of_transfer(const struct topobw *run, const struct transfer *transfer, int round) {
+    int phase = run->plan.links[transfer->link].phase;
+    return times_of(run, numbers_of_rank(run, transfer->from_rank), phase, round);
+}
+
+double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round) {
+    const double *times = times_of_transfer(run, transfer, round);
+    return times[1] - times[0];
+}
+
+double topobw_link_seconds(const struct topobw *run, int link, int round) {
+    const struct tested_link *tested = &run->plan.links[link];
+    const struct transfer *transfers = &run->plan.transfers[tested->first_transfer];
+    double start_s = times_of_transfer(run, transfers, round)[0];
+    double end_s = times_of_transfer(run, transfers, round)[1];
+    for (int k = 1; k < tested->sharers; k++) {
+        start_s = fmin(start_s, times_of_transfer(run, &transfers[k], round)[0]);
+        end_s = fmax(end_s, times_of_transfer(run, &transfers[k], round)[1]);
+    }
+    return end_s - start_s;
+}
+
+double topobw_rate(const struct topobw *run, int link, double seconds) {
+    const struct stream_config *config = &run->config.stream;
+    double bytes = (double)config->message_bytes * config->messages * run->plan.links[link].sharers;
+    return isfinite(seconds) && seconds > 0 ? 1e-9 * bytes / seconds : 0;
+}
+
+static double transfer_bytes(const struct stream_config *config) {
+    return (double)config->message_bytes * config->messages;
+}
+
+static bool has_first_transfer(const struct stream_config *config) {
+    return transfer_bytes(config) >= FIRST_BYTES * FIRST_PART;
+}
+
+static struct stream_config first_config(const struct stream_config *config) {
+    struct stream_config first = *config;
+    first.messages = 1;
+    first.message_bytes = config->message_bytes < FIRST_BYTES ? config->message_bytes : FIRST_BYTES;
+    return first;
+}
+
+static void note_given_up(struct topobw *run, const struct stream_config *config, double limit_s) {
+    run->given_up_bytes = transfer_bytes(config);
+    run->given_up_s = limit_s;
+}
+
+/* ---- one phase ---- */
+
+/* Collective. True on all ranks when any has given up a transfer; the ranks leave together. A rank without a
+ * transfer waits for those that have one. */
+static bool meet(const struct topobw *run) {
+    int stuck = run->stuck;
+    int any = 0;
+    deadline_arm(2 * run->limit_s); /* the others may still wait for a transfer */
+    MPI_CHECK(MPI_Allreduce(&stuck, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    deadline_disarm();
+    return any;
+}
+
+/* Answers every other sender's requests with the time; false when one did not come in time. */
+static bool tell_time(const struct role *role, double until_s) {
+    MPI_Status status;
+    for (int i = 0; i < CLOCK_READINGS * (role->sharers - 1); i++) {
+        MPI_Request request;
+        MPI_CHECK(MPI_Irecv(NULL, 0, MPI_CHAR, MPI_ANY_SOURCE, TAG_CLOCK, MPI_COMM_WORLD, &request));
+        if (!deadline_wait_status(&request, &status, until_s))
+            return false;
+        double now_s = MPI_Wtime();
+        MPI_CHECK(MPI_Send(&now_s, 1, MPI_DOUBLE, status.MPI_SOURCE, TAG_CLOCK, MPI_COMM_WORLD));
+    }
+    return true;
+}
+
+/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. False
+ * when there was no answer in time; theirs_s must outlive a request that is given up. */
+static bool ask_time(const struct role *role, double until_s, double *theirs_s, double *ahead_s) {
+    double shortest_s = INFINITY;
+    for (int i = 0; i < CLOCK_READINGS; i++) {
+        MPI_Request requests[2];
+        double sent_s = MPI_Wtime();
+        MPI_CHECK(
+            MPI_Irecv(theirs_s, 1, MPI_DOUBLE, role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, &requests[0]));
+        MPI_CHECK(MPI_Isend(NULL, 0, MPI_CHAR, role->first_sharer, TAG_CLOCK, MPI_COMM_WORLD, &requests[1]));
+        if (!deadline_wait(requests, 2, until_s))
+            return false;
+        double back_s = MPI_Wtime();
+        if (back_s - sent_s < shortest_s) {
+            shortest_s = back_s - sent_s;
+            *ahead_s = *theirs_s - (sent_s + back_s) / 2;
+        }
+    }
+    return true;
+}
+
+/*
+ * Senders that share a link start together, and tell their times by the clock of the first: a link is
+ * measured from the first start to the last end, for a sender that has it to itself for a while would look
+ * faster. *ahead_s is what to add to this rank's clock. False when another sharer does not come in time: its
+ * receiver gave no word.
+ */
+static bool meet_sharers(struct topobw *run, const struct role *role, double until_s, double *ahead_s) {
+    *ahead_s = 0;
+    if (role->to < 0 || role->sharers < 2)
+        return true;
+    if (check_rank() != role->first_sharer)
+        return ask_time(role, until_s, &run->clock_s, ahead_s);
+    return tell_time(role, until_s);
+}
+
+/* In test builds: every transfer takes a millisecond, and that of the rank RAILYARD_TEST_SLOW twice as long
+ * in every third round, whatever the machine does besides. */
+static void pretend_times(struct topobw *run, int phase, int round) {
+#ifdef RAILYARD_TEST_FAULT
+    const char *slow = getenv("RAILYARD_TEST_SLOW");
+    if (slow && run->roles[phase].to >= 0) {
+        double *times = times_of(run, run->own, phase, round);
+        times[0] = 1;
+        times[1] = 1 + (atoi(slow) == check_rank() && round % 3 == 1 ? 2e-3 : 1e-3);
+    }
+#else
+    (void)run;
+    (void)phase;
+    (void)round;
+#endif
+}
+
+/* Every rank goes through the whole of a phase, whatever becomes of its own transfer, so that all ranks make
+ * the same collective calls: the agreement at its end. */
+static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
+                          struct problem *problem) {
+    const struct role *role = &run->roles[phase];
+    double ahead_s = 0;
+    stream_prepare(stream, role->from);
+    bool met =
+        stream_meet(stream, role->to, role->from) && meet_sharers(run, role, stream->until_s, &ahead_s);
+    run->stuck = !met;
+    struct stream_times times = {MPI_Wtime(), INFINITY};
+    if (met)
+        times = stream_run(stream, role->to, role->from, &run->stuck);
+    if (role->to >= 0) {
+        times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;
+        times_of(run, run->own, phase, round)[1] = times.end_s + ahead_s;
+    }
+    if (!run->stuck)
+        stream_verify(stream, role->from, problem);
+    pretend_times(run, phase, round);
+}
+
+/* ---- the first transfer of a phase ---- */
+
+/* Seconds that a whole transfer of this rank would take; forgets the times of the first one, which was small.
+ */
+static double promised_seconds(struct topobw *run, int phase, const struct stream_config *first) {
+    double *times = times_of(run, run->own, phase, 0);
+    double seconds = times[1] - times[0];
+    if (run->roles[phase].to < 0 || isinf(seconds))
+        return 0;
+    times[0] = times[1] = 0;
+    return seconds * transfer_bytes(&run->config.stream) / transfer_bytes(first);
+}
+
+static void tell_limit(const struct topobw *run, double seconds) {
+    const struct stream_config *config = &run->config.stream;
+    if (check_rank() == 0 && run->limit_s == config->limit_s)
+        (void)fprintf(
+            stderr,
+            "topobw: a transfer takes about %.3g s here, so its time limit is raised from --deadline "
+            "%g; a smaller --size or --messages is faster\n",
+            seconds, config->limit_s);
+}
+
+/*
+ * Collective. Sends one small message over each link of the phase before the first whole transfer. A link
+ * that does not deliver it has no answer. The time limit of whole transfers follows from the slowest, so that
+ * a slow link that delivers is measured.
+ */
+static void try_phase(struct topobw *run, struct stream *stream, int phase, struct problem *problem) {
+    struct stream_config config = first_config(&run->config.stream);
+    struct stream small = *stream; /* the same buffers, which are larger */
+    double longest_s = 0;
+    small.config = &config;
+    small.limit_s = config.limit_s;
+    measure_phase(run, &small, phase, 0, problem);
+    double seconds = promised_seconds(run, phase, &config);
+    run->stuck = meet(run);
+    note_given_up(run, &config, config.limit_s);
+    if (run->stuck)
+        return;
+    deadline_arm(run->limit_s);
+    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    deadline_disarm();
+    if (limit_factor * longest_s <= run->limit_s)
+        return;
+    tell_limit(run, longest_s);
+    run->limit_s = limit_factor * longest_s;
+    stream->limit_s = run->limit_s;
+}
+
+/* ---- routes ---- */
+
+struct probe_target {
+    int port;
+    char host[EVIDENCE_HOST_BYTES];
+};
+
+static void tell_target(int port, int sender) {
+    struct probe_target target = {.port = port};
+    evidence_host(target.host);
+    MPI_CHECK(MPI_Send(&target, (int)sizeof target, MPI_BYTE, sender, TAG_PROBE, MPI_COMM_WORLD));
+}
+
+static void probe_target(const struct route_probe *probe, int receiver, int phase) {
+    struct probe_target target;
+    MPI_CHECK(MPI_Recv(&target, (int)sizeof target, MPI_BYTE, receiver, TAG_PROBE, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE));
+    route_probe_send(probe, target.host, target.port, (unsigned char)phase);
+}
+
+static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
+    const struct role *role = &run->roles[phase];
+    if (role->from >= 0)
+        tell_target(probe->port, role->from);
+    if (role->to >= 0)
+        probe_target(probe, role->to, phase);
+    if (role->from >= 0)
+        *routers_of(run, run->own, phase) =
+            route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
+}
+
+/* After the first round: what is unreachable has been found by then. */
+static void probe_routes(struct topobw *run, unsigned phases) {
+    struct route_probe probe = route_probe_open();
+    for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
+        if (!(phases >> phase & 1u))
+            continue;
+        deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
+        probe_phase(run, &probe, phase);
+        run->stuck = meet(run);
+    }
+    route_probe_close(&probe);
+}
+
+/* ---- rank 0's view ---- */
+
+static int routers_on(const struct topobw *run, const struct tested_link *link) {
+    int most = ROUTE_UNKNOWN;
+    for (int k = 0; k < link->sharers; k++) {
+        int receiver = run->plan.transfers[link->first_transfer + k].to_rank;
+        int routers = (int)*routers_of(run, numbers_of_rank(run, receiver), link->phase);
+        most = routers > most ? routers : most;
+    }
+    return most;
+}
+
+/* The fastest of the rounds that the link was in; infinity when one was given up. */
+static double best_seconds(const struct topobw *run, int link) {
+    double best = 0;
+    for (int round = 0; round < run->rounds; round++) {
+        double seconds = topobw_link_seconds(run, link, round);
+        if (isinf(seconds))
+            return seconds;
+        if (seconds > 0 && (best == 0 || seconds < best))
+            best = seconds;
+    }
+    return best;
+}
+
+static void judge(struct topobw *run) {
+    struct verdict_config config = {.tolerance = run->config.tolerance_percent / 100,
+                                    .factor = run->config.factor,
+                                    .host_gbyte_s = run->rates.host_gbyte_s,
+                                    .detours_are_bad = run->config.routes == ROUTES_STRICT};
+    for (int link = 0; link < run->plan.link_count; link++) {
+        struct link_result *result = &run->results[link];
+        result->seconds = best_seconds(run, link);
+        result->rate_gbyte_s = topobw_rate(run, link, result->seconds);
+        result->routers = routers_on(run, &run->plan.links[link]);
+    }
+    run->factor = verdict_judge(&config, &run->plan, run->results);
+    for (int link = 0; link < run->plan.link_count; link++)
+        if (run->results[link].state == LINK_SOUND && stability_is_unstable(&run->stability, link)) {
+            run->results[link].state = LINK_UNSTABLE;
+            run->results[link].bad = run->config.soak_s > 0;
+            run->results[link].missing = fmax(0, 1 - run->stability.of_link[link].lowest);
+        }
+}
+
+/* ---- soak: what is kept of each round ---- */
+
+/* Names of the links first, so that a line needs no more than numbers. */
+static void open_stream(struct topobw *run, struct problem *problem) {
+    char name[LINK_NAME_BYTES];
+    run->rounds_file = run->config.rounds_file ? fopen(run->config.rounds_file, "w") : NULL;
+    if (!run->rounds_file) {
+        if (run->config.rounds_file)
+            problem_set(problem, "--stream %s: cannot be written", run->config.rounds_file);
+        return;
+    }
+    struct json json = json_start(run->rounds_file);
+    json.one_line = true;
+    json_object(&json);
+    json_key(&json, "links");
+    json_array(&json);
+    for (int link = 0; link < run->plan.link_count; link++) {
+        plan_link_name(&run->plan.links[link], name);
+        json_text(&json, name);
+    }
+    json_array_end(&json);
+    json_object_end(&json);
+}
+
+static void write_round(struct topobw *run, const double *rates) {
+    struct json json = json_start(run->rounds_file);
+    json.one_line = true;
+    json_object(&json);
+    json_key_integer(&json, "round", run->rounds_done);
+    json_key(&json, "at_s");
+    json_double(&json, MPI_Wtime() - run->begun_s);
+    json_key(&json, "rates_gbyte_s");
+    json_array(&json);
+    for (int link = 0; link < run->plan.link_count; link++)
+        json_double(&json, rates[link]);
+    json_array_end(&json);
+    json_object_end(&json);
+    (void)fflush(run->rounds_file);
+}
+
+/* On rank 0, which has all numbers. A disk that is full ends the stream, not the run. */
+static void keep_rounds(struct topobw *run, int rounds) {
+    double *rates = check_alloc((size_t)run->plan.link_count, sizeof *rates);
+    for (int round = 0; round < rounds; round++) {
+        for (int link = 0; link < run->plan.link_count; link++)
+            rates[link] = topobw_rate(run, link, topobw_link_seconds(run, link, round));
+        stability_add(&run->stability, rates);
+        if (run->rounds_file)
+            write_round(run, rates);
+        run->rounds_done++;
+    }
+    free(rates);
+}
+
+/* Collective. Rank 0 has all numbers and judges; returns the phases with links that look bad, on all ranks.
+ */
+static unsigned gather_and_judge(struct topobw *run, int new_rounds) {
+    unsigned phases = 0;
+    int count = (int)numbers_per_rank(run);
+    deadline_arm(run->limit_s);
+    MPI_CHECK(MPI_Gather(run->own, count, MPI_DOUBLE, run->all, count, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (check_rank() == 0) {
+        keep_rounds(run, new_rounds);
+        judge(run);
+        for (int link = 0; link < run->plan.link_count; link++)
+            if (run->results[link].slow)
+                phases |= 1u << run->plan.links[link].phase;
+    }
+    MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+    deadline_disarm();
+    return phases;
+}
+
+/* A transfer is bad when its link is and it had less than its share of what the link should carry; of a link
+ * that is no more than its transfers, each is. */
+static bool is_bad_transfer(const struct topobw *run, const struct transfer *transfer) {
+    const struct link_result *result = &run->results[transfer->link];
+    const struct tested_link *link = &run->plan.links[transfer->link];
+    double best = 0;
+    if (result->state != LINK_SLOW || link->sharers == 1)
+        return verdict_is_bad(result);
+    for (int round = 0; round < run->rounds; round++) {
+        double seconds = topobw_seconds(run, transfer, round);
+        if (seconds > 0 && (best == 0 || seconds < best))
+            best = seconds;
+    }
+    double share = fmax(result->expected_gbyte_s, result->peers_gbyte_s) / link->sharers;
+    double rate = topobw_rate(run, transfer->link, best) / link->sharers;
+    return rate < (1 - run->config.tolerance_percent / 100) * share;
+}
+
+static void find_blame(struct topobw *run) {
+    size_t transfers = (size_t)run->plan.transfer_count;
+    bool *bad = check_alloc(transfers, sizeof *bad);
+    for (size_t t = 0; t < transfers; t++)
+        bad[t] = is_bad_transfer(run, &run->plan.transfers[t]);
+    run->explained_by = check_alloc((size_t)run->plan.link_count, sizeof(int));
+    run->findings = blame(&run->plan, run->results, bad, &run->finding_count, run->explained_by);
+    free(bad);
+}
+
+/* ---- all rounds ---- */
+
+static unsigned used_phases(const struct topobw *run) {
+    unsigned mask = 0;
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        if (run->plan.phases[phase])
+            mask |= 1u << phase;
+    MPI_CHECK(MPI_Bcast(&mask, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+    return mask;
+}
+
+/* Ends after the first phase in which any rank gave up a transfer. */
+static void measure_round(struct topobw *run, struct stream *stream, unsigned phases, int round,
+                          struct problem *problem) {
+    bool tries_first = run->rounds_begun++ == 0 && has_first_transfer(&run->config.stream);
+    for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
+        if (phases >> phase & 1u) {
+            if (tries_first)
+                try_phase(run, stream, phase, problem);
+            if (run->stuck)
+                return;
+            measure_phase(run, stream, phase, round, problem);
+            note_given_up(run, &run->config.stream, run->limit_s);
+            run->stuck = meet(run);
+        }
+}
+
+static void make_room(struct topobw *run) {
+    run->rounds = run->config.repeats + run->config.retests;
+    run->own = check_alloc(numbers_per_rank(run), sizeof(double));
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
+    if (check_rank() == 0) {
+        run->all = check_alloc((size_t)check_ranks() * numbers_per_rank(run), sizeof(double));
+        run->results = check_alloc((size_t)run->plan.link_count, sizeof *run->results);
+        run->stability = stability_make(&run->plan);
+    }
+}
+
+/* Before every retest but the first, longer each time: a disturbance passes, a fault stays. */
+static void pause_before(int retest) {
+    if (retest > 0)
+        idle_sleep(fmin(ldexp(first_pause_s, retest - 1), longest_pause_s));
+}
+
+/* Collective. Whether more rounds follow: rank 0's clock decides. */
+static bool soaks(const struct topobw *run) {
+    int more = !run->stuck && MPI_Wtime() - run->begun_s < run->config.soak_s;
+    if (run->config.soak_s <= 0 || run->stuck)
+        return false; /* the same on all ranks */
+    MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return more;
+}
+
+void topobw_measure(struct topobw *run, struct problem *problem) {
+    struct stream stream = stream_open(&run->config.stream);
+    make_room(run);
+    run->limit_s = run->config.stream.limit_s;
+    run->begun_s = MPI_Wtime();
+    if (check_rank() == 0)
+        open_stream(run, problem);
+    unsigned phases = used_phases(run);
+    unsigned suspects = 0;
+    for (bool first = true; first || soaks(run); first = false) {
+        for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
+            measure_round(run, &stream, phases, round, problem);
+            if (first && round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
+                probe_routes(run, phases);
+        }
+        suspects = gather_and_judge(run, run->config.repeats);
+    }
+    for (int round = run->config.repeats; round < run->rounds && suspects && !run->stuck; round++) {
+        pause_before(round - run->config.repeats);
+        measure_round(run, &stream, suspects, round, problem);
+        suspects = gather_and_judge(run, 0);
+    }
+    if (check_rank() == 0)
+        find_blame(run);
+    if (!run->stuck)
+        stream_close(&stream); /* else MPI may still use the buffers */
+}
+
+void topobw_free(struct topobw *run) {
+    free(run->own);
+    free(run->all);
+    free(run->results);
+    stability_free(&run->stability);
+    if (run->rounds_file)
+        (void)fclose(run->rounds_file);
+    free(run->findings);
+    free(run->explained_by);
+    plan_free(&run->plan);
+    link_rates_free(&run->rates);
+    coordinates_free(&run->coordinates);
+}

@@ -1,0 +1,61 @@
+/*
+ * The measuring part of topobw: rounds through the phases, and what rank 0 makes of them.
+ *
+ * Leaves out: printing (report.h).
+ */
+#ifndef RAILYARD_TOPOBW_RUN_RUN_H
+#define RAILYARD_TOPOBW_RUN_RUN_H
+
+#include "lib/ranks/evidence.h"
+#include "topobw/config.h"
+#include "topobw/plan/plan.h"
+#include "topobw/verdict/blame.h"
+#include "topobw/verdict/stability.h"
+#include "topobw/verdict/verdict.h"
+
+#include <stdio.h>
+
+struct topobw {
+    struct topobw_config config;
+    struct role roles[PHASES_MAX];
+    int rounds;  /* repeats + retests */
+    double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
+    int rounds_begun;
+    double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */
+    double given_up_bytes; /* of the transfer that was given up, within given_up_s */
+    double given_up_s;
+    bool stuck;     /* a transfer was given up; all ranks stop measuring */
+    double clock_s; /* what the first sharer answered last: a request that was given up may still write it */
+    double counters_s; /* spent in the counters library; 0: it was not asked for */
+
+    /* On rank 0 alone. */
+    struct coordinates coordinates;
+    struct link_rates rates;
+    struct plan plan;
+    double *all; /* own, of every rank */
+    struct stability stability;
+    FILE *rounds_file;
+    int rounds_done;
+    double begun_s;
+    struct link_result *results;
+    double factor; /* 0: no expectations */
+    int finding_count;
+    struct finding *findings;
+    int *explained_by; /* of each link: its finding or -1 */
+};
+
+/* Collective. Measures all links and judges them; a problem when data were wrong. */
+void topobw_measure(struct topobw *run, struct problem *problem);
+
+/* On rank 0. Seconds of a transfer in a round, 0 when it was not in that round, infinity when given up. */
+double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round);
+
+/* On rank 0. Seconds from the first start to the last end of a link's transfers in a round. */
+double topobw_link_seconds(const struct topobw *run, int link, int round);
+
+/* On rank 0. GB/s of a link whose transfers took that long. */
+double topobw_rate(const struct topobw *run, int link, double seconds);
+
+void topobw_free(struct topobw *run);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Is a link sound? Its rate against what its class and sharing promise, and against its peers; the routers on
+ * its way against the usual number.
+ *
+ * Peers are links of the same class (or, without a links file, of the same dimension and phases), with as
+ * many sharers. A link is slow by its peers when it is both the tolerance and PEER_DEVIATIONS robust
+ * deviations (1.4826 x the median absolute deviation) below their median: no distribution is assumed, and a
+ * slow minority does not move the median. It is slow by expectation when it is EXPECTATION_TOLERANCES
+ * tolerances below it: what a file promises knows nothing of protocols and processors, which peers share.
+ * Pure; rank 0 alone uses it.
+ *
+ * Leaves out: which component is to blame (blame.h), and links that are too fast.
+ */
+#ifndef RAILYARD_TOPOBW_VERDICT_VERDICT_H
+#define RAILYARD_TOPOBW_VERDICT_VERDICT_H
+
+#include "topobw/plan/plan.h"
+
+enum { PEERS_MIN = 4, PEER_DEVIATIONS = 4, EXPECTATION_TOLERANCES = 2 };
+
+enum link_state { LINK_SOUND, LINK_SLOW, LINK_DETOUR, LINK_SILENT, LINK_UNTESTED, LINK_UNSTABLE };
+
+/* What was seen of one link, and what is said of it. */
+struct link_result {
+    double seconds;          /* of the fastest round; infinity: no answer in time; 0: not tested */
+    double rate_gbyte_s;     /* of all its transfers together */
+    int routers;             /* on the way; ROUTE_UNKNOWN */
+    double expected_gbyte_s; /* 0: nothing is known */
+    double peers_gbyte_s;    /* their median; 0: fewer than PEERS_MIN */
+    double missing;          /* of the reference, 0 to 1 */
+    bool slow;               /* by its peers or by expectation */
+    bool bad;                /* a detour is bad when it is slow, or where the configuration says so */
+    enum link_state state;
+};
+
+struct verdict_config {
+    double tolerance;     /* 0 to 1 */
+    double factor;        /* payload rate / rate in the links file; 0: the median over all links */
+    double host_gbyte_s;  /* of the links file */
+    bool detours_are_bad; /* whatever their rate */
+};
+
+/* Fills expectation, peers, missing and state of every link. Returns the factor used, 0 without expectations.
+ */
+double verdict_judge(const struct verdict_config *config, const struct plan *plan,
+                     struct link_result *results);
+
+/* The rate of a link file's link and its sharers' host links: what limits a test of it. */
+double verdict_limit(const struct verdict_config *config, const struct tested_link *link);
+
+/* Whether the link failed its test. A detour that is as fast as other links is a note. */
+bool verdict_is_bad(const struct link_result *result);
+
+/* "sound", "slow", "detour", "no answer", "not tested", "unstable". */
+const char *verdict_name(enum link_state state);
+
+/* Of each link the first of its peers, itself where no link before it is one. */
+void verdict_groups(const struct plan *plan, int *group);
+
+/* The middle of the values, which are sorted. */
+double verdict_median(double *values, int count);
+
+#endif
