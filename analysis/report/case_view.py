@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.cases import cases, comparison, published, tables
+from analysis.cases import cases, comparison, published, spread, tables
 from analysis.cases.cases import Case, Tally
 from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Panel
 from analysis.cases.judgement import JudgedCase
 from analysis.cases.published import PublishedRow
+from analysis.cases.spread import Captioned
 from analysis.cases.tables import Row
 from analysis.cases.titles import facts, kept_apart, known_text, origin_note, title
 from analysis.figures import general, registry
@@ -79,6 +80,7 @@ class CaseView:
     figures: Sequence[FigureView]
     published: Sequence[PublishedRow]
     table: TableView | None
+    spread: Sequence[Captioned]
     troubles: Sequence[tuple[str, Launch]]
     reasons: Sequence[tuple[str, str, str]]
     unmeasured: Sequence[tuple[str, int]]
@@ -139,6 +141,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], earlier: Seque
         figures=figure_views(drawn.drawings, images),
         published=published.rows(case, found),
         table=_table(case, found) if found else None,
+        spread=spread.tables(case),
         troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
         reasons=[
             (each.id, str(each.status), each.reason) for each in case.records if each.status is not Status.OK

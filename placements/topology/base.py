@@ -214,6 +214,9 @@ class Topology(ABC):
 
     # What a kind may define otherwise: groups of routers, and what links carry.
 
+    #: Whether the first number of a coordinate is a group.
+    has_groups: ClassVar[bool] = False
+
     @property
     def groups(self) -> NDArray[np.int64]:
         """Return the group of every router with nodes, by its place in `coordinates`; InputError without groups."""

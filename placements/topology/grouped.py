@@ -16,7 +16,8 @@ on the way, as hardware does packet by packet; only the link-load model can do t
 part of the destination nodes, to which the third groups are dealt in turn; every router decides by the
 destination alone, so the virtual and the simulated network do the same. Traffic from that third group is minimal.
 
-Leaves out adaptive routing by load.
+With `spread: load` each pair of groups has a share of its own, chosen by load: `by_load`. Only the link-load model can
+do this.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology import valiant
+from placements.topology import by_load, valiant
 from placements.topology.carried import Carried, summed
 from placements.topology.parts import Coordinate
 from placements.topology.switched import LinkType, Switched, Wiring, wire
@@ -41,6 +42,8 @@ Floats = NDArray[np.float64]
 Columns = dict[str, Ints]
 
 LOCAL, GLOBAL = 0, 1
+#: The value of `spread` with which loads decide.
+BY_LOAD = "load"
 #: Multiples of it, modulo 2 to the 32, are spread evenly (the golden ratio): the nodes below a share are chosen.
 SCATTER = 2654435761
 
@@ -126,14 +129,13 @@ class Grouped(Switched):
         )
 
     def check_static(self, what: str) -> None:
-        """Raise InputError where routes are not fixed, because packets are spread over third groups."""
-        if self.cables.valiant_share and self.cables.spread == "packets":
-            valid = "spread: nodes; only the link-load model can spread packets"
+        """Raise InputError where routes are not fixed: packets are spread over third groups, or the load decides."""
+        if self.cables.spread != "nodes":
+            valid = "spread: nodes; only the link-load model can spread packets or decide by load"
             raise InputError(what, f"{self.key}.routes.spread", self.cables.spread, valid)
 
     def to_dict(self) -> dict[str, Any]:
         cables = self.cables
-        routes = {"valiant_share": cables.valiant_share, "spread": cables.spread}
         part = {
             "groups": self.group_count,
             **self.shape,
@@ -141,7 +143,7 @@ class Grouped(Switched):
             "arrangement": cables.arrangement,
             "local_tiles": cables.local_tiles,
             "global_tiles": cables.global_tiles,
-            **({"routes": routes} if cables.valiant_share else {}),
+            **_routes(cables),
         }
         return {**self._common(), self.key: part}
 
@@ -272,9 +274,11 @@ class Grouped(Switched):
 
     def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         share = self.cables.valiant_share
-        if not share or self.cables.spread == "nodes":
+        if self.cables.spread == "nodes":
             return super().carry(source, node, sizes)
         source, node, sizes = summed(source, node, sizes, len(self.nodes))
+        if self.cables.spread == BY_LOAD:
+            return by_load.carry(self, source, node, sizes)
         to = self.router_of_node[node]
         across = self.groups[source] != self.groups[to]
         minimal = self.carry_along(self.hosts[source], node, np.where(across, sizes * (1 - share), sizes))
@@ -282,17 +286,30 @@ class Grouped(Switched):
         return minimal + by_way
 
 
+def _routes(cables: Cables) -> dict[str, Any]:
+    """Return the document's part of routes; empty where all are minimal."""
+    if cables.spread == BY_LOAD:
+        return {"routes": {"spread": BY_LOAD}}
+    share = cables.valiant_share
+    return {"routes": {"valiant_share": share, "spread": cables.spread}} if share else {}
+
+
 def cables_of(entry: Mapping[str, Any], source: str) -> Cables:
     """Return the cables and routes of a document's part; InputError names the field that is wrong."""
     routes = entry.get("routes", {})
     share = float(routes.get("valiant_share", 0))
+    by_load_alone = routes.get("spread") == BY_LOAD
     if share and entry["groups"] < 3:
         raise InputError(source, "routes.valiant_share", share, "0 with fewer than three groups")
+    if by_load_alone and (share or entry["groups"] < 3):
+        raise InputError(
+            source, "routes.spread", BY_LOAD, "no valiant_share with it, and three groups or more"
+        )
     return Cables(
         pairs=entry.get("cables", 1),
         arrangement=entry.get("arrangement", "consecutive"),
         local_tiles=entry.get("local_tiles", 1),
         global_tiles=entry.get("global_tiles", 1),
         valiant_share=share,
-        spread=routes.get("spread", "nodes") if share else "nodes",
+        spread=routes.get("spread", "nodes") if share or by_load_alone else "nodes",
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, kw_only=True)
 class Groups(Topology):
     """`counts[group][switch]` are the nodes of a switch; `nodes_per_router` is the largest of them."""
+
+    has_groups: ClassVar[bool] = True
 
     counts: tuple[tuple[int, ...], ...]
 

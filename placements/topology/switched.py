@@ -88,6 +88,8 @@ def wire(columns: Mapping[str, Ints], reverse: Ints) -> tuple[Wiring, Ints]:
 class Switched(Topology):
     """Base of the kinds whose network is a table of switches and cables."""
 
+    has_groups: ClassVar[bool] = True
+
     #: What the switches of each level are called in names.
     level_words: ClassVar[tuple[str, ...]] = ("r",)
 

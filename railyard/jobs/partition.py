@@ -10,7 +10,7 @@ from typing import Any
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
-from railyard.jobs import allocated_nodes
+from railyard.jobs import allocated_nodes, constraints
 from railyard.jobs.requirements import Machine
 from railyard.torus.engines import DEFAULT, engines
 from railyard.torus.virtual import lifecycle
@@ -26,9 +26,9 @@ class Partition:
     """`topology` and `coordinates` are names or paths, empty where nothing is known.
 
     `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
-    topology by name. `in_allocation`: ReFrame runs inside an allocation, whose nodes its jobs use. `cluster`: the
-    torus that a scheduler on a virtual torus runs on; None where it is no such
-    partition.
+    topology by name. `constraint` is the scheduler's option for `extras: constraint`, or empty. `in_allocation`:
+    ReFrame runs inside an allocation, whose nodes its jobs use. `cluster`: the torus that a scheduler on a virtual
+    torus runs on; None where it is no such partition.
     """
 
     fullname: str
@@ -43,6 +43,7 @@ class Partition:
     image: str
     cluster: str | None
     in_allocation: bool = False
+    constraint: str = ""
 
     @classmethod
     def read(
@@ -50,8 +51,9 @@ class Partition:
     ) -> Partition:
         """Return a partition of reframe.yml, by its full name, its scheduler's name and its extras.
 
-        Raises InputError for an origin or an engine that there is not.
+        Raises InputError for an origin, an engine or a constraint that there is not.
         """
+        constraint = str(extras.get("constraint") or "")
         in_allocation = extras.get("nodes_from") == "environment"
         image = str(extras.get("image") or "")
         return cls(
@@ -70,6 +72,7 @@ class Partition:
             image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
+            constraint=constraints.option(scheduler, constraint, fullname) if constraint else "",
         )
 
     @property

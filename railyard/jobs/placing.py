@@ -108,6 +108,7 @@ def described(
         local_ranks={name: placement.local_ranks.tolist() for name, placement in placed.items()},
         nics={p: launching.assigned_nics(some, p, job.devices, node) for p in policies if some},
         cannot=cannot,
+        has_groups=stands is None and allocation.topology.has_groups,
     )
 
 

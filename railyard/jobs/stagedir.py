@@ -134,7 +134,8 @@ class Job:
 class Placed:
     """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
 
-    `nics` are, for each policy, the NICs of each local rank; `allocation` and `topology` are the record's.
+    `nics` are, for each policy, the NICs of each local rank; `allocation` and `topology` are the record's. With
+    `has_groups` the first number of a node's coordinate is its group.
     """
 
     allocation: Mapping[str, Any]
@@ -143,6 +144,7 @@ class Placed:
     local_ranks: Mapping[str, Sequence[int]]
     nics: Mapping[str, Sequence[Sequence[str]]]
     cannot: Mapping[str, str] = field(default_factory=dict)
+    has_groups: bool = False
 
 
 def write(folder: Path, written: Job | Placed) -> None:
@@ -343,6 +345,7 @@ def _run_of(
         nics=nics,
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
+        has_groups=placed is not None and placed.has_groups,
         fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
     )
 

@@ -133,7 +133,9 @@ def _counted(program: Program) -> Program:
 
 
 def _options(where: Partition, granted: Allocation) -> Iterator[str]:
-    """Yield Slurm's options: nodes by name where the partition has names, and no second run over the first's files."""
+    """Yield the scheduler's options: the partition's constraint; for Slurm also its nodes, and no second run."""
+    if where.constraint:
+        yield where.constraint
     if not where.is_slurm:
         return
     yield from ("--no-requeue", f"--nodes={len(granted.indices)}")

@@ -7,6 +7,7 @@ running anything, reading the clock for the launches, writing the record (`resul
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import benchmark, record
+from railyard.records import benchmark, record, spans
 from railyard.records.benchmark import Benchmark
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software, Status, Verdict
@@ -29,7 +30,8 @@ class LaunchRun:
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
     asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
     the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
-    what is wrong with the data or why there is no output, where the check knows more than the output tells.
+    what is wrong with the data or why there is no output, where the check knows more than the output tells. With
+    `has_groups` the first number of a node's coordinate is its group.
     """
 
     placement: str
@@ -51,6 +53,7 @@ class LaunchRun:
     fault: str = ""
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
+    has_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +85,10 @@ def assemble(
     runs = [*launches]
     runs += _missing(case, runs)
     findings = [judge(run, case) for run in runs]
+    at = spans.coordinates(case["allocation"]["nodes"])
     documents = [
-        _launch(index, run, found) for index, (run, found) in enumerate(zip(runs, findings, strict=True))
+        {**_launch(index, run, found), "spans": _spans(run, found, at)}
+        for index, (run, found) in enumerate(zip(runs, findings, strict=True))
     ]
     return _record(
         case=case,
@@ -225,6 +230,12 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "ended_monotonic_s": run.ended_monotonic_s,
         "reported": dict(output.reported) if output else {},
     }
+
+
+def _spans(run: LaunchRun, found: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
+    hosts = {rank.host for rank in found.output.ranks} if found.output else set()
+    spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
+    return None if spread is None else dataclasses.asdict(spread)
 
 
 def _mpi(findings: Sequence[_Finding]) -> dict[str, str] | None:

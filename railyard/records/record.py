@@ -17,13 +17,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import benchmark, json_io, text_rules, versions
+from railyard.records import benchmark, json_io, spans, text_rules, versions
 from railyard.records.benchmark import Rank, Series, Unmeasured
 from railyard.records.json_io import Json
+from railyard.records.spans import Spans
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.6"
+FORMAT = "railyard-record/1.7"
 ID_DIGITS = 12
 #: Keys that are made from the content and therefore are no part of it.
 DERIVED = frozenset({"id", "sha256"})
@@ -175,6 +176,7 @@ class Launch:
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
     reported: Mapping[str, Json] = dataclass_field(default_factory=dict)
+    spans: Spans | None = None
 
     @property
     def is_void(self) -> bool:
@@ -318,6 +320,7 @@ def _parse_launch(item: Mapping[str, Json]) -> Launch:
         "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
         "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
         "software": Software(item.get("software", Software.NATIVE)),
+        "spans": spans.parse(item.get("spans")),
     }
     return Launch(**{**item, **parsed})
 

@@ -72,6 +72,12 @@ VERSIONS: tuple[Version, ...] = (
         change="a launch may have reported: what a third-party program says of its run beside figures",
         launch_fields=frozenset({"reported"}),
     ),
+    Version(
+        name="railyard-record/1.7",
+        date="2026-11-22",
+        change="a launch may have spans: the switches and groups of its nodes, and the nodes of each group",
+        launch_fields=frozenset({"spans"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
@@ -79,6 +85,8 @@ WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyar
 
 #: The first version whose records have the whole digest, the job and the session.
 WITH_RUN = "railyard-record/1.3"
+#: The first version whose launches have the spread of their nodes over switches and groups.
+WITH_SPANS = "railyard-record/1.7"
 
 
 def younger_than(name: str) -> frozenset[str]:

@@ -292,5 +292,7 @@ def test_a_measured_record_needs_no_topology_for_orders_that_need_none(
     def forget(document: dict[str, Any]) -> None:
         change(document)
         document["case"]["allocation"].update(order="scheduler", seed=None)
+        if any(node["coordinate"] is None for node in document["case"]["allocation"]["nodes"]):
+            in_launches(spans=None)(document)
 
     assert (faults(forgeries.changed(measured, forget)) == []) is is_accepted

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import random
 import subprocess
 import tempfile
@@ -135,6 +136,7 @@ def good(
                 ended_monotonic_s=since + LAUNCH_S,
                 output=Path(folder) / f"launch-{index}.json",
                 expected_hosts=[node.name for node in placed.nodes],
+                has_groups=network.has_groups,
                 guard=_guard(chance) if origin == "emulated" else None,
                 **_nics(chance, network, placed, policy, is_counted=_is_counted(origin, asked)),
             )
@@ -190,11 +192,13 @@ def _command(case: Mapping[str, Any], placement: str, index: int) -> str:
 
 
 def _ranks(case: Mapping[str, Any]) -> int:
-    return len(case["allocation"]["nodes"])
+    return math.prod(case["grid"])
 
 
 def _document(case: Mapping[str, Any], placed: Placement, series: list[dict[str, Any]]) -> dict[str, Any]:
     document = synthetic.benchmark_document(case, series)
+    document["ranks"] = document["ranks"][: _ranks(case)]
+    document["mpi"]["ranks"] = _ranks(case)
     for rank, node in zip(document["ranks"], placed.nodes, strict=True):
         rank["host"] = node.name
     return document

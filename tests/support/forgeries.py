@@ -179,6 +179,10 @@ def _one(rule: str, words: str, change: Change) -> Forgery:
 #: Of a record of 16 nodes with two NICs each, orders plain and random, policies library-default and local-nic.
 ALL: Mapping[str, Forgery] = {
     "a step down to a version with fewer rules": _one("version", "writes railyard-record/", step_down),
+    "nodes on fewer switches": _one(
+        "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)
+    ),
+    "no spread named": _one("spans", "none; the nodes have", in_first(spans=None)),
     "one launch copied": _one("no-two-alike", "the samples of launch 0", copy_first),
     "NIC bytes copied": _one("no-two-alike", "the bytes of launch 0", same_bytes),
     "launches reordered": _one("launch-order", "draws", swap_launches),

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from placements.orders.allocation import Order, allocate, within
 from railyard.errors import InputError
-from railyard.records import assemble, versions
+from railyard.records import assemble, spans, versions
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.records.spans import Spans
 
 
 @rule("topology")
@@ -147,6 +148,30 @@ def placement(read: Record) -> Iterator[Fault]:
                 text = f"{rank.host}; {launch.placement} gives {host}"
                 yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
                 break
+
+
+@rule("spans")
+def spread(read: Record) -> Iterator[Fault]:
+    """From version 1.7 on a launch's switches, groups and nodes per group are those that the coordinates give."""
+    if versions.WITH_SPANS in versions.younger_than(str(read.document["schema"])):
+        return
+    known = rebuilt.topology_of(read)
+    at = spans.coordinates(read.case.allocation["nodes"])
+    for field, launch in ended_well(read):
+        named = launch.spans is not None and launch.spans.groups is not None
+        has_groups = named if known is None else known.has_groups
+        wanted = spans.of_hosts({rank.host for rank in launch.ranks}, at, has_groups=has_groups)
+        if launch.spans != wanted:
+            yield Fault(
+                field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}"
+            )
+
+
+def _words(found: Spans | None) -> str:
+    if found is None:
+        return "none"
+    groups = "" if found.groups is None else f" in {found.groups} groups, {dict(found.group_nodes or {})}"
+    return f"{found.switches} switches{groups}"[:200]
 
 
 @rule("processors")

@@ -1,0 +1,84 @@
+"""How far a launch's nodes are spread over the network: switches, groups, and nodes of each group.
+
+Models: hosts that ran ranks, and the coordinates that the record gives the nodes. Nodes with one coordinate are on one
+switch. Where the topology has groups, a coordinate's first number is its group. Leaves out: how switches and groups are
+joined.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from railyard.records.json_io import Json
+
+Coordinates = Mapping[str, tuple[int, ...]]
+
+
+class Relation(StrEnum):
+    """How two nodes are related, the nearest first."""
+
+    NODE = "same node"
+    SWITCH = "same switch"
+    GROUP = "same group"
+    OTHER_GROUP = "other group"
+    OTHER_SWITCH = "other switch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """The spread of a launch. `groups` and `group_nodes` (nodes by group) are None where the network has no groups."""
+
+    switches: int
+    groups: int | None
+    group_nodes: Mapping[str, int] | None
+
+
+def parse(item: Mapping[str, Json] | None) -> Spans | None:
+    """Return the spread that a record names, or None."""
+    return None if item is None else Spans(**item)
+
+
+def coordinates(nodes: Iterable[Mapping[str, Json]]) -> dict[str, tuple[int, ...]]:
+    """Return the coordinate of each node of an allocation that has one, by its name and by the name without domain."""
+    known = {node["name"]: tuple(node["coordinate"]) for node in nodes if node["coordinate"]}
+    return {_short(name): at for name, at in known.items()} | known
+
+
+def place_of(host: str, at: Coordinates) -> tuple[int, ...] | None:
+    """Return the coordinate of a host, whose name may have a domain that its node's lacks; None where it is unknown."""
+    return at.get(host) or at.get(_short(host))
+
+
+def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Spans | None:
+    """Return the spread over the hosts that ran ranks; None where a host has no coordinate, or none ran."""
+    places = [place_of(host, at) for host in hosts]
+    found = [place for place in places if place is not None]
+    if not found or len(found) < len(places):
+        return None
+    groups = Counter(place[0] for place in found)
+    return Spans(
+        switches=len(set(found)),
+        groups=len(groups) if has_groups else None,
+        group_nodes={str(group): groups[group] for group in sorted(groups)} if has_groups else None,
+    )
+
+
+def _short(name: str) -> str:
+    return name.split(".")[0]
+
+
+def relation(one: str, other: str, at: Coordinates, *, has_groups: bool) -> Relation | None:
+    """Return how two hosts are related; None where one has no coordinate."""
+    if one == other:
+        return Relation.NODE
+    first, second = place_of(one, at), place_of(other, at)
+    if first is None or second is None:
+        return None
+    if first == second:
+        return Relation.SWITCH
+    if not has_groups:
+        return Relation.OTHER_SWITCH
+    return Relation.GROUP if first[0] == second[0] else Relation.OTHER_GROUP

@@ -1,0 +1,76 @@
+"""Results over the groups spanned, and pairs of hosts by relation, on a network with groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from support import evidence, forgeries
+
+from analysis.cases import cases, spread
+from analysis.cases.judgement import judge_all
+from analysis.report import page
+from railyard.records.assemble import LaunchRun
+
+PLACEMENTS = ["plain", "plain@even-groups:4"]
+FLY: dict[str, Any] = {
+    "origin": "measured",
+    "topology": "dragonfly-72",
+    "grid": [4, 4],
+    "placements": PLACEMENTS,
+}
+
+
+def rows(record: Any, place: int) -> Sequence[Sequence[str]]:
+    (case,) = cases.group([record])
+    return spread.tables(case)[place].data.rows
+
+
+def test_figures_over_the_groups_that_placements_span() -> None:
+    found = [row for row in rows(evidence.good(**FLY), 0) if row[0].startswith("iteration")]
+    assert [row[2] for row in found] == ["2", "4"]
+    assert [row[5] for row in found] == ["6", "6"]
+
+
+def test_one_number_of_groups_or_none_is_no_table() -> None:
+    torus = evidence.good(origin="measured", topology="gemini-2x2x2", grid=[2, 2, 2], placements=["plain"])
+    alone = evidence.good(**{**FLY, "placements": ["plain"]})
+    for record in (torus, alone):
+        (case,) = cases.group([record])
+        assert spread.tables(case) == []
+
+
+#: dragonfly-72 has two nodes per router and four routers per group.
+ENDS = {"n0-0-0": 1.0, "n0-0-1": 2.0, "n0-3-0": 3.0, "n1-0-0": 4.0}
+
+
+def between_hosts(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+    document["series"] += [
+        {
+            "fom": "latency_us",
+            "labels": {"test": "latency", "from": "n0-0-0", "to": to, "size_bytes": size},
+            "samples": [latency * size] * 3,
+        }
+        for to, latency in ENDS.items()
+        for size in (8, 64)
+    ]
+    return dataclasses.replace(run)
+
+
+def test_latency_by_relation_of_two_hosts_at_eight_bytes() -> None:
+    found = rows(evidence.good(**FLY, change=between_hosts), 1)
+    assert [(row[2], float(row[3])) for row in found] == [
+        ("same node", 8.0),
+        ("same switch", 16.0),
+        ("same group", 24.0),
+        ("other group", 32.0),
+    ]
+
+
+def test_the_page_shows_both_tables_and_records_without_a_spread_have_none() -> None:
+    record = evidence.good(**FLY, change=between_hosts)
+    text = page.html(judge_all([record]))
+    assert "Over the groups" in text and "other group" in text
+    without = forgeries.changed(record, lambda d: [each.update(spans=None) for each in d["launches"]])
+    assert "Over the groups" not in page.html(judge_all([without]))

@@ -1,0 +1,81 @@
+"""The spread of a launch over switches and groups: recorded from coordinates, and refused where it is another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support import evidence, forgeries
+
+from railyard.records import spans, strict_rules
+from railyard.records.spans import Relation, Spans
+
+GRID = [4, 4]
+FLY = evidence.good(
+    origin="measured",
+    topology="dragonfly-72",
+    grid=GRID,
+    placements=["plain", "plain@few-groups:2", "plain@even-groups:4"],
+)
+#: A group of dragonfly-72 has 8 nodes.
+WANTED = {
+    "plain": Spans(switches=8, groups=2, group_nodes={"0": 8, "1": 8}),
+    "plain@even-groups:4": Spans(switches=8, groups=4, group_nodes={"0": 4, "1": 4, "2": 4, "3": 4}),
+}
+
+
+def faults(name: str, change: forgeries.Change) -> list[str]:
+    found = strict_rules.faults(forgeries.changed(FLY, change))
+    return [each.text for each in found if each.field.endswith(".spans")]
+
+
+def test_a_record_of_a_dragonfly_names_switches_groups_and_nodes_per_group() -> None:
+    found = {launch.placement: launch.spans for launch in FLY.launches if launch.is_result}
+    assert {name: found[name] for name in WANTED} == WANTED
+    assert not [each for each in strict_rules.faults(FLY) if each.field.endswith(".spans")]
+
+
+def of_first(**values: Any) -> forgeries.Change:
+    return lambda document: document["launches"][0]["spans"].update(values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        of_first(groups=1),
+        of_first(groups=None, group_nodes=None),
+        of_first(switches=9),
+        of_first(group_nodes={"0": 16}),
+        lambda document: document["launches"][0].update(spans=None),
+    ],
+)
+def test_a_mutated_spread_is_refused(change: forgeries.Change) -> None:
+    (text,) = faults("spans", change)
+    assert "the nodes have" in text
+
+
+def test_a_torus_has_switches_and_no_groups() -> None:
+    torus = evidence.good(origin="measured", topology="gemini-2x2x2", grid=[2, 2, 2], placements=["plain"])
+    assert torus.launches[0].spans == Spans(switches=8, groups=None, group_nodes=None)
+
+
+def test_relations_of_two_hosts_from_the_nearest() -> None:
+    at = spans.coordinates(
+        {"name": name, "coordinate": place}
+        for name, place in {
+            "a": [0, 0, 0],
+            "b.site": [0, 0, 0],
+            "c": [0, 1, 0],
+            "d": [1, 0, 0],
+            "e": None,
+        }.items()
+    )
+    found = [spans.relation("a", other, at, has_groups=True) for other in ("a", "b", "c.other", "d", "e")]
+    assert found == [Relation.NODE, Relation.SWITCH, Relation.GROUP, Relation.OTHER_GROUP, None]
+    assert spans.relation("a", "d", at, has_groups=False) == Relation.OTHER_SWITCH
+
+
+def test_without_every_coordinate_there_is_no_spread() -> None:
+    at = {"a": (0, 0, 0)}
+    assert spans.of_hosts({"a", "b"}, at, has_groups=True) is None
+    assert spans.of_hosts(set(), at, has_groups=True) is None
