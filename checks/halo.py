@@ -119,20 +119,27 @@ class HaloPaper(HaloCheck):
     small = {"repeats": 1, "warmups": 0}  # the exchange that checks the data comes before
     standard = {"repeats": 50, "warmups": 5}
 
+    def choose_nodes(self, nodes: list[int]) -> None:
+        """Ask for a box of nodes, both nodes of a router along Y; of an odd number the last router gives one."""
+        x, y, z = nodes
+        self.block = [x, (y + 1) // 2, z]
+        self.cube = nodes if y % 2 else []
+
 
 @rfm.simple_test
 class halo_paper_2d(HaloPaper):
     """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB a face, as the paper."""
 
     #: Nodes along each side of the square.
-    side = parameter([2, 4, 6, 8, 10, 12])
+    side = parameter(range(2, 13))
     small = {"cells": 65536}
     standard = {"cells": 65536}
     face_memory = 8 * 8 * 65536
 
     @run_after("init")
     def choose_block(self) -> None:
-        self.block, self.grid = [self.side, self.side // 2, 1], [self.side, self.side]
+        self.grid = [self.side, self.side]
+        self.choose_nodes([self.side, self.side, 1])
 
 
 @rfm.simple_test
@@ -140,13 +147,14 @@ class halo_paper_3d(HaloPaper):
     """Figure 6b: N x N x N nodes. Simulated faces have 72 KiB, not 18 MiB: 512 ranks share one process's memory."""
 
     #: Nodes along each side of the cube.
-    side = parameter([4, 6, 8])
+    side = parameter(range(3, 9))
     small = {"cells": 96, "face_memory": 8 * 8 * 96 * 96}
     standard = {"cells": 1536}
 
     @run_after("init")
     def choose_block(self) -> None:
-        self.block, self.grid = [self.side, self.side // 2, self.side], [self.side] * 3
+        self.grid = [self.side] * 3
+        self.choose_nodes(self.grid)
 
 
 @rfm.simple_test

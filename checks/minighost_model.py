@@ -10,14 +10,14 @@ from checks.base import PlacedCheck
 
 @rfm.simple_test
 class minighost_remap(PlacedCheck):
-    """131,072 ranks of a 27-point stencil, 16 a node: a node's ranks as a row of the grid, and as 2x2x4."""
+    """131,072 ranks of a 27-point stencil, 16 a node: as a row of the grid, as 2x2x4, and at random."""
 
     descr = "Bytes that the routers inject and the busiest link, 27-point stencil, default order and remapped"
     benchmark = "minighost"
     valid_systems = ["+modelled"]
     studies = ["pedretti2013"]
     torus = "cielo"
-    placements = ["cart-create", "blocks:2x2x4"]
+    placements = ["cart-create", "blocks:2x2x4", "random:1"]
     ranks_per_node = 16
     grid = [32, 64, 64]
     launches = 1

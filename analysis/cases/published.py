@@ -14,7 +14,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation
 from analysis.cases.comparison import Comparison, Group
 from analysis.stats import medians
-from analysis.text.numbers import MINUS, percent
+from analysis.text.numbers import MINUS, percent, size_text
 from railyard.records import studies, units
 from railyard.records.benchmark import Labels
 from railyard.records.studies import Contrast, Published, Shown
@@ -68,21 +68,35 @@ def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
     contrast = published.compare
     if contrast is None:
         return ""
-    grid = case.first.case.parameters.get("grid", [])
-    if contrast.dimensions and (not isinstance(grid, list) or contrast.dimensions != len(grid)):
+    if not _is_on_grid(contrast, case.first.case.parameters.get("grid", [])):
         return ""
     torus = case.first.provenance["torus"]
     if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
         return ""  # a scaled torus has ratios, no rates and times of the machine's
-    return _of_series(contrast, case) if contrast.labels else _of_combinations(contrast, found)
+    if contrast.baseline:
+        return _of_combinations(contrast, case, found)
+    return _of_series(contrast, case)
 
 
-def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
-    of_fom = [each for each in found if contrast.fom in ("", each.fom)]
+def _is_on_grid(contrast: Contrast, grid: object) -> bool:
+    """Whether a case's process grid, whatever its record holds there, is one that a contrast is about."""
+    extents = grid if isinstance(grid, list) else []
+    has_dimensions = contrast.dimensions in (0, len(extents))
+    return has_dimensions and (contrast.side == 0 or extents == [contrast.side] * len(extents))
+
+
+def _of_combinations(contrast: Contrast, case: Case, found: Sequence[Comparison]) -> str:
+    of_fom = [
+        each
+        for each in found
+        if contrast.fom in ("", each.fom) and contrast.labels.items() <= dict(each.labels).items()
+    ]
     if not of_fom:
-        return ""
+        return _of_largest_size(contrast, case)
     first = of_fom[0]
     ours, base = _group(first, contrast, ours=True), _group(first, contrast, ours=False)
+    if ours is None and base is None:
+        return ""
     if ours is None or base is None or ours.summary is None or base.summary is None:
         return "not measured"
     if contrast.shown is not Shown.CHANGE:
@@ -94,6 +108,32 @@ def _of_combinations(contrast: Contrast, found: Sequence[Comparison]) -> str:
         return f"no difference ({first.title})"
     is_better = (change < 0) == (first.unit.better is Better.LOWER)
     return f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'} ({first.title})"
+
+
+def _of_largest_size(contrast: Contrast, case: Case) -> str:
+    """By the last point of a curve over message sizes, which the text names."""
+    curve = [
+        (size, by_combination)
+        for (fom, labels), by_combination in cases.observations(case).items()
+        if fom == contrast.fom and isinstance(size := dict(labels).get("size_bytes"), int)
+    ]
+    if not curve:
+        return ""
+    size, by_combination = max(curve, key=lambda point: point[0])
+    ours, base = _median(by_combination, contrast, ours=True), _median(by_combination, contrast, ours=False)
+    if ours is None or base is None:
+        return "" if ours is base else "not measured"
+    return f"{_shown(contrast, ours, base)} ({size_text(size)})"
+
+
+def _median(
+    by_combination: Mapping[Combination, Sequence[Observation]], contrast: Contrast, *, ours: bool
+) -> float | None:
+    """The median over launches of the first combination that a contrast means."""
+    for combination, values in by_combination.items():
+        if _is_meant(combination, contrast, ours=ours):
+            return medians.summarise([each.value for each in values]).median
+    return None
 
 
 def _of_series(contrast: Contrast, case: Case) -> str:
@@ -135,7 +175,8 @@ def _shown(contrast: Contrast, ours: float, base: float) -> str:
         case Shown.SHARE:
             return percent(100 * ours / base, signed=False)
         case Shown.TIMES:
-            return f"{base / ours:.3g} times"
+            is_rate = units.unit_of(contrast.fom).better is Better.HIGHER
+            return f"{ours / base if is_rate else base / ours:.3g} times"
     change = medians.change_percent(ours, base)
     return "" if change is None else percent(change)
 
@@ -155,9 +196,12 @@ def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: C
 def _group(comparison: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
     """The group that a contrast means; the other of placement and NIC policy is the baseline's."""
     for group in comparison.groups:
-        combination = group.combination
-        name = combination.placement if contrast.placement else combination.nic_policy
-        wanted = (contrast.placement or contrast.nic_policy) if ours else contrast.baseline
-        if name == wanted:
+        if _is_meant(group.combination, contrast, ours=ours):
             return group
     return None
+
+
+def _is_meant(combination: Combination, contrast: Contrast, *, ours: bool) -> bool:
+    name = combination.placement if contrast.placement else combination.nic_policy
+    wanted = (contrast.placement or contrast.nic_policy) if ours else contrast.baseline
+    return name == wanted

@@ -21,12 +21,11 @@ Grid = tuple[int, ...]
 
 def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[np.int64]:
     """The node of each rank; InputError when the block has gaps, or lists the grids that fit."""
-    topology = allocation.topology
-    if not allocation.is_whole_block:
+    box = _box(allocation)
+    if box is None:
         held = f"{len(allocation.indices)} nodes of {'x'.join(map(str, allocation.block))} routers"
         valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
         raise InputError("placement", "allocation", held, valid)
-    box = topology.box_of_cells(allocation.block)
     for groups in _groupings(len(grid)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
@@ -35,6 +34,14 @@ def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[
             ):
                 return _lay(allocation, grid, inside, groups=groups, box=box)
     raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
+
+
+def _box(allocation: Allocation) -> Grid | None:
+    """Nodes along X, Y and Z of a whole block, or of a box from 0,0,0 that has all its nodes; None with gaps."""
+    if allocation.is_whole_block:
+        return allocation.topology.box_of_cells(allocation.block)
+    most = allocation.topology.cells(allocation.indices).max(axis=0) + 1
+    return tuple(most.tolist()) if most.prod() == len(allocation.indices) else None
 
 
 def _lay(

@@ -26,8 +26,9 @@ FOLDER = RESULTS / "studies"
 class Shown(StrEnum):
     """What answers a published number.
 
-    Of two values the change in percent, the share in percent, the difference, how many times the baseline's value is
-    ours; or one value, the middle of all series that have the labels, times `factor`.
+    Of two values the change in percent, the share in percent, the difference, or how many times ours is better: the
+    baseline's value over ours, of rates ours over the baseline's. Or one value, the middle of all series that have the
+    labels, times `factor`.
     """
 
     CHANGE = "change"
@@ -41,9 +42,10 @@ class Shown(StrEnum):
 class Contrast:
     """Which of our values answers a published number.
 
-    Either `placement` or `nic_policy` against `baseline`, by the case's first figure of merit (or `fom`); or the series
+    Either `placement` or `nic_policy` against `baseline`, by the case's first figure of merit (or `fom`, of the series
+    with `labels`; of a curve over message sizes its last point); or the series
     of `fom` with `labels` against that with the labels of `against` in their place, of one combination. `dimensions`
-    are those of the process grid, 0 for any.
+    are those of the process grid, `side` is its extent in each of them; 0 for any.
     """
 
     baseline: str = ""
@@ -54,6 +56,7 @@ class Contrast:
     against: Mapping[str, str | int] = field(default_factory=dict)
     shown: Shown = Shown.CHANGE
     dimensions: int = 0
+    side: int = 0
     factor: float = 1.0
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import io
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -390,6 +390,51 @@ def test_published_numbers_stand_beside_ours() -> None:
     found = rows["3D, Custom over Plain, up to"]
     assert (found.value, found.study) == ("8.5 %", "Peña et al., EuroMPI'13")
     assert found.here == "8.5 % better (iteration)"
+
+
+def of_policies(benchmark: str, fom: str, values: Mapping[str, float], sizes: Sequence[int]) -> Record:
+    """One launch under each NIC policy, with a curve over sizes that grows by the size's place."""
+    asked = synthetic.case(
+        benchmark=benchmark,
+        studies=["llnl-multirail"],
+        placements=["plain"],
+        nic_policies=list(values),
+        launches_per_combination=1,
+    )
+
+    def series(_: Any, __: str, policy: str) -> list[dict[str, Any]]:
+        return [
+            {"fom": fom, "labels": {"size_bytes": size}, "samples": [values[policy] ** place]}
+            for place, size in enumerate(sizes)
+        ]
+
+    return synthetic.job(asked, series)
+
+
+def answers(record: Record) -> dict[str, str]:
+    (case,) = cases.group([record])
+    found = published.rows(case, comparison.comparisons(case))
+    return {row.quantity.partition(" (")[0]: row.here for row in found}
+
+
+def test_a_share_between_nic_policies_is_that_of_the_largest_message_and_names_it() -> None:
+    values = {"nic-0": 10.0, "round-robin": 5.0, "nic-1": 12.0}
+    found = answers(of_policies("osu_allreduce", "latency_us", values, [4, 16384]))
+    assert found["Allreduce, Default"] == "50.0 % (16 KiB)"
+    assert found["Allreduce, NIC-1 as a share of NIC-0"] == "120.0 % (16 KiB)"
+    assert found["Allreduce, Local-NIC as a share of NIC-0"] == "not measured"
+
+
+def test_times_of_a_rate_are_more_where_the_rate_is_higher() -> None:
+    values = {"nic-0": 2.0, "round-robin": 3.0}
+    rate = of_policies("contention", "aggregate_bandwidth_gbyte_s", values, [8, 1024])
+    row = "effective bandwidth under high contention, Default over NIC-0, up to"
+    assert answers(rate)[row] == "1.5 times (1 KiB)"
+
+
+def test_a_case_without_either_policy_answers_nothing() -> None:
+    alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
+    assert set(answers(alone).values()) == {""}
 
 
 # ---- references ----

@@ -23,6 +23,7 @@ from placements.orders.spec import Kind
 from placements.topology.routing import route
 from placements.topology.torus import Torus
 from railyard.errors import InputError
+from railyard.torus.modelled import programs
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 PAYLOAD = PROTOCOLS["payload"]
@@ -163,6 +164,17 @@ def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
     }
     assert injected[Kind.CART_CREATE] >= 2 * injected[Kind.BLOCKS]
     assert injected[Kind.RANDOM] >= 2.5 * injected[Kind.BLOCKS]
+
+
+def test_pedretti_figure_7_the_model_has_links_of_each_dimension_and_the_router_with_the_most() -> None:
+    topo = gemini("4x4x8", nodes_per_router=2)
+    nodes = ordered(Kind.CART_CREATE, Job(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16))
+    found = programs.document(["minighost", "--grid", "8x16x32", "--cells", "8x8x8"], topo, nodes)
+    value = {(s["fom"], s["labels"].get("dimension", "")): s["samples"][0] for s in found["series"]}
+    slowest = {d: value["slowest_of_dimension_us", d] for d in "XYZ"}
+    assert max(slowest.values()) == value["slowest_link_us", ""]
+    assert all(0 < value["mean_of_dimension_us", d] <= slowest[d] for d in "XYZ")
+    assert value["most_injected_bytes", ""] >= value["injected_bytes", ""] > 0
 
 
 PAPER_SCALE = """

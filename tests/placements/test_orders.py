@@ -26,6 +26,7 @@ from placements.orders.allocation import (
     occupied,
     row_major,
     scheduled,
+    within,
 )
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind, Spec
@@ -158,6 +159,17 @@ def test_a_wrong_name_is_one_line(name: str, words: list[str]) -> None:
 def test_ranks_that_do_not_divide_are_refused() -> None:
     with pytest.raises(InputError, match="none: the ranks of a node do not divide it"):
         place("blocks:1x1x2", allocate(gemini("2x2x2")), (3, 1, 5), ranks_per_node=2)
+
+
+@pytest.mark.parametrize("side", [3, 5, 7])
+def test_custom_fits_a_square_of_an_odd_side_whose_last_routers_give_one_node(side: int) -> None:
+    topology = gemini("8x8x2", nodes_per_router=2)
+    granted = within(allocate(topology, block=(side, (side + 1) // 2, 1)), (side, side, 1))
+    placed = place("custom", granted, (side, side))
+    cells = topology.cells(placed.indices)[:, :2].reshape(side, side, 2)
+    assert sorted(placed.indices) == sorted(granted.indices)
+    assert np.all(np.abs(np.diff(cells, axis=0)).sum(axis=-1) == 1), "neighbours in the grid are neighbours"
+    assert np.all(np.abs(np.diff(cells, axis=1)).sum(axis=-1) == 1)
 
 
 def test_custom_on_an_allocation_with_gaps_names_what_helps() -> None:

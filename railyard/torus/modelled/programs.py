@@ -23,6 +23,8 @@ from railyard.errors import InputError
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
 PATTERNS = ("alltoall", "allgather", "allreduce")
+#: Axes of a torus's loads: the router's X, Y and Z, dimension, direction.
+TORUS_AXES = 5
 
 Ints = NDArray[np.int64]
 Series = dict[str, Any]
@@ -70,7 +72,20 @@ def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> I
     sent = traffic.make("stencil27", grid, size_bytes=traffic.face_bytes(cells[0], len(grid)))
     loads = _loads(topology, nodes, sent)
     yield _series("injected_bytes", float(loads.injected_bytes[loads.injected_bytes > 0].mean()))
+    yield _series("most_injected_bytes", float(loads.injected_bytes.max(initial=0.0)))
     yield _series("slowest_link_us", 1e6 * loads.slowest_s)
+    for dimension, link_s in _by_dimension(loads).items():
+        yield _series("slowest_of_dimension_us", 1e6 * float(link_s.max()), {"dimension": dimension})
+        yield _series("mean_of_dimension_us", 1e6 * float(link_s.mean()), {"dimension": dimension})
+
+
+def _by_dimension(loads: LinkLoads) -> Mapping[str, NDArray[np.float64]]:
+    """Seconds of every link along each dimension of a torus (Pedretti et al., Figure 7); empty for other networks."""
+    if loads.link_s.ndim != TORUS_AXES:
+        return {}
+    there = loads.rate_gbyte_s > 0
+    along = {letter: loads.link_s[:, :, :, d][there[:, :, :, d]] for d, letter in enumerate("XYZ")}
+    return {letter: link_s for letter, link_s in along.items() if link_s.size}
 
 
 def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
