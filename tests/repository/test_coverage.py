@@ -106,7 +106,7 @@ def test_a_row_without_its_check_is_noticed() -> None:
 
 def benchmarks_by_check() -> dict[str, set[str]]:
     """What each check runs, from the sources: its own `benchmark` or parameter `test`, or that of its bases."""
-    classes = {}
+    classes: dict[str, ast.ClassDef] = {}
     for path in sorted(checks.FOLDER.glob("*.py")):
         classes |= {n.name: n for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)}
 
@@ -123,7 +123,8 @@ def benchmarks_by_check() -> dict[str, set[str]]:
 def _named(node: ast.ClassDef) -> Iterator[str]:
     for line in node.body:
         if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in {"benchmark", "test"}:
-            yield from (each.value for each in ast.walk(line.value) if isinstance(each, ast.Constant))
+            constants = [each.value for each in ast.walk(line.value) if isinstance(each, ast.Constant)]
+            yield from (each for each in constants if isinstance(each, str))
 
 
 @pytest.mark.parametrize("name", sorted(studies.all_studies()))
