@@ -29,6 +29,7 @@ MODULES = {
     "torus/test_docker.py": "docker",
     "torus/test_faults.py": "unit",
     "torus/test_fidelity.py": "unit",
+    "torus/test_gate.py": "unit",
     "torus/test_next_hops.py": "unit",
     "torus/test_locks.py": "unit",
     "torus/test_pace.py": "unit",

@@ -143,6 +143,26 @@ def test_srun_from_anywhere_starts_ranks_on_the_nodes(railyard: Run, cluster: st
     }
 
 
+def test_an_srun_that_waits_for_nodes_does_not_block_the_launches_of_the_job_that_has_them(
+    railyard: Run, cluster: str, head: Callable[..., str], tmp_path: Path
+) -> None:
+    """A batch job has every node and launches only when an srun outside it already waits for a node."""
+    launch = f"{BIN}/railyard torus srun {cluster} -n 1 hostname"
+    script = f"#!/bin/sh\nwhile [ ! -e {tmp_path}/waits ]; do sleep 0.2; done\n{launch} > {tmp_path}/inside\n"
+    (tmp_path / "job").write_text(script)
+    head("sbatch", "-N", str(NODES), "-o", str(tmp_path / "log"), str(tmp_path / "job"))
+    wait_until(
+        lambda: head("squeue", "-h", "-t", "running", "-o", "%i").strip() != "", "the job has its nodes"
+    )
+    words = [str(BIN / "railyard"), "torus", "srun", cluster, "-n", "1", "hostname"]
+    outside = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment(), cwd=CHECKOUT)
+    wait_until(lambda: head("squeue", "-h", "-t", "pending", "-o", "%i").strip() != "", "the srun waits")
+    (tmp_path / "waits").touch()
+    out, _ = outside.communicate(timeout=HUNG_S)
+    assert outside.returncode == 0 and out.startswith("n")
+    assert (tmp_path / "inside").read_text().startswith("n"), (tmp_path / "log").read_text()
+
+
 def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("-r", "-t", "smoke")
     assert done.returncode == 0, done.stdout

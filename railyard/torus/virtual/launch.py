@@ -12,7 +12,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,7 +25,7 @@ from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
-from railyard.torus.slurm import cluster
+from railyard.torus.slurm import cluster, gate
 from railyard.torus.virtual import fidelity, hops, lifecycle, locks
 from railyard.torus.virtual.lifecycle import Torus
 
@@ -95,32 +97,79 @@ def srun(torus: Torus, arguments: Sequence[str]) -> int:
         _tell_what_is_seen(torus.containers)
     told = {**_openmpi_ranks(torus), **_ucx(torus)}
     unset = {name: value for name, value in told.items() if name not in os.environ}
-    host = None if cluster.allocated(torus.name) else HEAD
     unset["LD_PRELOAD"] = f"{_preloaded()} {FENCE}"
-    return _watched(torus, [program, *arguments], unset, host=host)
+    if cluster.allocated(torus.name):
+        return _watched(torus, [program, *arguments], unset, host=None)
+    if gate.is_possible(arguments):
+        return _watched_once_granted(torus, [program, *arguments], unset)
+    return _watched(torus, [program, *arguments], unset)
 
 
 def _watched(
     torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
 ) -> int:
     """Run a launcher on a host (None: here), the guard watching; its exit status."""
+    _check_router(torus)
+    torus = _take_locks(torus)
+    with fidelity.Watch(torus) as watch:
+        status = _ended(_started(torus, command, environment, host))
+    _report(watch)
+    return status
+
+
+def _watched_once_granted(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run srun on the head, outside any job; the locks and the guard begin when it has its nodes.
+
+    An srun that ends before, as with --help, takes no lock and leaves no evidence.
+    """
+    _check_router(torus)
+    with gate.Gate(torus.folder) as stop:
+        launched = _started(torus, command, {**environment, **stop.environment}, HEAD)
+        if not stop.wait(lambda: launched.child.poll() is not None):
+            return _ended(launched)
+        torus = _take_locks(torus)
+        with fidelity.Watch(torus) as watch:
+            stop.open()
+            status = _ended(launched)
+    _report(watch)
+    return status
+
+
+def _check_router(torus: Torus) -> None:
     if not lifecycle.carries(torus):
         raise RunError(f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}")
+
+
+def _take_locks(torus: Torus) -> Torus:
+    """Wait for the turn of a launch on this torus; return the torus, which may have gone meanwhile (InputError)."""
     locks.take_turn(inheritable=True)
-    torus = lifecycle.get(torus.name)  # it may have gone while this launch waited
+    torus = lifecycle.get(torus.name)
     locks.acquire(torus.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
-    with fidelity.Watch(torus) as watch:
-        status = _run(torus, command, environment, host)
+    return torus
+
+
+def _report(watch: fidelity.Watch) -> None:
+    """Print what the guard saw, and write it where RAILYARD_EVIDENCE names a file."""
     if watch.guard.verdict == fidelity.Verdict.VOID:
         print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
     elif watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
         fidelity.write(watch.evidence(), Path(path))
-    return status
 
 
-def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Launched:
+    """A launcher that runs, and the thread that copies its stderr."""
+
+    child: subprocess.Popen[bytes]
+    reader: threading.Thread
+
+
+def _started(
+    torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None
+) -> _Launched:
+    """Start a launcher on a host (None: here). It ends with this process."""
     where = [str(ENTER), host] if host else []
     child = subprocess.Popen(
         [*where, "setpriv", "--pdeathsig", "TERM", *command],
@@ -134,15 +183,27 @@ def _run(torus: Torus, command: Sequence[str], environment: Mapping[str, str], h
         stderr=subprocess.PIPE,
         close_fds=False,
     )
+    reader = threading.Thread(target=_pass_on, args=(child,), daemon=True)
+    reader.start()
+    return _Launched(child=child, reader=reader)
+
+
+def _ended(launched: _Launched) -> int:
+    """Wait for a launcher, to which signals go meanwhile; return its exit status."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda received, _: child.send_signal(received))
+        signal.signal(number, lambda received, _: launched.child.send_signal(received))
+    launched.reader.join()
+    status = launched.child.wait()
+    return 128 - status if status < 0 else status
+
+
+def _pass_on(child: subprocess.Popen[bytes]) -> None:
+    """Copy a launcher's stderr to ours, without the noise of its libraries."""
     assert child.stderr is not None
     for line in child.stderr:
         if not NOISE.search(line):
             sys.stderr.buffer.write(line)
             sys.stderr.buffer.flush()
-    status = child.wait()
-    return 128 - status if status < 0 else status
 
 
 def openmpi(torus: Torus) -> Mapping[str, str]:
