@@ -7,10 +7,11 @@ Leaves out: tables (the page, `--format md`).
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 
-from analysis.cases import cases
+from analysis.cases import cases, comparison
 from analysis.cases.cases import Case
 from analysis.cases.judgement import JudgedCase
 from analysis.cases.titles import title
@@ -19,6 +20,8 @@ from analysis.compare.compare import Versus
 from analysis.report import case_view
 from analysis.report.case_view import Statement
 from analysis.stats.verdicts import Outcome
+from analysis.text.numbers import Format
+from railyard.records import units
 from railyard.records.record import Origin
 
 WIDTH = 100
@@ -93,13 +96,29 @@ def _rank(statement: Statement | None) -> int:
 
 
 def _case_lines(case: Case, statement: Statement | None) -> list[str]:
-    """Return a case's title and a statement that the page makes of it."""
+    """Return a case's title and a statement that the page makes of it, or what was measured."""
     tally = cases.tally(case)
     planned = tally.ok + tally.void + tally.failed + tally.not_measured
     launches = f"{tally.ok} of {planned} launches" if tally.ok < planned else _number(tally.ok, "launch")
     name = f"{case.first.case.check} on {case.first.system.name}"
     head = f"  {name}: {title(case)} ({case.origin}, {launches})"
-    return [head, *_wrapped(f"{statement.title}: {statement.text}")] if statement else [head]
+    return [head, *_wrapped(f"{statement.title}: {statement.text}" if statement else _values(case))]
+
+
+def _values(case: Case) -> str:
+    """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
+    by_fom: dict[str, list[float]] = {}
+    for (fom, _), of_combination in cases.observations(case).items():
+        taken = itertools.chain.from_iterable(of_combination.values())
+        by_fom.setdefault(fom, []).extend(each.value for each in taken)
+    if not by_fom:
+        return "No launch has a result."
+    fom = min(by_fom, key=comparison.place)
+    values, unit = by_fom[fom], units.unit_of(fom).text
+    form = Format.for_values([min(values), max(values)])
+    more = f"; {_number(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""
+    span = f"{form.text(min(values))} to {form.text(max(values))} {unit}"
+    return f"{units.stem(fom).capitalize()}: {span}, {_number(len(values), 'value')}{more}."
 
 
 def _statement_lines(text: str) -> list[str]:

@@ -65,6 +65,22 @@ def test_launches_without_a_result_are_counted() -> None:
     assert "1 failed" in found[0]
 
 
+def test_a_case_of_which_the_page_states_nothing_has_a_line_with_what_was_measured() -> None:
+    """One point of an axis is neither a curve nor compared."""
+    (judged,) = judge_all([SLOWER])
+    silent = dataclasses.replace(judged, comparisons=(), panels=())
+    found = screen.lines([silent], [])
+    line = found[found.index("Found") + 2].strip()
+    assert line.startswith("Iteration: ") and line.endswith(" µs, 16 values; 2 more figures on the page.")
+
+
+def test_a_case_without_any_result_says_so() -> None:
+    def failed(run: LaunchRun, document: dict[str, Any]) -> LaunchRun:
+        return dataclasses.replace(run, exit_status=137, output=None)
+
+    assert "No launch has a result." in " ".join(shown([synthetic.halo(launches=2, change=failed)]))
+
+
 @pytest.mark.skipif(not EXAMPLE, reason="results/example holds no records: tools/example-campaign makes them")
 def test_the_degraded_system_of_the_example_is_stated_on_one_screen() -> None:
     found = shown(EXAMPLE)
