@@ -183,8 +183,8 @@ ALL: Mapping[str, Forgery] = {
         "spans", "the nodes have", lambda d: first(d)["spans"].update(switches=1)
     ),
     "no spread named": _one("spans", "none; the nodes have", in_first(spans=None)),
-    "one launch copied": _one("no-two-alike", "the samples of launch 0", copy_first),
-    "NIC bytes copied": _one("no-two-alike", "the bytes of launch 0", same_bytes),
+    "one launch copied": _one("no-two-alike", "this launch has the same samples as launch 0", copy_first),
+    "NIC bytes copied": _one("no-two-alike", "the same bytes as those of launch 0", same_bytes),
     "launches reordered": _one("launch-order", "draws", swap_launches),
     "another seed": _one("launch-order", "draws", lambda d: d["case"].update(seed=77)),
     "a seed that the challenge does not give": _one(

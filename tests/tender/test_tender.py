@@ -92,7 +92,7 @@ def test_what_the_careless_bid_lacks_is_named_rule_by_rule(fair: Path) -> None:
 
 def test_the_dishonest_bid_is_refused_by_the_evidence(fair: Path) -> None:
     done = run("check", fair / "sly", "--request", fair / "tender.yml")
-    assert done.exit_code == 1 and "the samples of launch" in done.output
+    assert done.exit_code == 1 and "this launch has the same samples as launch" in done.output
 
 
 def test_the_award_names_the_best_complete_bid_with_its_lead(fair: Path) -> None:

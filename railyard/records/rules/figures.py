@@ -99,13 +99,16 @@ def alike(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         key = fingerprint(launch)
         if key and (other := samples.setdefault(key, launch.index)) != launch.index:
-            yield Fault(field=f"{field}.series", text=f"the samples of launch {other}")
+            yield Fault(field=f"{field}.series", text=f"this launch has the same samples as launch {other}")
         if read.origin is Origin.EMULATED and launch.nics and any(each.tx_bytes for each in launch.nics):
             bytes_ = tuple(
                 sorted((each.node, each.nic, each.tx_bytes, each.rx_bytes) for each in launch.nics)
             )
             if (other := sent.setdefault(bytes_, launch.index)) != launch.index:
-                yield Fault(field=f"{field}.nics", text=f"the bytes of launch {other}")
+                yield Fault(
+                    field=f"{field}.nics",
+                    text=f"the NICs of this launch sent the same bytes as those of launch {other}",
+                )
 
 
 def fingerprint(launch: Launch) -> str:

@@ -123,7 +123,10 @@ class Guard:
         """One line where the error bound is above half of what voids a launch; empty elsewhere."""
         if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
-        return f"the times of this launch may be {self.error_bound_percent:.1f} % too long"
+        return (
+            f"times that this launch measured may be up to {self.error_bound_percent:.1f} % too long because of load "
+            "on this machine; a smaller difference between two times or rates may not come from the network"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
