@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment
 from support.reframe import QUICK, ReFrame, command, into, records, reframe_in
+from support.waiting import wait_until
 
 from railyard.checkout import TORUS_BIN
+from railyard.jobs import job_lock
 from railyard.records import references, units
 from railyard.torus.virtual import lifecycle
 
@@ -32,6 +34,7 @@ SMOKE = {
     "halo_smoke",
     "hops_smoke",
     "multirail_smoke",
+    "noise_smoke",
     "paths_smoke",
     "rowcol_smoke",
     "sonar_smoke",
@@ -157,6 +160,10 @@ def test_kill_9_in_the_middle_then_again(reframe: ReFrame, tmp_path: Path, after
     time.sleep(after_s)
     running.send_signal(signal.SIGKILL)
     running.wait()
+    wait_until(
+        lambda: not any(map(job_lock.is_held, (path.parent for path in tmp_path.rglob(job_lock.FILE)))),
+        "the jobs of the killed ReFrame have ended",
+    )
     before = {record.id for record in records(tmp_path)}
     done = reframe(*some)
     assert done.returncode == 0, done.stdout

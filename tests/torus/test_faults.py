@@ -99,7 +99,7 @@ def test_a_fault_on_a_link_that_has_one_is_refused(railyard: Run, torus_name: st
 def test_a_job_script_takes_its_faults_from_the_environment(railyard: Run, torus_name: str) -> None:
     railyard("torus", "up", "gemini-4x4x4", "--name", torus_name)
     wrong = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS="--injection 50 # note")
-    assert wrong.returncode == 2 and wrong.stderr.startswith("railyard: RAILYARD_FAULTS"), wrong.stderr
+    assert wrong.returncode == 2 and "RAILYARD_FAULTS" in wrong.stderr, wrong.stderr
     text = "0,0,0>1,0,0 --down; --injection 50"
     done = railyard("torus", "fault", torus_name, "--from-env", RAILYARD_FAULTS=text)
     assert done.returncode == 0, done.stderr

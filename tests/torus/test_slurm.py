@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -178,16 +179,18 @@ def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, 
             assert launch.guard is not None and launch.nics
 
 
+#: Orders of networks with groups.
+GROUPS = {Kind.BY_GROUP, Kind.BY_SWITCH}
 BOTH = pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
 
 
 @BOTH
 def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: str, launcher: str) -> None:
-    """Every order and binding, in one allocation, in random order."""
+    """Every order that a torus has and every binding, in one allocation, in random order."""
     mine = tmp_path / "mine"
     mine.write_text("".join(f"n{x}-{y}-{z}\n" for z in (1, 0) for x in (1, 0) for y in (0, 1)))
     arguments = {Kind.BLOCKS: ":1x1x1", Kind.FILE: f":{mine}", Kind.RANDOM: ":3", Kind.OPTIMISED: ":1"}
-    orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind]
+    orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind if kind not in GROUPS]
     bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
     placements = [*orders, *bound]
     done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")
@@ -200,11 +203,16 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     assert {rank.allowed_cpus for rank in by_core.ranks} == {(0,)}
 
 
-def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(head: Callable[..., str]) -> None:
+def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(
+    head: Callable[..., str], tmp_path: Path
+) -> None:
     granted = allocate(catalog.load("gemini-2x2x2"), "contiguous", block=(2, 1, 1))
     placed = place("scheduler", granted, (4,), ranks_per_node=2)
-    step = render("slurm", placed).command
-    said = head("salloc", "--quiet", "--nodes", "4", *step, "--label", "hostname")
+    rendered = render("slurm", placed)
+    for name, text in rendered.files.items():
+        (tmp_path / name).write_text(text)
+    step = shlex.join(["salloc", "--quiet", "--nodes", "4", *rendered.command, "--label", "hostname"])
+    said = head("sh", "-c", f"cd {tmp_path} && exec {step}")
     ranks = dict(re.findall(r"^(\d): (\S+)$", said, re.M))
     assert ranks["0"] == ranks["1"] != ranks["2"] == ranks["3"]
 
