@@ -35,7 +35,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup wheels simulated mpich image apptainer spack sif demo smoke check test lint lint-workflows docs release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test lint lint-workflows docs release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -57,6 +57,10 @@ simulated: setup simulated-tools  ## install SimGrid, build the simulated torus 
 
 mpich: setup test-tools
 	@$(MAKE) --no-print-directory build/benchmarks-mpich/bin/halo
+
+mpis: setup  ## Open MPI 5, MPICH 5 and Intel MPI from their wheels into build/mpis, and benchmarks for the first two
+	@tools/mpis build/mpis
+	@PATH="$(CURDIR)/build/mpis/bin:$$PATH" $(MAKE) --no-print-directory build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo
 
 image: setup docker-tools  ## build the image of a node for the torus engine docker
 	tools/with-docker containers/build-image

@@ -17,6 +17,7 @@
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
+    matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -35,6 +36,7 @@ from perf import (
     flies,
     forgeries,
     guard,
+    matrix,
     placements,
     scale,
     simulated,
@@ -76,6 +78,7 @@ def main() -> None:
         "topobw": topobw.measure,
         "simulated": partial(simulated.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
+        "matrix": partial(matrix.measure, console),
         "archive": archive.report,
         "forgeries": forgeries.measure,
     }

@@ -14,8 +14,9 @@ from placements.orders.placement import Placement
 from railyard.errors import InputError
 
 EVERY_BINDING = frozenset(Binding)
-#: Variables of batch systems that hold the path of the job's node file, one line per slot: PBS, LSF, OAR.
-BATCH_NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
+#: Variables of batch systems that hold the path of the job's node file: PBS, LSF and OAR one line per slot, Grid Engine
+#: (sge_pe(5), pe_hostfile) the host, its slots, its queue and its processors on a line.
+BATCH_NODE_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "PE_HOSTFILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,25 +17,32 @@ from placements.orders.spec import Kind
 MCA = "OMPI_MCA_"
 
 
-def launcher(name: str, features: tuple[str, ...], rankfile_option: str) -> Launcher:
-    """Return an Open MPI's launcher; `rankfile_option` is how it takes a rank file, with {} for the file's name."""
+def launcher(
+    name: str, features: tuple[str, ...], rankfile_option: str, *, allocates: bool = False
+) -> Launcher:
+    """Return an Open MPI's launcher; `rankfile_option` is how it takes a rank file, with {} for the file's name.
+
+    One that `allocates` refuses the nodes of a rank file that neither a scheduler nor a host file grants, and ranks
+    that share cores unless they may overload them. (With `:OVERSUBSCRIBE` Open MPI 5.0.11 would bind none of them.)
+    """
 
     def render(placed: Placement, stem: str) -> Rendered:
         ranks = ("mpirun", "-np", str(len(placed.indices)))
         if placed.kind == Kind.SCHEDULER and placed.binding == Binding.NONE:
             file = f"{stem}.hostfile"
-            slots = "".join(
-                f"{node.name} slots={placed.ranks_per_node}\n" for node in placed.allocation.nodes
-            )
             by_slot = ("--map-by", "slot", "--hostfile", file, "--bind-to", "none")
-            return Rendered(command=(*ranks, *by_slot), files={file: slots})
+            return Rendered(command=(*ranks, *by_slot), files={file: _slots(placed)})
         if placed.binding == Binding.NONE:
             file = f"{stem}.hostfile"
             seq = ("--map-by", "seq", "--hostfile", file, "--bind-to", "none")
             return Rendered(command=(*ranks, *seq), files={file: openmpi_hostfile(placed.nodes)})
         file = f"{stem}.rankfile"
         where = rankfile_option.format(file).split()
-        return Rendered(command=(*ranks, *where), files={file: rankfile(placed)})
+        if allocates and placed.binding == Binding.NUMA:
+            where += ["--bind-to", "package:overload-allowed"]
+        hosts = {f"{stem}.hostfile": _slots(placed)} if allocates else {}
+        granted = tuple(word for name in hosts for word in ("--hostfile", name))
+        return Rendered(command=(*ranks, *granted, *where), files={**hosts, file: rankfile(placed)})
 
     return Launcher(
         name=name,
@@ -47,6 +54,11 @@ def launcher(name: str, features: tuple[str, ...], rankfile_option: str) -> Laun
         node_files=BATCH_NODE_FILES,
         pass_variables=pass_by_options,
     )
+
+
+def _slots(placed: Placement) -> str:
+    """Return the chosen nodes with their slots, in the order of the allocation."""
+    return "".join(f"{node.name} slots={placed.ranks_per_node}\n" for node in placed.allocation.nodes)
 
 
 def rankfile(placed: Placement) -> str:

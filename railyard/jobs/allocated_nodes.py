@@ -33,7 +33,7 @@ from railyard.records import assemble, provenance
 from railyard.records.store import archive
 
 #: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
-NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables(), "PE_HOSTFILE")
+NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
 STEP_S = 180
 
 

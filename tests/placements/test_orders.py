@@ -245,11 +245,13 @@ GOLDEN = {
         {"p.hostfile": "n0-0-0 slots=2\nn1-0-0 slots=2\n"},
     ),
     ("openmpi5", "cart-create/numa"): (
-        "mpirun -np 4 --map-by rankfile:file=p.rankfile",
+        "mpirun -np 4 --hostfile p.hostfile --map-by rankfile:file=p.rankfile "
+        "--bind-to package:overload-allowed",
         {},
         {
+            "p.hostfile": "n0-0-0 slots=2\nn1-0-0 slots=2\n",
             "p.rankfile": "rank 0=n0-0-0 slot=0:*\nrank 1=n0-0-0 slot=0:*\n"
-            "rank 2=n1-0-0 slot=0:*\nrank 3=n1-0-0 slot=0:*\n"
+            "rank 2=n1-0-0 slot=0:*\nrank 3=n1-0-0 slot=0:*\n",
         },
     ),
     ("mpich", "cart-create/core"): (
@@ -375,7 +377,7 @@ def test_a_partition_without_a_launcher_is_one_line() -> None:
 
 
 def test_every_launcher_refuses_a_binding_that_it_lacks() -> None:
-    """The launchers without a machine have no cores to bind to, and PALS is given none."""
+    """The launchers without a machine have no cores to bind to, and PALS is given none; some know no NUMA nodes."""
     refusing = set()
     for name in launchers.LAUNCHERS:
         try:

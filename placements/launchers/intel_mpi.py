@@ -1,0 +1,47 @@
+"""Intel MPI: Hydra's host file, and pinning by variables (developer reference 2021, "Process Pinning").
+
+I_MPI_PIN binds ranks unless it is 0. I_MPI_PIN_PROCESSOR_LIST gives the i-th rank of a node the i-th processor.
+I_MPI_PIN_DOMAIN=numa gives each rank a NUMA node in turn. In a job of a scheduler the host file counts only where
+I_MPI_JOB_RESPECT_PROCESS_PLACEMENT is 0 ("Job Schedulers Support").
+"""
+
+from __future__ import annotations
+
+from placements.hosts.binding import Binding
+from placements.launchers import hydra
+from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
+from placements.orders.placement import Placement
+
+STARTED_BY = ("mpiexec", "mpirun", "mpirun-intelmpi")
+
+
+def render(placed: Placement, stem: str) -> Rendered:
+    """Return the launch; raises InputError for a node that recurs, and for ranks dealt to NUMA nodes in turn."""
+    file = f"{stem}.hosts"
+    text = hydra.host_file(placed, "intel-mpi")
+    hydra.refuse_dealt_numa(placed, "intel-mpi")
+    return Rendered(
+        command=hydra.command(placed, file),
+        environment={"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0", **_pinning(placed)},
+        files={file: text},
+    )
+
+
+def _pinning(placed: Placement) -> dict[str, str]:
+    match placed.binding:
+        case Binding.NONE:
+            return {"I_MPI_PIN": "0"}
+        case Binding.CORE:
+            cores = ",".join(map(str, range(placed.ranks_per_node)))
+            return {"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": cores}
+        case Binding.NUMA:
+            return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "numa"}
+
+
+LAUNCHER = Launcher(
+    name="intel-mpi",
+    render=render,
+    selected_by=tuple((name, "intel-mpi") for name in STARTED_BY),
+    local_rank=("MPI_LOCALRANKID",),
+    node_files=BATCH_NODE_FILES,
+)

@@ -1,0 +1,221 @@
+"""Launchers whose software is not here, read back from their text by the rules of their manual pages.
+
+Each reader below knows a launcher's manual alone, nothing of railyard's renderer. It returns each rank's node and the
+processors that it is bound to, or refuses words that the manual does not have.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT
+
+from perf import matrix
+from placements import launchers
+from placements.hosts.binding import Binding
+from placements.launchers import LAUNCHERS, Rendered
+from placements.orders.placement import Placement
+from railyard.errors import InputError
+from railyard.jobs import allocated_nodes
+
+Where = tuple[str, str]
+PLACEMENTS = matrix.placements()
+
+
+def options(words: Sequence[str], with_value: set[str], alone: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield a command's options; an option that the manual does not have is an error."""
+    rest = list(words)
+    while rest:
+        name, mark, value = rest.pop(0).partition("=")
+        if name in alone:
+            yield name, ""
+        else:
+            assert name in with_value, name
+            yield name, value if mark else rest.pop(0)
+
+
+def hydra_nodes(rendered: Rendered, command: str = "mpiexec") -> list[str]:
+    """mpiexec(1) of MPICH, -f: HOST[:COUNT] a line; lines of one host apart from each other are several nodes."""
+    assert rendered.command[0] == command
+    given = dict(options(rendered.command[1:], {"-f", "-n"}, set()))
+    lines = [line.split(":") for line in rendered.files[given["-f"]].splitlines()]
+    assert len({host for host, _ in lines}) == len(lines)
+    return [host for host, count in lines for _ in range(int(count))][: int(given["-n"])]
+
+
+def numbered(nodes: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield each rank's node and its number there, in the order of ranks."""
+    seen: Counter[str] = Counter()
+    for node in nodes:
+        yield node, seen[node]
+        seen[node] += 1
+
+
+def bound(nodes: Sequence[str], cores: Sequence[str]) -> list[Where]:
+    """Return where the ranks are if the k-th rank of a node has the k-th entry; no entry is no binding."""
+    return [(node, cores[k] if cores else "any") for node, k in numbered(nodes)]
+
+
+def intel_mpi(rendered: Rendered) -> list[Where]:
+    """Developer reference 2021.15, "Environment Variables for Process Pinning": I_MPI_PIN is on by default."""
+    told = rendered.environment
+    assert told["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+    if told.get("I_MPI_PIN", "1") == "0":
+        return bound(hydra_nodes(rendered), [])
+    domain = told.get("I_MPI_PIN_DOMAIN")
+    assert domain in {None, "numa"}
+    cores = ["numa"] * matrix.RANKS_PER_NODE if domain else told["I_MPI_PIN_PROCESSOR_LIST"].split(",")
+    return bound(hydra_nodes(rendered), cores)
+
+
+def mvapich_cores(told: Mapping[str, str]) -> list[str]:
+    """User guide of MVAPICH2 2.3: MV2_CPU_MAPPING, one entry for each rank of a node, with colons between."""
+    if told.get("MV2_ENABLE_AFFINITY", "1") == "0":
+        return []
+    return told["MV2_CPU_MAPPING"].split(":")
+
+
+def mvapich(rendered: Rendered) -> list[Where]:
+    """User guide of MVAPICH2 2.3, "Run using Hydra (mpiexec)"."""
+    return bound(hydra_nodes(rendered), mvapich_cores(rendered.environment))
+
+
+def mpirun_rsh(rendered: Rendered) -> list[Where]:
+    """User guide of MVAPICH2 2.3, "Run using mpirun_rsh": ranks take the lines; NAME=VALUE right before the program."""
+    command, words = rendered.command[0], list(rendered.command[1:])
+    settings = list(itertools.takewhile(lambda word: "=" in word, reversed(words)))
+    assert command == "mpirun_rsh" and not rendered.environment
+    given = dict(options(words[: len(words) - len(settings)], {"-np", "-hostfile"}, set()))
+    nodes = rendered.files[given["-hostfile"]].split()
+    assert len(nodes) == int(given["-np"])
+    return bound(nodes, mvapich_cores(dict(word.split("=", 1) for word in settings)))
+
+
+def flux(rendered: Rendered) -> list[Where]:
+    """flux-run(1), --requires and --taskmap; flux-shell(1), cpu-affinity: a map has one set for each task, with ;."""
+    assert rendered.command[:2] == ("flux", "run")
+    known = {"--nodes", "--ntasks", "--requires", "--taskmap", "-o"}
+    found = list(options(rendered.command[2:], known, {"--exclusive"}))
+    given = dict(found)
+    shell = dict(value.split("=", 1) for name, value in found if name == "-o")
+    scheme, _, file = given["--taskmap"].partition(":")
+    operator, _, hosts = given["--requires"].partition(":")
+    nodes = rendered.files[file].split()
+    assert (scheme, operator, shell["gpu-affinity"]) == (
+        "hostfile",
+        "hosts",
+        "off",
+    ) and "--exclusive" in given
+    assert set(hosts.split(",")) == set(nodes)
+    assert (int(given["--nodes"]), int(given["--ntasks"])) == (len(set(nodes)), len(nodes))
+    affinity, _, sets = shell["cpu-affinity"].partition(":")
+    assert affinity in {"off", "map"}
+    return bound(nodes, sets.split(";") if sets else [])
+
+
+def pals(rendered: Rendered) -> list[Where]:
+    """mpiexec(1) of HPE PALS: --ppn ranks on each host of --hostfile, in its order."""
+    assert rendered.command[0] == "mpiexec"
+    given = dict(options(rendered.command[1:], {"-n", "--ppn", "--hostfile", "--cpu-bind"}, set()))
+    hosts = rendered.files[given["--hostfile"]].split()
+    nodes = [host for host in hosts for _ in range(int(given["--ppn"]))][: int(given["-n"])]
+    assert given["--cpu-bind"] == "none" and len(set(hosts)) == len(hosts)
+    return bound(nodes, [])
+
+
+READERS: Mapping[str, Callable[[Rendered], list[Where]]] = {
+    "flux": flux,
+    "intel-mpi": intel_mpi,
+    "mpirun-rsh": mpirun_rsh,
+    "mvapich": mvapich,
+    "pals": pals,
+}
+#: Orders of the matrix that return to a node: Hydra and PALS refuse them.
+RETURNING = {"plain", "custom", "random:1", "file"}
+
+
+def wanted(placed: Placement) -> list[Where]:
+    """Return each rank's node and processors, from the placement alone."""
+    words = {Binding.NONE: "any", Binding.NUMA: "numa"}
+    return [
+        (node.name, words.get(placed.binding, str(local)))
+        for node, local in zip(placed.nodes, placed.local_ranks.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("launcher", sorted(READERS))
+@pytest.mark.parametrize("name", sorted(PLACEMENTS))
+def test_a_launch_reads_back_as_its_placement_or_is_refused(launcher: str, name: str) -> None:
+    """Every order and binding: what the manual makes of the text is the placement, or the launcher refuses it."""
+    placed, order = PLACEMENTS[name], name.rpartition("/")[0]
+    any_order = launcher in {"flux", "mpirun-rsh"}
+    can = placed.binding in LAUNCHERS[launcher].bindings and (any_order or order not in RETURNING)
+    if not can:
+        with pytest.raises(InputError, match=launcher):
+            launchers.render(launcher, placed)
+        return
+    assert READERS[launcher](launchers.render(launcher, placed)) == wanted(placed)
+
+
+@pytest.mark.parametrize("launcher", sorted(READERS))
+def test_one_wrong_line_of_a_host_file_is_seen(launcher: str) -> None:
+    """The readers are no tautology: two hosts exchanged are another placement."""
+    placed = PLACEMENTS["cart-create/none"]
+    rendered = launchers.render(launcher, placed)
+    ((file, text),) = rendered.files.items()
+    first, *rest = text.splitlines()
+    changed = "".join(f"{line}\n" for line in (*rest, first))
+    other = Rendered(command=rendered.command, environment=rendered.environment, files={file: changed})
+    assert READERS[launcher](other) != wanted(placed)
+
+
+@pytest.mark.parametrize(
+    ("reframe_launcher", "features", "name"),
+    [
+        ("mpirun-intelmpi", ["mpi", "intel-mpi"], "intel-mpi"),
+        ("mpiexec", ["mpi", "mvapich2"], "mvapich"),
+        ("mpirun", ["mpi", "mvapich2", "mpirun-rsh"], "mpirun-rsh"),
+        ("mpirun", ["mpi", "openmpi5", "flux"], "flux"),
+        ("local", ["mpi", "flux"], "flux"),
+    ],
+)
+def test_a_feature_selects_a_launcher(reframe_launcher: str, features: list[str], name: str) -> None:
+    assert launchers.selected(reframe_launcher, features).name == name
+
+
+def test_mpirun_rsh_gets_a_nic_policys_variables_before_the_program() -> None:
+    """They must stand there: mpirun_rsh passes its own environment to no rank."""
+    passed = LAUNCHERS["mpirun-rsh"].pass_variables({"MV2_NUM_HCAS": "1"})
+    assert passed.options == ("MV2_NUM_HCAS=1",) and not passed.environment
+
+
+def test_grid_engines_host_file_lists_the_nodes_once(tmp_path: Path) -> None:
+    """sge_pe(5), pe_hostfile: host, slots, queue and processor range on each line, a host once for each queue."""
+    file = tmp_path / "pe_hostfile"
+    file.write_text(
+        "n3.site 2 all.q@n3.site UNDEFINED\nn1.site 2 all.q@n1.site <NULL>\nn3.site 1 long.q@n3.site 0,1\n"
+    )
+    assert allocated_nodes.names({"PE_HOSTFILE": str(file)}) == ["n3.site", "n1.site"]
+
+
+def test_a_launchers_row_in_the_document_names_the_bindings_that_it_has() -> None:
+    """docs/placements.md and the launchers agree: a dash stands exactly where a launcher refuses to bind."""
+    text = (CHECKOUT / "docs/placements.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+    by_name = {
+        name: cells[2:4]
+        for cells in rows
+        if len(cells) == 5
+        for name in cells[0].replace("`", "").split(", ")
+    }
+    for name, launcher in LAUNCHERS.items():
+        described = {Binding.CORE: by_name[name][0] != "-", Binding.NUMA: by_name[name][1] != "-"}
+        assert described == {one: one in launcher.bindings for one in described}, name
