@@ -42,6 +42,7 @@ RANKS_PER_NODE = 2
 #: Routers of the torus, with one node each: `custom` takes a whole block.
 BLOCK = (1, 2, 2)
 LIMIT_S = 120
+SHORT = {"proved": "yes", "refused": "no", "absent": "-", "WRONG": "WRONG"}
 MPIS = BUILD / "mpis"
 AS_HOST = CHECKOUT / "tools/as-host"
 HALO = ("--cells", "2", "--repeats", "3", "--warmups", "0")
@@ -142,10 +143,12 @@ def measure(console: Console) -> list[dict[str, Any]]:
     """Print the matrix, one line per order and binding, and each reason once; return its cells."""
     found = list(cells(placements(), console))
     columns = [mpi.name for mpi in INSTALLED] + sorted({c.launcher for c in found if not c.mpi})
-    table = Table(
-        "order/binding", *columns, title=f"{math.prod(GRID)} ranks on 4 nodes, {RANKS_PER_NODE} a node"
-    )
-    by_place = {(cell.placement, cell.mpi or cell.launcher): cell.verdict for cell in found}
+    title = f"{math.prod(GRID)} ranks on 4 nodes, {RANKS_PER_NODE} a node: yes is proved, no is refused, - is absent"
+    table = Table(title=title)
+    table.add_column("order/binding", no_wrap=True)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    by_place = {(cell.placement, cell.mpi or cell.launcher): SHORT[cell.verdict] for cell in found}
     for name in dict.fromkeys(cell.placement for cell in found):
         table.add_row(name, *(by_place.get((name, column), "-") for column in columns))
     console.print(table)
