@@ -73,18 +73,8 @@ static const struct option_row rows[] = {
     ROW_JSON(FIELD(sampling.json)),
 };
 
-static void settle(void *configuration, unsigned mask, struct problem *problem);
-
-static const struct option_table table = {
-    .program = "halo",
-    .purpose = "nearest-neighbour exchange on a periodic process grid",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .settle = settle,
-};
-
 static bool given(unsigned mask, const char *name) {
-    return options_given(&table, mask, name);
+    return options_given(&halo_options, mask, name);
 }
 
 static void check_conflicts(const struct halo_config *config, unsigned mask, struct problem *problem) {
@@ -152,6 +142,10 @@ static void settle(void *configuration, unsigned mask, struct problem *problem) 
     output_probe(config->sampling.json, problem);
 }
 
-enum options_outcome halo_config_read(int argc, char **argv, struct halo_config *config) {
-    return options_settle(&table, argc, argv, config);
-}
+const struct option_table halo_options = {
+    .program = "halo",
+    .purpose = "nearest-neighbour exchange on a periodic process grid",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};

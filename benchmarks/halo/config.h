@@ -35,10 +35,7 @@ struct halo_config {
     struct sampling sampling;
 };
 
-/*
- * Collective. Reads the options and settles grid and cells: every extent is filled in, the grid holds the
- * ranks of the run. Rank 0 prints the help or the first error; all ranks return the same.
- */
-enum options_outcome halo_config_read(int argc, char **argv, struct halo_config *config);
+/* Its options; once settled, every extent is filled in and the grid holds the ranks of the run. */
+extern const struct option_table halo_options;
 
 #endif

@@ -15,10 +15,7 @@ const char *grid_order_name(enum grid_order order) {
 }
 
 bool parse_grid_order(const char *text, void *field) {
-    int order = options_name(text, order_names, GRID_RANK_MAP);
-    if (order >= 0)
-        *(enum grid_order *)field = (enum grid_order)order;
-    return order >= 0;
+    return options_one(text, order_names, GRID_RANK_MAP, field);
 }
 
 size_t grid_size(const struct extents *extents) {

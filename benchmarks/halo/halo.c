@@ -313,7 +313,7 @@ static void place(struct halo *halo, struct problem *problem) {
 static int run(int argc, char **argv) {
     struct halo halo = {0};
     struct problem problem = {0};
-    enum options_outcome outcome = halo_config_read(argc, argv, &halo.config);
+    enum options_outcome outcome = options_settle(&halo_options, argc, argv, &halo.config);
     if (outcome != OPTIONS_RUN)
         return options_status(outcome);
     place(&halo, &problem);

@@ -14,10 +14,7 @@ const char *grouping_name(enum grouping grouping) {
 }
 
 static bool parse_grouping(const char *text, void *field) {
-    int grouping = options_name(text, grouping_names, GROUPS_RANKS + 1);
-    if (grouping >= 0)
-        *(enum grouping *)field = (enum grouping)grouping;
-    return grouping >= 0;
+    return options_one(text, grouping_names, GROUPS_RANKS + 1, field);
 }
 
 static bool parse_buffers(const char *text, void *field) {
@@ -38,43 +35,16 @@ static bool parse_units(const char *text, void *field) {
 
 #define ROWS_ENGINE(default_sizes, which)                                                                    \
     ROW_SIZES(default_sizes, "message sizes; 0 has no bandwidth", FIELD(engine.points.sizes)),               \
-        {"tests",     "LIST",                                                                                \
-         which,       NULL,                                                                                  \
-         TEST_NAMES,  "what to measure",                                                                     \
-         parse_tests, FIELD(engine.points.tests)},                                                           \
-        {"window",       "COUNT",                                                                            \
-         "64",           NULL,                                                                               \
-         "1 to 1000000", "messages in flight for bandwidth (OSU: 64)",                                       \
-         parse_count,    FIELD(engine.window)},                                                              \
-        {"windows",                                                                                          \
-         "COUNT",                                                                                            \
-         "1",                                                                                                \
-         NULL,                                                                                               \
-         "1 to 1000000",                                                                                     \
-         "windows of a sample, at least",                                                                    \
-         parse_count,                                                                                        \
-         FIELD(engine.windows)},                                                                             \
-        {"batch",        "COUNT",                                                                            \
-         "10",           NULL,                                                                               \
-         "1 to 1000000", "round trips of a sample up to 8 KiB, at least; 1 above",                           \
-         parse_count,    FIELD(engine.batch)},                                                               \
-        {"buffers",                                                                                          \
-         "NAME",                                                                                             \
-         "multiple",                                                                                         \
-         NULL,                                                                                               \
-         "multiple, single (as OSU)",                                                                        \
-         "where the messages of a window are received",                                                      \
-         parse_buffers,                                                                                      \
-         FIELD(engine.one_buffer)},                                                                          \
-        {"clock",                                                                                            \
-         "NAME",                                                                                             \
-         "host",                                                                                             \
-         NULL,                                                                                               \
-         "host (ranks of one kernel share a clock), pings (none do)",                                        \
-         "how the ranks' clocks are compared",                                                               \
-         parse_clock_source,                                                                                 \
-         FIELD(engine.clock_pings)},                                                                         \
-        ROW_MEMORY(FIELD(engine.memory)),                                                                    \
+        ROW("tests", "LIST", which, TEST_NAMES, "what to measure", parse_tests, FIELD(engine.points.tests)), \
+        ROW("window", "COUNT", "64", "1 to 1000000", "messages in flight for bandwidth (OSU: 64)",           \
+            parse_count, FIELD(engine.window)),                                                              \
+        ROW("windows", "COUNT", "1", "1 to 1000000", "windows of a sample, at least", parse_count,           \
+            FIELD(engine.windows)),                                                                          \
+        ROW("batch", "COUNT", "10", "1 to 1000000",                                                          \
+            "round trips of a sample up to 8 KiB, at least; 1 above", parse_count, FIELD(engine.batch)),     \
+        ROW("buffers", "NAME", "multiple", "multiple, single (as OSU)",                                      \
+            "where the messages of a window are received", parse_buffers, FIELD(engine.one_buffer)),         \
+        ROW_CLOCK(FIELD(engine.clock_pings)), ROW_MEMORY(FIELD(engine.memory)),                              \
         ROW_REPEATS("20", "samples per point", FIELD(engine.sampling.repeats)),                              \
         ROW_WARMUPS("2", "untimed samples before, at least", FIELD(engine.sampling.warmups)),                \
         ROW_WARMUP_TIME(FIELD(engine.sampling.warmup_s)), ROW_MIN_TIME(FIELD(engine.sampling.min_time_s)),   \

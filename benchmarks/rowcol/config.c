@@ -12,10 +12,7 @@ const char *start_name(enum start start) {
 }
 
 static bool parse_start(const char *text, void *field) {
-    int start = options_name(text, start_names, START_BARRIER + 1);
-    if (start >= 0)
-        *(enum start *)field = (enum start)start;
-    return start >= 0;
+    return options_one(text, start_names, START_BARRIER + 1, field);
 }
 
 #define FIELD(name) offsetof(struct rowcol_config, name)
@@ -34,8 +31,7 @@ static const struct option_row rows[] = {
      "how all ranks begin a sample", parse_start, FIELD(start)},
     {"late", "SECONDS", "1e-6", NULL, "above 0, like 1e-6",
      "drop a sample that a rank began later than agreed by so much", parse_rate, FIELD(late_s)},
-    {"clock", "NAME", "host", NULL, "host (ranks of one kernel share a clock), pings (none do)",
-     "how the ranks' clocks are compared", parse_clock_source, FIELD(clock_pings)},
+    ROW_CLOCK(FIELD(clock_pings)),
     ROW_MEMORY(FIELD(memory)),
     ROW_REPEATS("20", "samples per point, at least", FIELD(sampling.repeats)),
     ROW_WARMUPS("2", "untimed samples before, at least", FIELD(sampling.warmups)),
@@ -44,16 +40,6 @@ static const struct option_row rows[] = {
     ROW_POINT_TIME(FIELD(sampling.point_time_s)),
     ROW_SEED(FIELD(sampling.seed)),
     ROW_JSON(FIELD(sampling.json)),
-};
-
-static void settle(void *configuration, unsigned given, struct problem *problem);
-
-static const struct option_table table = {
-    .program = "rowcol",
-    .purpose = "collectives in all rows or planes of a block of nodes at once",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .settle = settle,
 };
 
 static void settle_ways(struct rowcol_config *config, bool given, struct problem *problem) {
@@ -83,12 +69,16 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     struct rowcol_config *config = configuration;
     if (check_ranks() < 2)
         problem_set(problem, "1 rank: collectives are measured; valid: 2 ranks or more");
-    settle_ways(config, options_given(&table, given, "splits"), problem);
+    settle_ways(config, options_given(&rowcol_options, given, "splits"), problem);
     check_sizes(config, problem);
     memory_open(&config->memory, problem);
     output_probe(config->sampling.json, problem);
 }
 
-enum options_outcome rowcol_config_read(int argc, char **argv, struct rowcol_config *config) {
-    return options_settle(&table, argc, argv, config);
-}
+const struct option_table rowcol_options = {
+    .program = "rowcol",
+    .purpose = "collectives in all rows or planes of a block of nodes at once",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};

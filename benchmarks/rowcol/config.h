@@ -32,7 +32,6 @@ struct rowcol_config {
 
 const char *start_name(enum start start);
 
-/* Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same. */
-enum options_outcome rowcol_config_read(int argc, char **argv, struct rowcol_config *config);
+extern const struct option_table rowcol_options;
 
 #endif

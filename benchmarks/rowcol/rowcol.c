@@ -333,7 +333,7 @@ static int run_settled(struct run *run) {
 
 static int run_program(int argc, char **argv) {
     struct run *run = check_alloc(1, sizeof *run);
-    enum options_outcome outcome = rowcol_config_read(argc, argv, &run->config);
+    enum options_outcome outcome = options_settle(&rowcol_options, argc, argv, &run->config);
     int status = outcome == OPTIONS_RUN ? run_settled(run) : options_status(outcome);
     free_standing(&run->standing);
     free(run);

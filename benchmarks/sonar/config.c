@@ -67,14 +67,6 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     output_probe(config->json, problem);
 }
 
-static const struct option_table table = {
-    .program = "sonar",
-    .purpose = "what the network's counters see of a message of known size",
-    .rows = rows,
-    .count = sizeof rows / sizeof rows[0],
-    .settle = settle,
-};
-
 size_t sonar_largest_size(const struct sonar_config *config) {
     size_t largest = 0;
     for (int i = 0; i < config->sizes.count; i++)
@@ -83,6 +75,10 @@ size_t sonar_largest_size(const struct sonar_config *config) {
     return largest;
 }
 
-enum options_outcome sonar_config_read(int argc, char **argv, struct sonar_config *config) {
-    return options_settle(&table, argc, argv, config);
-}
+const struct option_table sonar_options = {
+    .program = "sonar",
+    .purpose = "what the network's counters see of a message of known size",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};

@@ -26,10 +26,7 @@ struct sonar_config {
     const char *json;
 };
 
-/*
- * Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same.
- */
-enum options_outcome sonar_config_read(int argc, char **argv, struct sonar_config *config);
+extern const struct option_table sonar_options;
 
 const char *sonar_mode_name(int mode);
 const char *sonar_payload_name(int payload);

@@ -384,9 +384,9 @@ static int run_sonar(struct sonar *sonar) {
 
 static int run(int argc, char **argv) {
     struct sonar sonar = {.destination = check_ranks() - 1};
-    enum options_outcome outcome = sonar_config_read(argc, argv, &sonar.config);
+    enum options_outcome outcome = options_settle(&sonar_options, argc, argv, &sonar.config);
     if (outcome != OPTIONS_RUN)
-        return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+        return options_status(outcome);
     struct railyard_counters_options options = {.group = sonar.config.group, .root = sonar.config.root};
     if (railyard_counters_init(MPI_COMM_WORLD, &options, &sonar.counters) != 0)
         return EXIT_USAGE;

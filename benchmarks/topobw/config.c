@@ -30,17 +30,13 @@ const char *topobw_routes_name(enum routes routes) {
 }
 
 static bool parse_routes(const char *text, void *field) {
-    int routes = options_name(text, routes_names, ROUTES_STRICT + 1);
-    if (routes >= 0)
-        *(enum routes *)field = (enum routes)routes;
-    return routes >= 0;
+    return options_one(text, routes_names, ROUTES_STRICT + 1, field);
 }
 
 #define FIELD(name) offsetof(struct topobw_config, name)
 
 static const struct option_row rows[] = {
-    {"coordinates", "FILE", NULL, "required", "a coordinates file: torus X Y Z, then HOST X Y Z lines",
-     "where the nodes stand", parse_text, FIELD(coordinates)},
+    ROW_COORDINATES("required", FIELD(coordinates)),
     {"links", "FILE", NULL, "none: links are compared with their peers alone",
      "a links file: host RATE, then link X+ x y z CLASS RATE lines, GB/s",
      "what each link is and should carry", parse_text, FIELD(links)},
@@ -58,8 +54,7 @@ static const struct option_row rows[] = {
     {"tolerance", "PERCENT", "3", NULL, "above 0, below 100",
      "how far below its peers a sound link may be; twice that below expectation", parse_percent,
      FIELD(tolerance_percent)},
-    {"deadline", "SECONDS", "60", NULL, "1 to 1000000",
-     "time limit of one phase, longer where a first small message is slow; then a link has no answer",
+    {"deadline", "SECONDS", "60", NULL, "1 to 1000000", "time limit of one phase; then its links are dead",
      parse_limit, FIELD(stream.limit_s)},
     {"routes", "HOW", "off", NULL,
      "off, ttl (a datagram's time to live; a detour is bad when it is slow), strict (whatever its rate)",
@@ -89,7 +84,7 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     output_probe(config->rounds_file, problem);
 }
 
-static const struct option_table table = {
+const struct option_table topobw_options = {
     .program = "topobw",
     .purpose = "rate of every link between neighbouring routers, and a verdict on each",
     .rows = rows,
@@ -97,7 +92,3 @@ static const struct option_table table = {
     .settle = settle,
     .more_statuses = ", 5 a link is bad",
 };
-
-enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config) {
-    return options_settle(&table, argc, argv, config);
-}

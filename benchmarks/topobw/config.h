@@ -27,10 +27,7 @@ struct topobw_config {
     const char *json;
 };
 
-/*
- * Collective. Reads the options. Rank 0 prints the help or the first error; all ranks return the same.
- */
-enum options_outcome topobw_config_read(int argc, char **argv, struct topobw_config *config);
+extern const struct option_table topobw_options;
 
 /* "off", "ttl", "strict". */
 const char *topobw_routes_name(enum routes routes);

@@ -158,7 +158,7 @@ static int run_topobw(struct topobw *run) {
 static int run(int argc, char **argv) {
     struct topobw run = {0};
     deadline_arm(START_LIMIT_S);
-    enum options_outcome outcome = topobw_config_read(argc, argv, &run.config);
+    enum options_outcome outcome = options_settle(&topobw_options, argc, argv, &run.config);
     if (outcome != OPTIONS_RUN)
         return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
     bool ready = prepare(&run);

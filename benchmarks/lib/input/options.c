@@ -126,15 +126,22 @@ enum options_outcome options_settle(const struct option_table *table, int argc, 
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
-int options_name(const char *name, const char *const *names, int count) {
+static int find_name(const char *name, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
             return i;
     return -1;
 }
 
+bool options_one(const char *text, const char *const *names, int count, void *field) {
+    int chosen = find_name(text, names, count);
+    if (chosen >= 0)
+        memcpy(field, &chosen, sizeof chosen); /* an enum has the size of an int */
+    return chosen >= 0;
+}
+
 bool options_either(const char *text, const char *const *names, void *field) {
-    int chosen = options_name(text, names, 2);
+    int chosen = find_name(text, names, 2);
     if (chosen >= 0)
         *(bool *)field = chosen == 1;
     return chosen >= 0;
@@ -149,7 +156,7 @@ bool options_choose(const char *text, const char *const *names, int count, bool 
     bool read[CHOICES_MAX] = {false};
     char name[32];
     while (parse_next(&text, ',', name, sizeof name)) {
-        int found = options_name(name, names, count);
+        int found = find_name(name, names, count);
         if (found < 0)
             return false;
         read[found] = true;

@@ -59,8 +59,8 @@ bool options_given(const struct option_table *table, unsigned given, const char 
  */
 bool options_choose(const char *text, const char *const *names, int count, bool *chosen);
 
-/* For parsers of single names: the place of a name, or -1. */
-int options_name(const char *text, const char *const *names, int count);
+/* For parsers of single names: the place of a name, into an enum whose first value is 0. */
+bool options_one(const char *text, const char *const *names, int count, void *field);
 
 /* For parsers of two names: the second is true, into a bool. */
 bool options_either(const char *text, const char *const *names, void *field);

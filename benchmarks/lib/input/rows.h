@@ -10,51 +10,46 @@
 #include "lib/input/options.h"
 #include "lib/input/parse.h"
 
+/* A row with a default, for macros that hold rows. */
+#define ROW(name, unit, fallback, valid, what, parse, offset)                                                \
+    { name, unit, fallback, NULL, valid, what, parse, offset }
+
+/* A row without a default; `absent` describes what holds then. */
+#define ROW_ABSENT(name, unit, absent, valid, what, parse, offset)                                           \
+    { name, unit, NULL, absent, valid, what, parse, offset }
+
 #define ROW_REPEATS(fallback, what, offset)                                                                  \
-    { "repeats", "COUNT", fallback, NULL, "1 to 1000000", what, parse_count, offset }
+    ROW("repeats", "COUNT", fallback, "1 to 1000000", what, parse_count, offset)
 #define ROW_WARMUPS(fallback, what, offset)                                                                  \
-    { "warmups", "COUNT", fallback, NULL, "0 to 1000000", what, parse_count0, offset }
+    ROW("warmups", "COUNT", fallback, "0 to 1000000", what, parse_count0, offset)
 #define ROW_POINT_TIME(offset)                                                                               \
-    {                                                                                                        \
-        "max-time-per-point", "SECONDS", "2", NULL, "0 (no limit) to 1000000",                               \
-            "take fewer samples, but 3, where they take longer", parse_seconds, offset                       \
-    }
+    ROW("max-time-per-point", "SECONDS", "2", "0 (no limit) to 1000000",                                     \
+        "take fewer samples, but 3, where they take longer", parse_seconds, offset)
 #define ROW_WARMUP_TIME(offset)                                                                              \
-    {                                                                                                        \
-        "warmup-time", "SECONDS", "0.05", NULL, "0 to 1000000",                                              \
-            "untimed samples until so much time has passed", parse_seconds, offset                           \
-    }
+    ROW("warmup-time", "SECONDS", "0.05", "0 to 1000000", "untimed samples until so much time has passed",   \
+        parse_seconds, offset)
 #define ROW_MIN_TIME(offset)                                                                                 \
-    {                                                                                                        \
-        "min-time-per-point", "SECONDS", "0.2", NULL, "0 to 1000000",                                        \
-            "make samples longer until all of a point take so much time", parse_seconds, offset              \
-    }
+    ROW("min-time-per-point", "SECONDS", "0.2", "0 to 1000000",                                              \
+        "make samples longer until all of a point take so much time", parse_seconds, offset)
+#define ROW_CLOCK(offset)                                                                                    \
+    ROW("clock", "NAME", "host", "host (ranks of one kernel share a clock), pings (none do)",                \
+        "how the ranks' clocks are compared", parse_clock_source, offset)
 #define ROW_SEED(offset)                                                                                     \
-    { "seed", "NUMBER", "1", NULL, "0 to 2^64-1", "of the random payload", parse_seed, offset }
+    ROW("seed", "NUMBER", "1", "0 to 2^64-1", "of the random payload", parse_seed, offset)
 #define ROW_JSON(offset)                                                                                     \
-    {                                                                                                        \
-        "json", "FILE", NULL, "none", "a path that can be written", "where rank 0 writes the results",       \
-            parse_text, offset                                                                               \
-    }
+    ROW_ABSENT("json", "FILE", "none", "a path that can be written", "where rank 0 writes the results",      \
+               parse_text, offset)
 #define ROW_COORDINATES(absent, offset)                                                                      \
-    {                                                                                                        \
-        "coordinates", "FILE", NULL, absent, "a coordinates file: torus X Y Z, then HOST X Y Z lines",       \
-            "where the nodes stand", parse_text, offset                                                      \
-    }
+    ROW_ABSENT("coordinates", "FILE", absent, "a coordinates file: torus X Y Z, then HOST X Y Z lines",      \
+               "where the nodes stand", parse_text, offset)
 #define ROW_DIMENSIONS(offset)                                                                               \
-    {                                                                                                        \
-        "dimensions", "LETTERS", "XYZ", NULL, "letters of XYZ, each once", "torus dimensions to measure",    \
-            parse_dimension_letters, offset                                                                  \
-    }
+    ROW("dimensions", "LETTERS", "XYZ", "letters of XYZ, each once", "torus dimensions to measure",          \
+        parse_dimension_letters, offset)
 #define ROW_HOPS(offset)                                                                                     \
-    {                                                                                                        \
-        "hops", "LIST", NULL, "all, 1 to extent/2", "counts and ranges from 1, like 1-3 or 1,4",             \
-            "hop counts to measure", parse_numbers, offset                                                   \
-    }
+    ROW_ABSENT("hops", "LIST", "all, 1 to extent/2", "counts and ranges from 1, like 1-3 or 1,4",            \
+               "hop counts to measure", parse_numbers, offset)
 #define ROW_SIZES(fallback, what, offset)                                                                    \
-    {                                                                                                        \
-        "sizes", "LIST", fallback, NULL,                                                                     \
-            "sizes and ranges (powers of two) with B, KiB or MiB, like 0-4MiB or 1KiB,1MiB", what,           \
-            parse_sizes, offset                                                                              \
-    }
+    ROW("sizes", "LIST", fallback,                                                                           \
+        "sizes and ranges (powers of two) with B, KiB or MiB, like 0-4MiB or 1KiB,1MiB", what, parse_sizes,  \
+        offset)
 #endif

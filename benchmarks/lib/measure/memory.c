@@ -24,10 +24,7 @@ static const struct runtime {
 };
 
 bool parse_memory(const char *text, void *field) {
-    int kind = options_name(text, names, NAMES);
-    if (kind >= 0)
-        ((struct memory *)field)->kind = (enum memory_kind)kind;
-    return kind >= 0;
+    return options_one(text, names, NAMES, &((struct memory *)field)->kind);
 }
 
 const char *memory_name(const struct memory *memory) {
