@@ -211,7 +211,9 @@ def test_what_the_scheduler_places_fills_few_nodes_of_a_larger_job(
     rendered = render("slurm", placed)
     for name, text in rendered.files.items():
         (tmp_path / name).write_text(text)
-    step = shlex.join(["salloc", "--quiet", "--nodes", "4", *rendered.command, "--label", "hostname"])
+    used = ",".join(dict.fromkeys(node.name for node in placed.nodes))
+    job = ["salloc", "--quiet", "--nodes", "4", "--nodelist", used]
+    step = shlex.join([*job, *rendered.command, "--label", "hostname"])
     said = head("sh", "-c", f"cd {tmp_path} && exec {step}")
     ranks = dict(re.findall(r"^(\d): (\S+)$", said, re.M))
     assert ranks["0"] == ranks["1"] != ranks["2"] == ranks["3"]
