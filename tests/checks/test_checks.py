@@ -152,7 +152,7 @@ def processes_in(folder: Path) -> list[str]:
     found = []
     for each in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if Path(os.readlink(each / "cwd")).is_relative_to(folder):
+            if (each / "cwd").readlink().is_relative_to(folder):
                 found.append(each.name)
     return found
 

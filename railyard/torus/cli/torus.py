@@ -51,7 +51,7 @@ def torus() -> None:
     show_default=True,
     help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
     f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every "
-    "link busy at once needs a quarter of the packets that this machine forwards (measured once).",
+    "link busy at once needs a fifteenth of the packets that this machine forwards (measured once).",
 )
 @click.option(
     "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
