@@ -85,7 +85,7 @@ def test_orders_sort_the_nodes() -> None:
         ("plain@few-groups", "@few-groups:K"),
         ("plain@even-groups:0", "at least 1"),
         ("plain@one-switch", "at most 2, the granted nodes of the fullest switch"),
-        ("plain@random-groups", "an integer, for the node choice random-groups"),
+        ("plain@random-groups", "the node choice random-groups has no seed"),
         ("plain@few-groups:1", "at most 5, as were granted"),
     ],
 )
