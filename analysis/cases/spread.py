@@ -79,9 +79,10 @@ def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
     found: dict[Key, dict[int, list[float]]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
     for number, (record, launch) in enumerate(placed):
-        at = spans.coordinates(record.case.allocation["nodes"])
-        for series in _between_hosts(launch):
-            ends = str(series.labels["from"]), str(series.labels["to"])
+        between = [(series, _ends(series)) for series in _between_hosts(launch)]
+        nodes = spans.coordinates(record.case.allocation["nodes"])
+        at = spans.places({host for _, ends in between for host in ends}, nodes)
+        for series, ends in between:
             related = spans.relation(*ends, at, has_groups=True)
             if related is not None:
                 key = (series.fom, _kept(series), _with(case, launch)), RELATIONS.index(related)
@@ -104,6 +105,10 @@ def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
 
 def _between_hosts(launch: Launch) -> Iterator[Series]:
     return (series for series in launch.series if {"from", "to"} <= series.labels.keys())
+
+
+def _ends(series: Series) -> tuple[str, str]:
+    return str(series.labels["from"]), str(series.labels["to"])
 
 
 def _kept(series: Series) -> Labels:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placements.hosts import naming
 from railyard.records.json_io import Json
 
 Coordinates = Mapping[str, tuple[int, ...]]
@@ -42,21 +43,19 @@ def parse(item: Mapping[str, Json] | None) -> Spans | None:
 
 
 def coordinates(nodes: Iterable[Mapping[str, Json]]) -> dict[str, tuple[int, ...]]:
-    """Return the coordinate of each node of an allocation that has one, by its name and by the name without domain."""
-    known = {node["name"]: tuple(node["coordinate"]) for node in nodes if node["coordinate"]}
-    return {_short(name): at for name, at in known.items()} | known
+    """Return the coordinate of each node of an allocation that has one."""
+    return {node["name"]: tuple(node["coordinate"]) for node in nodes if node["coordinate"]}
 
 
-def place_of(host: str, at: Coordinates) -> tuple[int, ...] | None:
-    """Return the coordinate of a host, whose name may have a domain that its node's lacks; None where it is unknown."""
-    return at.get(host) or at.get(_short(host))
+def places(hosts: Collection[str], at: Coordinates) -> dict[str, tuple[int, ...]]:
+    """Return the coordinate of each host whose node has one; either name may have the domain that the other lacks."""
+    return {host: at[node] for host, node in naming.matched(list(hosts), at).items()}
 
 
 def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Spans | None:
     """Return the spread over the hosts that ran ranks; None where a host has no coordinate, or none ran."""
-    places = [place_of(host, at) for host in hosts]
-    found = [place for place in places if place is not None]
-    if not found or len(found) < len(places):
+    found = places(hosts, at).values()
+    if not found or len(found) < len(hosts):
         return None
     groups = Counter(place[0] for place in found)
     return Spans(
@@ -66,15 +65,11 @@ def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Sp
     )
 
 
-def _short(name: str) -> str:
-    return name.split(".")[0]
-
-
 def relation(one: str, other: str, at: Coordinates, *, has_groups: bool) -> Relation | None:
-    """Return how two hosts are related; None where one has no coordinate."""
+    """Return how two hosts are related, by their `places`; None where one has no coordinate."""
     if one == other:
         return Relation.NODE
-    first, second = place_of(one, at), place_of(other, at)
+    first, second = at.get(one), at.get(other)
     if first is None or second is None:
         return None
     if first == second:

@@ -60,7 +60,8 @@ def test_a_torus_has_switches_and_no_groups() -> None:
 
 
 def test_relations_of_two_hosts_from_the_nearest() -> None:
-    at = spans.coordinates(
+    hosts = ("a", "b", "c.other", "d", "e")
+    nodes = spans.coordinates(
         {"name": name, "coordinate": place}
         for name, place in {
             "a": [0, 0, 0],
@@ -70,9 +71,16 @@ def test_relations_of_two_hosts_from_the_nearest() -> None:
             "e": None,
         }.items()
     )
-    found = [spans.relation("a", other, at, has_groups=True) for other in ("a", "b", "c.other", "d", "e")]
+    at = spans.places(hosts, nodes)
+    found = [spans.relation("a", other, at, has_groups=True) for other in hosts]
     assert found == [Relation.NODE, Relation.SWITCH, Relation.GROUP, Relation.OTHER_GROUP, None]
     assert spans.relation("a", "d", at, has_groups=False) == Relation.OTHER_SWITCH
+
+
+def test_a_short_name_that_two_nodes_share_is_no_place() -> None:
+    nodes = {"n1.left": (0, 0, 0), "n1.right": (1, 0, 0)}
+    assert spans.places({"n1", "n1.other"}, nodes) == {}
+    assert spans.places({"n1.right"}, nodes) == {"n1.right": (1, 0, 0)}
 
 
 def test_without_every_coordinate_there_is_no_spread() -> None:
