@@ -158,7 +158,7 @@ class ApplicationCheck(PlacedCheck):
         return building.mpi_of(self.current_environ.features)
 
     def _packages(self) -> list[str]:
-        """What an image must have been built with."""
+        """Return what an image must have been built with."""
         return [self.package, *(["mpip"] if self.profile else [])] if self.package else []
 
     @run_after("setup")
@@ -330,7 +330,7 @@ def find(name: str, folders: str, mpi: str = "") -> Path | None:
 
 
 def lacking(name: str, mpi: str) -> str:
-    """What is missing, and how to get it."""
+    """Return what is missing, and how to get it."""
     where = os.path.relpath(building.view(mpi), CHECKOUT)
     return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
 

@@ -411,7 +411,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         return 0 if self.where.is_computed else self.launch_limit_s
 
     def _program(self, index: int, whose: Software) -> list[str]:
-        """What each rank of a launch runs."""
+        """Return what each rank of a launch runs."""
         own = [self.benchmark, *self.options, "--json", f"launch-{index:03d}.json"]
         return [*self.carried.command, *own] if self.carried and whose is Software.IMAGE else own
 

@@ -108,7 +108,7 @@ class RowcolCheck(PlacedCheck):
         self.preparations = [*self.preparations, "export RAILYARD_ALGORITHMS=alltoall:ring"]
 
     def _groups(self, split: str) -> tuple[int, int]:
-        """How many groups a split makes, and the ranks of each."""
+        """Return how many groups a split makes, and the ranks of each."""
         x, y, z = self._nodes()
         along = {"X": x, "Y": y, "Z": z}
         inside = x * y * z if split == "all" else math.prod(along[letter] for letter in split)

@@ -165,7 +165,7 @@ def _memory_mib(usage: resource.struct_rusage) -> float:
 
 
 def drop_page_cache() -> bool:
-    """Whether the kernel let us: the next reader then finds nothing in memory."""
+    """Return whether the kernel let us: the next reader then finds nothing in memory."""
     os.sync()
     try:
         Path("/proc/sys/vm/drop_caches").write_text("3\n")

@@ -127,7 +127,7 @@ def _kill_one(name: str, after_s: float) -> int:
 
 
 def _judge() -> Counter[str]:
-    """What a user is told after the kill, and whether it is so: a torus called sound must repeat its `up`."""
+    """Return what a user is told after the kill, and whether it is so: a torus called sound must repeat its `up`."""
     listed = {torus["name"]: torus["state"] for torus in json.loads(_railyard("list", "--json").stdout)}
     state = listed.get(NAME, "gone")
     if state != "up":
@@ -141,7 +141,7 @@ def _judge() -> Counter[str]:
 
 
 def _left_after_down() -> Counter[str]:
-    """What `down --all` leaves; processes may take a moment."""
+    """Return what `down --all` leaves; processes may take a moment."""
     done = _railyard("down", "--all")
     _wait(lambda: not _ranks())
     return Counter(

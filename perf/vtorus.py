@@ -41,7 +41,7 @@ console = Console(width=110)
 
 
 def fidelity() -> dict[str, Any]:
-    """What one torus of engine netns shows: links, launches, faults."""
+    """Return what one torus of engine netns shows: links, launches, faults."""
     with torus(Shape()) as made:
         return {"links": link_rates(made), "launch": launch(), "faults": faults.rates(made, console)}
 
@@ -175,7 +175,7 @@ def launch(halo: str = str(PROGRAMS / "halo")) -> dict[str, float]:
 
 
 def shape(mtu: int) -> dict[str, Any]:
-    """What one message sees, and what 64 nodes at once get, at one MTU."""
+    """Return what one message sees, and what 64 nodes at once get, at one MTU."""
     shaped = Shape(mtu_bytes=mtu)
     with torus(shaped) as made:
         wire_byte_s = links.payload_share(shaped) * shaped.rate_bit_s(9.36) / 8

@@ -72,12 +72,12 @@ class Case:
 
     @property
     def origin(self) -> Origin:
-        """Where all its numbers come from."""
+        """Return where all its numbers come from."""
         return self.first.origin
 
     @property
     def baseline(self) -> Combination:
-        """What changes are relative to: the combination named plain or default, else the first the case asked
+        """Return what changes are relative to: the combination named plain or default, else the first the case asked
         for.
         """
         plain = [
@@ -91,7 +91,7 @@ class Case:
 
     @property
     def head(self) -> str:
-        """What its combinations differ in, for a table's head."""
+        """Return what its combinations differ in, for a table's head."""
         return " + ".join(self._differing) or "placement"
 
     def name(self, combination: Combination) -> str:
@@ -100,7 +100,7 @@ class Case:
 
     @property
     def _differing(self) -> list[str]:
-        """What its combinations differ in."""
+        """Return what its combinations differ in."""
         return [
             part
             for part, name in _PARTS.items()
@@ -153,7 +153,7 @@ def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
 
 
 def tally(case: Case, combination: Combination | None = None) -> Tally:
-    """How the launches of a combination, or of all, ended."""
+    """Return how the launches of a combination, or of all, ended."""
     chosen = [
         each for _, each in launches(case) if combination is None or combination_of(each) == combination
     ]

@@ -107,7 +107,7 @@ def _family(
 
 
 def place(fom: str) -> tuple[int, str]:
-    """Where a FOM stands on the page: those of `FIRST` first, the others by name."""
+    """Return where a FOM stands on the page: those of `FIRST` first, the others by name."""
     return FIRST.index(fom) if fom in FIRST else len(FIRST), fom
 
 
@@ -210,7 +210,7 @@ def _change(summary: Summary | None, baseline: Summary | None) -> float | None:
 
 
 def sentence(comparison: Comparison) -> str:
-    """What may be said, in one or two sentences; ends with what is missing."""
+    """Return what may be said, in one or two sentences; ends with what is missing."""
     without = [each.name for each in comparison.groups if each.summary is None]
     missing = f" No value for {listed(without)}." if without else ""
     return _said(comparison) + missing

@@ -159,7 +159,7 @@ def _rest_text(name: str, value: Label) -> str:
 
 
 def _held(members: list[_Series], other: str) -> Label | None:
-    """Where the other axis is cut: the preferred size, else the largest (smallest for a latency); fewest
+    """Return where the other axis is cut: the preferred size, else the largest (smallest for a latency); fewest
     hops.
     """
     values = [value for each in members if isinstance(value := each.labels.get(other), int)]

@@ -64,7 +64,7 @@ def unanswered(grouped: Sequence[Case]) -> list[str]:
 
 
 def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
-    """What a case has beside a published number, as text; empty where it has nothing."""
+    """Return what a case has beside a published number, as text; empty where it has nothing."""
     contrast = published.compare
     if contrast is None:
         return ""
@@ -79,7 +79,7 @@ def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
 
 
 def _is_on_grid(contrast: Contrast, grid: object) -> bool:
-    """Whether a case's process grid, whatever its record holds there, is one that a contrast is about."""
+    """Return whether a case's process grid, whatever its record holds there, is one that a contrast is about."""
     extents = grid if isinstance(grid, list) else []
     has_dimensions = contrast.dimensions in (0, len(extents))
     return has_dimensions and (contrast.side == 0 or extents == [contrast.side] * len(extents))

@@ -40,7 +40,7 @@ def title(case: Case) -> str:
 
 
 def origin_note(case: Case) -> str:
-    """What the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
+    """Return what the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
     note, torus = ORIGIN_NOTES[case.origin], case.first.provenance["torus"]
     if case.origin is not Origin.EMULATED or torus is None:
         return note

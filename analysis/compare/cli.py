@@ -87,7 +87,7 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
 
 
 def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str]) -> Gathered:
-    """What the sides' records hold; raises InputError."""
+    """Return what the sides' records hold; raises InputError."""
     archive = functools.cache(lambda: index_of(root))
     meant = sides.parse(texts, lambda: archive().entries(values=False))
     from_archive = [side for side in meant if not side.paths]

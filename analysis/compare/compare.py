@@ -75,7 +75,7 @@ def compare(sources: Sequence[Source], names: Sequence[str], baseline: str) -> V
 
 
 def judged(gathered: Gathered, names: Sequence[str], baseline: str) -> Versus:
-    """What may be said of what was gathered."""
+    """Return what may be said of what was gathered."""
     rows = _rows(gathered.rows, names)
     return Versus(
         sides=names, baseline=baseline, counts=gathered.counts, rows=rows, refused=_refused(rows, names)

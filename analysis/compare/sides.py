@@ -46,16 +46,16 @@ class Side:
     paths: Sequence[Path] = ()
 
     def has_setting(self, setting: Mapping[str, Json]) -> bool:
-        """Whether records of a setting are of this side, their dates and launches aside."""
+        """Return whether records of a setting are of this side, their dates and launches aside."""
         return all(_fits(key, setting, value) for key, value in self.wanted.items() if KEYS[key])
 
     def has_date(self, created: str) -> bool:
-        """Whether a record of such a setting, made at this time, is of this side."""
+        """Return whether a record of such a setting, made at this time, is of this side."""
         first, _, last = self.wanted.get("date", "").partition("..")
         return not first or first <= created[:10] <= (last or first)
 
     def has_series(self, key: SeriesKey) -> bool:
-        """Whether a series of such a record is of this side."""
+        """Return whether a series of such a record is of this side."""
         found = {"placement": key.placement, "nic": key.nic_policy, "software": key.software}
         return all(self.wanted.get(name, value) == value for name, value in found.items())
 

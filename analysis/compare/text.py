@@ -48,7 +48,7 @@ def lines(versus: Versus) -> list[Line]:
 
 
 def alone(versus: Versus) -> list[tuple[str, str, int]]:
-    """What only one side has: the side, the case, and how many rows; nothing of it can be compared."""
+    """Return what only one side has: the side, the case, and how many rows; nothing of it can be compared."""
     found: dict[tuple[str, str], int] = {}
     for row in versus.rows:
         if len(row.cells) == 1:
@@ -139,7 +139,7 @@ def _against(versus: Versus, row: Row, name: str) -> tuple[str, str, str]:
 
 
 def verdict_text(versus: Versus, row: Row, name: str) -> str:
-    """What may be said of a side against the baseline on this row: better, worse, or why nothing."""
+    """Return what may be said of a side against the baseline on this row: better, worse, or why nothing."""
     if name == versus.baseline:
         return "best" if row.verdict.outcome is Outcome.BEST and row.verdict.best == name else ""
     finding = comparing.finding(row, name, versus.baseline)

@@ -51,7 +51,7 @@ def _extent(case: Case) -> int:
 
 
 def _key(case: Case) -> str:
-    """What the cases of a family share: all that records of one case do, but for size and nodes.
+    """Return what the cases of a family share: all that records of one case do, but for size and nodes.
 
     A checkout with changes vouches for nothing from one run to another: there the run is part of the key.
     """
@@ -100,7 +100,7 @@ def _panel(members: Sequence[Member]) -> Panel:
 
 
 def _statement(members: Sequence[Member]) -> str:
-    """What changed to the baseline at the size where it is most; of equals, the largest."""
+    """Return what changed to the baseline at the size where it is most; of equals, the largest."""
     extent, _, widest = max(members, key=lambda member: (_most_percent(member[2]), member[0]))
     changes = [f"{name} {percent(change)}" for name, change in _changes(widest)]
     where = f"At extent {extent}, where changes are largest, to {widest.baseline}"

@@ -81,7 +81,7 @@ def _line_name(dimension: str, paths: int) -> str:
 
 
 def statement(panel: Panel) -> str:
-    """How much the most paths carry of what one does, by dimension, at the fewest hops."""
+    """Return how much the most paths carry of what one does, by dimension, at the fewest hops."""
     by_dimension: dict[str, list[Line]] = {}
     for line in panel.lines:
         by_dimension.setdefault(line.name.partition(",")[0], []).append(line)

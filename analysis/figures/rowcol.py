@@ -98,7 +98,7 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
 
 
 def statement(bars: Bars) -> str:
-    """What the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's."""
+    """Return what the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's."""
     summaries = next(iter(bars.of.values()))
     parts = [
         f"{one} against {other} {percent(change)}"

@@ -56,7 +56,7 @@ class LinkView:
 
     @property
     def position(self) -> int:
-        """Where it starts along its dimension."""
+        """Return where it starts along its dimension."""
         return self.source["XYZ".index(self.dimension)]
 
     @property
@@ -184,7 +184,7 @@ def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
 
 
 def bad_links(links: Sequence[LinkView]) -> list[LinkView]:
-    """Those with something missing, the worst first."""
+    """Return those with something missing, the worst first."""
     found = [link for link in links if link.missing_percent >= MARKED_PERCENT]
     return sorted(found, key=lambda link: -link.missing_percent)
 

@@ -49,7 +49,7 @@ class TableView:
 
     @property
     def has_notes(self) -> bool:
-        """Whether any row needs the column of notes."""
+        """Return whether any row needs the column of notes."""
         return any(row.note for _, rows in self.sections for row in rows)
 
 

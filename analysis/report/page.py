@@ -45,7 +45,7 @@ class OriginCount:
 
 
 def counts(grouped: Sequence[Case]) -> list[OriginCount]:
-    """How much there is, origin by origin."""
+    """Return how much there is, origin by origin."""
     return [
         _count(origin, [case for case in grouped if case.origin is origin])
         for origin in Origin

@@ -44,7 +44,7 @@ class Pair(Generic[Key]):
 
     @property
     def is_significant(self) -> bool:
-        """Whether the corrected p-value is at most the family's level."""
+        """Return whether the corrected p-value is at most the family's level."""
         return self.p_holm <= ALPHA
 
 

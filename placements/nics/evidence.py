@@ -50,7 +50,7 @@ class Found:
 def judge(
     senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int] | None, *, setup_bytes: int = 0
 ) -> Found:
-    """Whether the ranks sent through their NICs; `sent_bytes` by (node, NIC), None where nobody counted.
+    """Return whether the ranks sent through their NICs; `sent_bytes` by (node, NIC), None where nobody counted.
 
     `setup_bytes` of each rank may have left by any NIC of its node. A node must have sent twice as much to be judged.
 

@@ -160,7 +160,7 @@ def assign(policy: Policy, on: Host) -> tuple[tuple[int, ...], ...]:
 
 
 def settings(policy: Policy, stack: str, on: Host) -> Settings:
-    """How a stack is told of a policy.
+    """Return how a stack is told of a policy.
 
     Raises InputError for a stack that there is not, and for a policy that the stack cannot express.
     """

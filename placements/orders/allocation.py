@@ -54,14 +54,14 @@ class Choice(StrEnum):
 
     @property
     def argument(self) -> str:
-        """What the number after the choice's name is: a seed, a count of groups, or nothing."""
+        """Return what the number after the choice's name is: a seed, a count of groups, or nothing."""
         if self in {Choice.FEW_GROUPS, Choice.EVEN_GROUPS}:
             return "K"
         return "SEED" if self in {Choice.RANDOM, Choice.RANDOM_SWITCHES, Choice.RANDOM_GROUPS} else ""
 
     @property
     def needs_coordinates(self) -> bool:
-        """Whether the choice means nothing where nobody knows how the nodes are joined."""
+        """Return whether the choice means nothing where nobody knows how the nodes are joined."""
         return self not in {Choice.CONTIGUOUS, Choice.SCATTERED, Choice.RANDOM}
 
 
@@ -93,7 +93,7 @@ class Allocation:
 
     @property
     def is_whole_block(self) -> bool:
-        """Whether every node of `block` is granted."""
+        """Return whether every node of `block` is granted."""
         inside = (self.topology.node_coordinates < np.array(self.block)).all(axis=1)
         return len(self.indices) == int(inside.sum())
 

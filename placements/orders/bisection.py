@@ -91,6 +91,6 @@ def _half(positions: Floats) -> int:
 
 
 def _count(ranks: int, half: int, places: int, slots: int) -> int:
-    """How many ranks go with the first half: their share, but no half may overflow."""
+    """Return how many ranks go with the first half: their share, but no half may overflow."""
     share = round(ranks * half / places)
     return min(max(share, ranks - (places - half) * slots), half * slots)

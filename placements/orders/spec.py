@@ -63,7 +63,7 @@ class Spec:
 
     @property
     def needs_coordinates(self) -> bool:
-        """Whether the placement means nothing where nobody knows how the nodes are joined."""
+        """Return whether the placement means nothing where nobody knows how the nodes are joined."""
         return self.order in NEED_COORDINATES or self.choice.needs_coordinates
 
     def seed(self, otherwise: int | None) -> int | None:
@@ -112,7 +112,7 @@ def _word(kind: Kind) -> str:
 
 
 def _split_last(text: str, mark: str, known: set[str]) -> tuple[str, str]:
-    """What stands before and after the last mark, if a known word (with or without `:N`) stands after it."""
+    """Return what stands before and after the last mark, if a known word (with or without `:N`) stands after it."""
     before, _, after = text.rpartition(mark)
     return (before, after) if before and after.partition(":")[0] in known else (text, "")
 

@@ -69,7 +69,7 @@ def no_route(pair: str) -> RunError:
 
 
 def _crosses(topology: Topology, router: Router, destination: Destination, gone: frozenset[str]) -> bool:
-    """Whether the usual route uses a dead link."""
+    """Return whether the usual route uses a dead link."""
     return any(link.name in gone for link in walk(topology, router, destination))
 
 

@@ -38,7 +38,7 @@ class Faults:
         return bool(self.lost or self.down or self.injection_percent)
 
     def rate_gbyte_s(self, topology: Topology, link: Link) -> float:
-        """What is left of a link's rate, lost lanes considered; a link that is down keeps its number."""
+        """Return what is left of a link's rate, lost lanes considered; a link that is down keeps its number."""
         loss = self.lost.get(link.name)
         if loss is None:
             return link.rate_gbyte_s
@@ -113,7 +113,7 @@ class Faults:
 
 
 def parse(document: Mapping[str, Any]) -> Faults:
-    """What `Faults.to_dict` wrote."""
+    """Return what `Faults.to_dict` wrote."""
     return Faults(
         lost={name: LaneLoss(**loss) for name, loss in document["lost"].items()},
         down=frozenset(document["down"]),

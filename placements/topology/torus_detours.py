@@ -100,7 +100,7 @@ class Walker:
         order: tuple[int, ...],
         long_way: tuple[int, ...],
     ) -> NDArray[np.bool_]:
-        """Whether the route in that order uses a dead link; a direction once taken is kept to the end."""
+        """Return whether the route in that order uses a dead link; a direction once taken is kept to the end."""
         here, crossed = source.copy(), np.zeros(len(source), dtype=bool)
         for dimension in order:
             port = self._ports(here, target, dimension, dimension in long_way)

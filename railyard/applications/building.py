@@ -55,7 +55,7 @@ class Wish:
     image_there: bool = False
 
     def needs(self, kind: Build, spack: Path | None) -> bool:
-        """Whether a build of that kind is to run; InputError for a word that is none.
+        """Return whether a build of that kind is to run; InputError for a word that is none.
 
         Asked for by name it always runs, and fails where there is no Spack. Otherwise it runs where the programs are
         missing and there is a Spack.
@@ -81,12 +81,12 @@ def mpi_of(features: Sequence[str]) -> str:
 
 
 def view(mpi: str) -> Path:
-    """Where the last native build for an MPI put its programs."""
+    """Return where the last native build for an MPI put its programs."""
     return ENVIRONMENTS / (mpi or MPIS[-1]) / "view"
 
 
 def image_file(mpi: str) -> Path:
-    """Where the image with an MPI is built."""
+    """Return where the image with an MPI is built."""
     suffix = "" if mpi in {"", "openmpi"} else f"-{mpi}"
     return BUILD / f"image/applications{suffix}.sif"
 

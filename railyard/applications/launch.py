@@ -40,7 +40,7 @@ def programs() -> list[str]:
 
 
 def is_application(benchmark: str) -> bool:
-    """Whether a benchmark is a third-party program with a parser here."""
+    """Return whether a benchmark is a third-party program with a parser here."""
     return benchmark in osu.PROGRAMS or _module_parser(benchmark) is not None
 
 
@@ -86,7 +86,7 @@ def broken(benchmark: str, error: Exception) -> str:
 
 
 def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
-    """What reads a benchmark's output; InputError where nothing does."""
+    """Return what reads a benchmark's output; InputError where nothing does."""
     if benchmark in osu.PROGRAMS:
         return osu.parser(benchmark, parameters["sizes_bytes"])
     need_parser(benchmark)
@@ -125,5 +125,5 @@ def _profile(path: Path) -> Sequence[Series]:
 
 
 def _text(path: Path) -> str:
-    """What a launch wrote; nothing where it wrote none."""
+    """Return what a launch wrote; nothing where it wrote none."""
     return path.read_text(errors="replace") if path.is_file() else ""

@@ -64,7 +64,7 @@ def _asymmetry(said: Output) -> str:
 
 
 def _wrong_energy(edge: int, iterations: int, energy: str) -> str:
-    """What is wrong with the energy of a run to the end of a mesh that is known, or nothing."""
+    """Return what is wrong with the energy of a run to the end of a mesh that is known, or nothing."""
     known = KNOWN.get(edge)
     if known is None or known[0] != iterations or float(known[1]) == float(energy):
         return ""

@@ -204,7 +204,7 @@ def _partitions(text: str) -> tuple[Partition, ...]:
 
 
 def _pmi() -> tuple[str, ...]:
-    """What `srun --mpi` takes; Slurm lists it one a line, after a heading."""
+    """Return what `srun --mpi` takes; Slurm lists it one a line, after a heading."""
     said = _output(["srun", "--mpi=list"])
     return tuple(word for word in re.findall(r"^\s*(\w+)\s*$", said, re.M) if word != "none")
 
@@ -287,7 +287,7 @@ def _first(command: list[str]) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """What a command says; empty where it is not there, fails or does not answer."""
+    """Return what a command says; empty where it is not there, fails or does not answer."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -60,7 +60,7 @@ class Carried:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What the image says of itself."""
+        """Return what the image says of itself."""
         found: Mapping[str, str] = self.provenance["labels"]
         return found
 

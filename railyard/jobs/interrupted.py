@@ -93,7 +93,7 @@ def is_waited_for(folder: Path) -> bool:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether this process submitted the job."""
+    """Return whether this process submitted the job."""
     try:
         return dict(stagedir.read(folder).owner) == owner()
     except InputError:

@@ -77,7 +77,7 @@ def _of_fabrics(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _names(nic: str) -> set[str]:
-    """What a NIC may be called: with and without its port, and a Slingshot NIC by either of its two names."""
+    """Return what a NIC may be called: with and without its port, and a Slingshot NIC by either of its two names."""
     names = {nic, nic.partition(":")[0]}
     if match := SLINGSHOT.fullmatch(nic):
         names |= {f"cxi{match[2]}", f"hsn{match[2]}"}

@@ -77,7 +77,7 @@ class Partition:
 
     @property
     def scheduled(self) -> bool:
-        """Whether a scheduler grants the nodes; it may have done so already."""
+        """Return whether a scheduler grants the nodes; it may have done so already."""
         return self.scheduler != LOCAL or self.in_allocation
 
     @property
@@ -86,17 +86,17 @@ class Partition:
 
     @property
     def makes_torus(self) -> bool:
-        """Whether each job has a torus of its own, of the topology that its check asks for."""
+        """Return whether each job has a torus of its own, of the topology that its check asks for."""
         return self.origin != "measured" and not self.scheduled
 
     @property
     def is_computed(self) -> bool:
-        """Whether its numbers are worked out, the same each time."""
+        """Return whether its numbers are worked out, the same each time."""
         return self.origin in COMPUTED
 
     @property
     def is_certain(self) -> bool:
-        """Whether the nodes are known before the job: then a placement that they do not allow is a mistake."""
+        """Return whether the nodes are known before the job: then a placement that they do not allow is a mistake."""
         return self.names_nodes and bool(self.topology)
 
     @property
@@ -114,7 +114,7 @@ class Partition:
         return catalog.load(self.topology) if self.topology else None
 
     def machine(self, nodes: int, cpus: int) -> Machine:
-        """What checks may need of it; `nodes` is how many a job is to have where no topology says it."""
+        """Return what checks may need of it; `nodes` is how many a job is to have where no topology says it."""
         here = self.known_topology
         known = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
         rails = max(here.rails if here else 1, len(self.devices or []))

@@ -102,7 +102,7 @@ def digests(launches: Sequence[Planned], when: str) -> list[str]:
 
 
 def _is_program(word: str) -> bool:
-    """Whether a word of a command may name a program or a library: no option, number, or file of the launch."""
+    """Return whether a word of a command may name a program or a library: no option, number, or file of the launch."""
     return bool(re.fullmatch(r"[A-Za-z./][A-Za-z0-9_./+-]*", word)) and not word.endswith(_NO_PROGRAMS)
 
 

@@ -162,13 +162,13 @@ def read(folder: Path) -> Job:
 
 
 def read_placed(folder: Path) -> Placed | None:
-    """Where the ranks were to run; None where the job did not come that far."""
+    """Return where the ranks were to run; None where the job did not come that far."""
     found = _json(folder / "placed.json")
     return Placed(**found) if found else None
 
 
 def torus_of(folder: Path) -> dict[str, Any] | None:
-    """What `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
+    """Return what `railyard torus status` said of the job's torus, where it ran on one; of a simulation what it was."""
     said = _json(folder / "torus.json")
     if not said:
         return _simulation(folder)
@@ -177,7 +177,7 @@ def torus_of(folder: Path) -> dict[str, Any] | None:
 
 
 def _simulation(folder: Path) -> dict[str, Any] | None:
-    """What simulated the launches, in a torus's words; the same for all of them."""
+    """Return what simulated the launches, in a torus's words; the same for all of them."""
     for path in sorted(folder.glob("launch-*.evidence")):
         if said := _json(path).get("simulation"):
             kept = {
@@ -189,7 +189,7 @@ def _simulation(folder: Path) -> dict[str, Any] | None:
 
 
 def began(folder: Path) -> bool:
-    """Whether any launch began."""
+    """Return whether any launch began."""
     return any(folder.glob("launch-*.begun"))
 
 
@@ -313,7 +313,7 @@ def _boot(path: Path) -> str | None:
 def _run_of(
     folder: Path, job: Job, placed: Placed | None, *, launch: Planned, ended_by: str
 ) -> assemble.LaunchRun:
-    """What a launch left."""
+    """Return what a launch left."""
     stem = launch.stem
     evidence = _json(folder / f"{stem}.evidence")
     start = _numbers(folder / f"{stem}.begun", (1, 2))

@@ -50,7 +50,7 @@ def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) ->
 
 
 def _belongs(process: Path, mark: bytes, folder: Path) -> bool:
-    """Whether a process is of the launch; the job script itself and its helpers have other names."""
+    """Return whether a process is of the launch; the job script itself and its helpers have other names."""
     try:
         variables = (process / "environ").read_bytes().split(b"\0")
         words = (process / "cmdline").read_bytes().split(b"\0")

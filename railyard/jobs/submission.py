@@ -31,7 +31,7 @@ from railyard.records.record import Software
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a job is told of the place that it runs in: names of the record, launcher, environment, image, files."""
+    """The place that a job runs in: names for the record, launcher, environment, image, files."""
 
     system: Mapping[str, str]
     reframe: Mapping[str, str]

@@ -127,7 +127,7 @@ def absent(
 
 
 def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
-    """What a launch is worth: the first fault found, in the order a person would look."""
+    """Return what a launch is worth: the first fault found, in the order a person would look."""
     if run.exit_status is None:
         return _Finding(
             status=Status.NOT_MEASURED, reason=one_line(run.reason) or "the launch was never started"
@@ -148,7 +148,7 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
 
 
 def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) -> tuple[Verdict, str]:
-    """Whether each rank ran on the host asked for it, and if not, the first that did not."""
+    """Return whether each rank ran on the host asked for it, and if not, the first that did not."""
     if expected is None or output is None:
         return Verdict.CANNOT_TELL, ""
     found = [rank.host for rank in output.ranks]
@@ -163,7 +163,7 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
 
 
 def same_host(one: str, other: str) -> bool:
-    """Whether two names mean one host: equal, or one is the other with its domain."""
+    """Return whether two names mean one host: equal, or one is the other with its domain."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 

@@ -143,5 +143,5 @@ def check_series(series: Sequence[Series], source: str, field: str) -> None:
 
 
 def point(labels: Mapping[str, Label]) -> Labels:
-    """What a series was taken at, as a key: its labels by name, without those that name hosts or ranks."""
+    """Return what a series was taken at, as a key: its labels by name, without those that name hosts or ranks."""
     return tuple(sorted((name, value) for name, value in labels.items() if name not in HOST_LABELS))

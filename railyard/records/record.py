@@ -68,7 +68,7 @@ class Software(StrEnum):
 
 
 def combination_name(placement: str, nic_policy: str, software: str = Software.NATIVE) -> str:
-    """What a launch was to measure, for people; native programs are the rule and not named."""
+    """Return what a launch was to measure, for people; native programs are the rule and not named."""
     return " + ".join([placement, nic_policy, *([software] if software != Software.NATIVE else [])])
 
 
@@ -180,12 +180,12 @@ class Launch:
 
     @property
     def is_void(self) -> bool:
-        """Whether it ended well but the guard refused it: no result, though its samples are kept."""
+        """Return whether it ended well but the guard refused it: no result, though its samples are kept."""
         return self.status is Status.OK and self.guard is not None and self.guard.verdict is Guarded.VOID
 
     @property
     def is_result(self) -> bool:
-        """Whether its samples may enter a statistic."""
+        """Return whether its samples may enter a statistic."""
         return self.status is Status.OK and not self.is_void
 
 

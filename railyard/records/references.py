@@ -38,7 +38,7 @@ class Reference:
     better: Better
 
     def is_met(self, value: float) -> bool:
-        """Whether a run's value is not worse than allowed."""
+        """Return whether a run's value is not worse than allowed."""
         if self.better is Better.LOWER:
             return value <= self.median * (1 + self.tolerance)
         return value >= self.median * (1 - self.tolerance)

@@ -220,7 +220,7 @@ def presets(tender: Tender, bid: Read) -> Iterator[Fault]:
 
 
 def is_worse(case: Case, value: float, than: float) -> bool:
-    """Whether a value of a case's figure of merit is worse than another."""
+    """Return whether a value of a case's figure of merit is worse than another."""
     return value > than if case.better is Better.LOWER else value < than
 
 

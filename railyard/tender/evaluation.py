@@ -63,7 +63,7 @@ class Line:
 
     @property
     def faults(self) -> int:
-        """How many faults the rules found."""
+        """Return how many faults the rules found."""
         return sum(len(rule.faults) for rule in self.rules)
 
 

@@ -64,7 +64,7 @@ class Case:
 
     @property
     def nodes_of_reference(self) -> int:
-        """How many nodes the reference ran on."""
+        """Return how many nodes the reference ran on."""
         return self.nodes if self.reference_nodes is None else self.reference_nodes
 
     @property
@@ -73,7 +73,7 @@ class Case:
         return units.unit_of(self.fom).better
 
     def is_met_by(self, read: Record) -> bool:
-        """Whether a record is one of this case."""
+        """Return whether a record is one of this case."""
         case = read.case
         given = all(case.parameters.get(name) == value for name, value in self.parameters.items())
         nodes = len(case.allocation["nodes"])

@@ -45,7 +45,7 @@ SOURCES: Mapping[str, ModuleType] = {
 
 
 def read(path: Path, kind: str | None = None) -> Stands:
-    """Where the nodes of a file stand; `kind` is a name of SOURCES, by default what the text looks like.
+    """Return where the nodes of a file stand; `kind` is a name of SOURCES, by default what the text looks like.
 
     Raises InputError, in one line, for a file that cannot be read, is of no known kind, or breaks its format.
     """

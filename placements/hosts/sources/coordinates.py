@@ -10,7 +10,7 @@ from railyard.errors import InputError
 
 
 def matches(text: str) -> bool:
-    """Whether every line has four words, the last three of them numbers."""
+    """Return whether every line has four words, the last three of them numbers."""
     lines = [line for _, line in content_lines(text)]
     return bool(lines) and all(re.fullmatch(r"\S+(\s+\d+){3}", line) for line in lines)
 

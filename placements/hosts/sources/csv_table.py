@@ -19,7 +19,7 @@ DIMENSIONS = (("x", "y", "z"), ("group", "switch", "port"), ("leaf", "", ""), ("
 
 
 def matches(text: str) -> bool:
-    """Whether the first line is a header with a node's name and coordinates."""
+    """Return whether the first line is a header with a node's name and coordinates."""
     header = _header(text)
     return _first(NAMES, header) is not None and _dimensions(header) is not None
 

@@ -26,7 +26,7 @@ NO_HOST = re.compile(r"Aggregation Node|^MT\d+\b|^Mellanox Technologies")
 
 
 def matches(text: str) -> bool:
-    """Whether any line begins a switch's block."""
+    """Return whether any line begins a switch's block."""
     return re.search(SWITCH.pattern, text, re.M | re.I) is not None
 
 

@@ -21,7 +21,7 @@ LINE = re.compile(rf"{END.pattern}\s+[XYZ][+-]\s+->\s+{END.pattern}\s+LinkType:\
 
 
 def matches(text: str) -> bool:
-    """Whether any line says a link's type."""
+    """Return whether any line says a link's type."""
     return "LinkType:" in text and END.search(text) is not None
 
 

@@ -33,7 +33,7 @@ class _Edge:
 
 
 def matches(text: str) -> bool:
-    """Whether any line has both a switch's port and a node's NIC."""
+    """Return whether any line has both a switch's port and a node's NIC."""
     return any(PORT.search(line) and NIC.search(line) for _, line in content_lines(text))
 
 

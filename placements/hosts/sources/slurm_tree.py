@@ -17,7 +17,7 @@ from railyard.errors import InputError
 
 
 def matches(text: str) -> bool:
-    """Whether any line begins with SwitchName=."""
+    """Return whether any line begins with SwitchName=."""
     return re.search(r"^\s*SwitchName=", text, re.M | re.I) is not None
 
 

@@ -21,7 +21,7 @@ COORDINATES = (("x", "y", "z"), ("x_coord", "y_coord", "z_coord"))
 
 
 def matches(text: str) -> bool:
-    """Whether the first line is the table's header."""
+    """Return whether the first line is the table's header."""
     return {"nid", "nodename"} <= set(_header(text))
 
 

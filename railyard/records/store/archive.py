@@ -24,7 +24,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.
 
 
 def path_of(record: Record, root: Path) -> Path:
-    """Where a record lives in the archive at `root`; the date is that of `created`, in UTC."""
+    """Return where a record lives in the archive at `root`; the date is that of `created`, in UTC."""
     return root / record.system.name / f"{record.created[:10]}-{record.id}.json"
 
 
@@ -117,7 +117,7 @@ def paths(root: Path) -> list[Path]:
 
 
 def is_record_name(name: str) -> bool:
-    """Whether a file's name is one that the archive gives to records."""
+    """Return whether a file's name is one that the archive gives to records."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -74,7 +74,7 @@ class Signed:
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a folder is a bag."""
+    """Return whether a folder is a bag."""
     return (path / "bagit.txt").is_file()
 
 

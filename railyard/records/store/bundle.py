@@ -111,7 +111,7 @@ def _compressed(members: Sequence[tuple[str, bytes]]) -> Iterable[bytes]:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file starts like a gzip file; a record starts with a brace."""
+    """Return whether a file starts like a gzip file; a record starts with a brace."""
     try:
         with path.open("rb") as file:
             return file.read(2) == b"\x1f\x8b"

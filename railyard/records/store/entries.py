@@ -126,7 +126,7 @@ def _job(job: Mapping[str, Json] | None) -> str:
 
 
 def counts(launches: Sequence[Launch]) -> dict[str, int]:
-    """How launches ended; void ones are no results and counted apart."""
+    """Return how launches ended; void ones are no results and counted apart."""
     return {
         "ok": sum(each.is_result for each in launches),
         "void": sum(each.is_void for each in launches),

@@ -141,7 +141,7 @@ def _summary(path: Path) -> _Summary | InputError:
 
 
 def file_of(root: Path) -> Path:
-    """Where the index of an archive is kept."""
+    """Return where the index of an archive is kept."""
     cache = checkout.cache()
     key = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return cache / "railyard" / f"index-{key}.txt"

@@ -59,7 +59,7 @@ def json_lines(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def record_text(read: Record) -> str:
-    """What a record says: its case, how its launches ended, the median of each series, its provenance."""
+    """Return what a record says: its case, how its launches ended, the median of each series, its provenance."""
     entry = entries.of_record(read)
     head = entry.head
     counted = ", ".join(

@@ -151,7 +151,7 @@ def _client() -> DockerClient:
 
 
 def _expected() -> bool:
-    """Whether there is any sign of an engine; asking costs a third of a second."""
+    """Return whether there is any sign of an engine; asking costs a third of a second."""
     return "DOCKER_HOST" in os.environ or SOCKET.exists()
 
 

@@ -31,7 +31,7 @@ Series = dict[str, Any]
 
 
 def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[str, Any]:
-    """What the program's --json would hold, rank k on node `nodes[k]` (index into `topology.nodes`).
+    """Return what the program's --json would hold, rank k on node `nodes[k]` (index into `topology.nodes`).
 
     Raises InputError for a program that the model has no traffic for, or an option that it cannot read.
     """

@@ -358,7 +358,7 @@ def _rail_rules(number: str, own: str) -> list[str]:
 
 
 def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
-    """What one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
+    """Return what one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
 
     More would wait before the messages of the node's other sockets. The router reads ahead and gives each destination
     its turn, so there a socket may queue whole messages.

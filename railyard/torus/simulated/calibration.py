@@ -42,7 +42,7 @@ class Calibration:
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:
-        """What one more router adds: this file's word, or else the topology's."""
+        """Return what one more router adds: this file's word, or else the topology's."""
         return topology.hop_latency_us if self.hop_latency_us is None else self.hop_latency_us
 
 

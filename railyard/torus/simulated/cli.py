@@ -118,7 +118,7 @@ def sim(
 
 
 def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
-    """What a check keeps of a launch: the bytes of every NIC that had any, and what the simulation took."""
+    """Return what a check keeps of a launch: the bytes of every NIC that had any, and what the simulation took."""
     sent = ended.link_bytes
     nodes = dict.fromkeys(nic.node for nic in launch.ranks)
     return {

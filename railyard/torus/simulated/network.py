@@ -70,7 +70,7 @@ class _Links:
         return self.number(f"in {nic_name(node, rail)}", rate, self._end_us())
 
     def shared(self, node: Node, rail: int, way: str) -> int:
-        """What the nodes of a router share to (`way` out) and from other routers; NONE without a limit."""
+        """Return what the nodes of a router share to (`way` out) and from other routers; NONE without a limit."""
         rate = self.calibration.router_gbyte_s
         if rate is None or self.topology.nodes_per_router == 1:
             return NONE
@@ -172,6 +172,6 @@ class _Ways:
 
 
 def link_bytes(text: str) -> Mapping[str, int]:
-    """What the plug-in counted, link name -> payload bytes; links without traffic are left out."""
+    """Return what the plug-in counted, link name -> payload bytes; links without traffic are left out."""
     pairs = (line.split(" ", 1) for line in text.splitlines())
     return {name: int(size) for size, name in pairs}

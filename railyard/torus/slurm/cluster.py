@@ -59,7 +59,7 @@ def folder(run: Path) -> Path:
 
 
 def environment(run: Path) -> Mapping[str, str]:
-    """What a Slurm command must know to talk to the cluster."""
+    """Return what a Slurm command must know to talk to the cluster."""
     return {"SLURM_CONF": str(folder(run) / "slurm.conf")}
 
 
@@ -72,7 +72,7 @@ def missing() -> str:
 
 
 def allocated(torus: str) -> bool:
-    """Whether this process belongs to a job of the torus's own Slurm."""
+    """Return whether this process belongs to a job of the torus's own Slurm."""
     return "SLURM_JOB_ID" in os.environ and os.environ.get("SLURM_CLUSTER_NAME") == torus
 
 
@@ -89,7 +89,7 @@ def prepare(torus: str, topology: Topology, run: Path) -> None:
 
 
 def service(run: Path) -> Service:
-    """What a container needs to be a node of the cluster; the libraries are what `torus srun` preloads."""
+    """Return what a container needs to be a node of the cluster; the libraries are what `torus srun` preloads."""
     where = folder(run)
     shared = {path: path for path in (where, IDLE, FENCE)}
     return Service(

@@ -50,7 +50,7 @@ class Gate:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What srun needs in order to stop at the gate."""
+        """Return what srun needs in order to stop at the gate."""
         return {PROLOG: str(self.prolog)}
 
     def wait(self, ended: Callable[[], bool]) -> bool:

@@ -91,7 +91,7 @@ class Reading:
 
     @property
     def conserved(self) -> bool:
-        """Whether every byte that a link sent was received at its other end."""
+        """Return whether every byte that a link sent was received at its other end."""
         return not self.lost
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _counted_since(later: Counter, earlier: Counter) -> dict[str, Any]:
 
 
 def from_dict(document: Mapping[str, Any], source: str) -> Reading:
-    """What `Reading.to_dict` wrote; InputError when it is something else."""
+    """Return what `Reading.to_dict` wrote; InputError when it is something else."""
     try:
         if document["format"] != FORMAT:
             raise InputError(source, "format", document["format"], FORMAT)

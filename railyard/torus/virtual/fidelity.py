@@ -83,7 +83,7 @@ class Interval:
 
     @property
     def traffic(self) -> bool:
-        """Whether there was more than small messages."""
+        """Return whether there was more than small messages."""
         bulk = self.packets >= BULK_PACKETS_S * self.seconds and self.bytes >= BULK_BYTES * self.packets
         return bulk or self.link_share >= TRAFFIC_SHARE
 
@@ -207,7 +207,7 @@ def _taken_away(bound: Bound) -> str:
 
 
 def _seconds_at_rate(link: Counter) -> float:
-    """How long a link needs, at its rate, for what it sent."""
+    """Return how long a link needs, at its rate, for what it sent."""
     return link.bytes * 8e-6 / link.rate_mbit_s
 
 
@@ -283,7 +283,7 @@ class Watch:
         return Machine(network=network, bound=bound, lateness=lateness, carrier=carrier)
 
     def evidence(self) -> dict[str, Any]:
-        """What a check keeps of the launch (docs/formats.md, "Launch evidence")."""
+        """Return what a check keeps of the launch (docs/formats.md, "Launch evidence")."""
         return {
             "format": FORMAT,
             "torus": self.torus.name,
@@ -295,7 +295,7 @@ class Watch:
 
 
 def _has_snapshot(file: IO[str]) -> bool:
-    """Whether railyard-counters has written its first snapshot; leaves the file's position alone."""
+    """Return whether railyard-counters has written its first snapshot; leaves the file's position alone."""
     return END_OF_SNAPSHOT in os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
 
 

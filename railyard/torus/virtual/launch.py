@@ -233,7 +233,7 @@ def _openmpi_daemons(torus: Torus) -> Mapping[str, str]:
 
 
 def _openmpi_ranks(torus: Torus) -> Mapping[str, str]:
-    """What the ranks must know, whoever starts them."""
+    """Return what the ranks must know, whoever starts them."""
     return _mca(
         {
             "pml": "ob1",
@@ -257,7 +257,7 @@ def _nics(torus: Torus) -> str:
 
 
 def mpich(torus: Torus) -> Mapping[str, str]:
-    """What Hydra and MPICH's UCX must know: how to reach a host, and that nodes talk over their NICs alone.
+    """Return what Hydra and MPICH's UCX must know: how to reach a host, and that nodes talk over their NICs alone.
 
     UCX would use shared memory between the nodes, since all are of one machine. NICs that the caller names stay.
     """
@@ -285,7 +285,7 @@ def _apptainer(torus: Torus) -> Mapping[str, str]:
 
 
 def _preloaded() -> str:
-    """What the ranks are to load first: railyard/torus/native/idle.c, then what the caller wanted."""
+    """Return what the ranks are to load first: railyard/torus/native/idle.c, then what the caller wanted."""
     return " ".join(filter(None, [str(IDLE), os.environ.get("LD_PRELOAD")]))
 
 

@@ -223,7 +223,7 @@ def get(name: str) -> Torus:
 
 
 def read(name: str) -> Torus | None:
-    """What was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
+    """Return what was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
     try:
         document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
         return Torus(

@@ -10,7 +10,7 @@ PROBE = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem",
 
 
 def can_scale(topology: Topology) -> bool:
-    """Whether the topology says what a hop costs and a namespace of its own accepts a netem queue."""
+    """Return whether the topology says what a hop costs and a namespace of its own accepts a netem queue."""
     if not topology.hop_latency_us:
         return False
     try:

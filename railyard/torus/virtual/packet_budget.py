@@ -56,7 +56,7 @@ def demand_packets_s(topology: Topology, shape: Shape) -> float:
 
 
 def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
-    """What to say of a torus that could ask for more than the machine forwards; nothing when it could not."""
+    """Return what to say of a torus that could ask for more than the machine forwards; nothing when it could not."""
     wanted = demand_packets_s(topology, shape)
     if wanted <= budget_packets_s:
         return ""

@@ -35,7 +35,7 @@ SETUP = (
 
 
 def needed() -> bool:
-    """Whether this process lacks what makes namespaces and is not inside the holder's yet."""
+    """Return whether this process lacks what makes namespaces and is not inside the holder's yet."""
     return os.geteuid() != 0 and INSIDE not in os.environ
 
 

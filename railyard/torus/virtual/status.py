@@ -39,7 +39,7 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """Whether the torus is what was asked for."""
+        """Return whether the torus is what was asked for."""
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def inspect(torus: Torus) -> Report:
 
 
 def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
-    """What Slurm says of its nodes, and what is wrong with that."""
+    """Return what Slurm says of its nodes, and what is wrong with that."""
     if not torus.slurm:
         return None, []
     try:
@@ -182,7 +182,7 @@ def _rates_of_router(torus: Torus) -> dict[tuple[str, str], int]:
 
 
 def _work(torus: Torus, made: Plan, existing: Sequence[str]) -> list[kernel.Planned]:
-    """What the kernel should show in each namespace that exists."""
+    """Return what the kernel should show in each namespace that exists."""
     ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
     down = {(torus.topology.router_name(link.source), link.port) for link in ends}
     hosts = {netns.full_name(torus.name, host.name): host for host in made.namespaces}
@@ -198,7 +198,7 @@ def _work(torus: Torus, made: Plan, existing: Sequence[str]) -> list[kernel.Plan
 
 
 def _interrupted(torus: Torus) -> list[str]:
-    """What is wrong when a `railyard torus fault` was killed or failed before its end."""
+    """Return what is wrong when a `railyard torus fault` was killed or failed before its end."""
     if torus.pending is None:
         return []
     wanted = "; ".join(torus.pending.summary) or "no faults"
