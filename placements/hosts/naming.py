@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from placements.topology.base import Coordinate, LinkClass, Topology
 from placements.topology.fattree import FatTree
 from railyard.errors import InputError
+from railyard.host_names import matched
 
 
 def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "coordinates") -> Topology:
@@ -28,26 +29,6 @@ def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "c
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
-
-
-def matched(names: Sequence[str], known: Iterable[str]) -> dict[str, str]:
-    """Return name -> the same host's name in a source: equal, or one of the two with its domain.
-
-    A short name that two hosts of the source begin with matches neither.
-    """
-    exact = set(known)
-    by_short: dict[str, list[str]] = {}
-    for other in exact:
-        by_short.setdefault(other.partition(".")[0], []).append(other)
-    found: dict[str, str] = {}
-    for name in names:
-        others = by_short.get(name.partition(".")[0], [])
-        alike = [other for other in others if other.startswith(f"{name}.") or name.startswith(f"{other}.")]
-        if name in exact:
-            found[name] = name
-        elif len(alike) == 1:
-            found[name] = alike[0]
-    return found
 
 
 def by_host(hosts: Sequence[str], known: Mapping[str, Coordinate]) -> dict[str, Coordinate]:

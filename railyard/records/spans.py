@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placements.hosts import naming
+from railyard import host_names
 from railyard.records.json_io import Json
 
 Coordinates = Mapping[str, tuple[int, ...]]
@@ -49,7 +49,7 @@ def coordinates(nodes: Iterable[Mapping[str, Json]]) -> dict[str, tuple[int, ...
 
 def places(hosts: Collection[str], at: Coordinates) -> dict[str, tuple[int, ...]]:
     """Return the coordinate of each host whose node has one; either name may have the domain that the other lacks."""
-    return {host: at[node] for host, node in naming.matched(list(hosts), at).items()}
+    return {host: at[node] for host, node in host_names.matched(list(hosts), at).items()}
 
 
 def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Spans | None:

@@ -14,6 +14,7 @@ from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
 from placements.launchers import local_rank_variables
 from placements.nics import policies
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.jobs import node as description
 
@@ -170,10 +171,10 @@ def test_coordinates_come_from_the_first_source_that_every_node_has() -> None:
 
 
 def test_short_and_full_names_are_one_host_and_an_ambiguous_one_is_none() -> None:
-    assert naming.matched(["n1.site.org", "n2"], ["n1", "n2.site.org"]) == {
+    assert host_names.matched(["n1.site.org", "n2"], ["n1", "n2.site.org"]) == {
         "n1.site.org": "n1",
         "n2": "n2.site.org",
     }
-    assert naming.matched(["n1"], ["n1.a", "n1.b"]) == {}
-    assert naming.matched(["n1"], ["n1", "n1.a"]) == {"n1": "n1"}
-    assert naming.matched(["n1.a"], ["n1.b", "n11"]) == {}
+    assert host_names.matched(["n1"], ["n1.a", "n1.b"]) == {}
+    assert host_names.matched(["n1"], ["n1", "n1.a"]) == {"n1": "n1"}
+    assert host_names.matched(["n1.a"], ["n1.b", "n11"]) == {}

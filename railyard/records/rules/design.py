@@ -88,7 +88,7 @@ def _own_studies(node: ast.ClassDef) -> frozenset[str] | None:
 
 @rule("computed-once")
 def computed(read: Record) -> Iterator[Fault]:
-    """Yield what is computed and launched again gives the same figures, bit for bit."""
+    """What is computed and launched again gives the same figures, bit for bit."""
     if read.origin is Origin.SIMULATED or read.origin is Origin.MODELLED:
         first: dict[object, object] = {}
         for field, launch in ended_well(read):
