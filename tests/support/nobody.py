@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import shutil
@@ -42,7 +43,16 @@ def as_nobody(home: Path, *arguments: str, within: Sequence[str] = ()) -> subpro
 
 @contextmanager
 def home_for_nobody() -> Iterator[Path]:
-    """A home with a copy of the checkout's code in it, which an ordinary user could have made."""
+    """A home with a copy of the checkout's code in it, which an ordinary user could have made.
+
+    One test at a time is this user: the tori of a user share namespaces, and `down --all` ends all of them.
+    """
+    with Path("/tmp/railyard-test-nobody.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield from _home()
+
+
+def _home() -> Iterator[Path]:
     home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
     shutil.copytree(
         CHECKOUT,
