@@ -92,7 +92,7 @@ release: docs  ## source archive, site, checksums and SBOM of the committed vers
 check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
 	$(BIN)/python -m pytest -q -m unit -n 2
 
-test: check setup test-tools analyze image sif simulated mpich  ## all tests, on real namespaces, containers, MPIs and SimGrid
+test: check setup test-tools analyze image sif simulated mpich mpis  ## all tests, on real namespaces, containers, MPIs and SimGrid
 	$(BIN)/python -m pytest -q -m "not unit" -n 2 --dist loadfile --durations 25
 
 lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
