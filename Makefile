@@ -35,7 +35,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test lint lint-workflows docs release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -85,6 +85,9 @@ docs: $(STAMPS)/venv $(STAMPS)/docs-venv  ## build the site, with its reference 
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b html -d build/doctrees docs build/site
 	$(DOCS)/sphinx-build --quiet --fail-on-warning --keep-going -b man -d build/doctrees docs build/man
 	@echo "the site: build/site/index.html, the manual page: build/man/railyard.1"
+
+tables: $(STAMPS)/venv  ## write the tables of docs/placements.md anew from launchers and stacks
+	$(BIN)/python -m railyard.reference --tables
 
 release: docs  ## source archive, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/$(DOCS):$$PATH" tools/release $(TAG)

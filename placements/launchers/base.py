@@ -50,6 +50,7 @@ class Launcher:
     them too. `local_rank` names variables that hold a rank's number on its node. `node_list` names variables that
     hold the job's nodes as a Slurm host list, `node_files` variables that hold the path of a node file.
     `nic_by_host` launchers choose a rank's NIC by its line of the host file (NODE.nicK), not by a stack's variables.
+    `source` is the manual that the text follows, and `cannot` what the launcher refuses, both as Markdown.
     """
 
     name: str
@@ -62,6 +63,8 @@ class Launcher:
     pass_variables: Callable[[Mapping[str, str]], Passed] = pass_by_environment
     general: bool = False
     nic_by_host: bool = False
+    source: str = ""
+    cannot: str = ""
 
     def rendered(self, placed: Placement, stem: str = "placement") -> Rendered:
         """Return the launch of a placement; `stem` begins the names of its files.

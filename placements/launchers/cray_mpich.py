@@ -45,4 +45,7 @@ LAUNCHER = Launcher(
     selected_by=(("srun", "cray-mpich"),),
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
+    source="[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html), "
+    "[srun(1)](https://slurm.schedmd.com/srun.html)",
+    cannot="nodes with unequal numbers of ranks",
 )

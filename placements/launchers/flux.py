@@ -40,4 +40,6 @@ LAUNCHER = Launcher(
     selected_by=tuple((started, "flux") for started in ("local", "mpiexec", "mpirun")),
     local_rank=("FLUX_TASK_LOCAL_ID",),
     bindings=frozenset({Binding.NONE, Binding.CORE}),
+    source="[flux-run(1)](https://flux-framework.readthedocs.io/projects/flux-core/en/latest/man1/flux-run.html), "
+    "flux-shell(1), RFC 35",
 )

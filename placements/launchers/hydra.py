@@ -9,6 +9,9 @@ from placements.hosts.binding import Binding
 from placements.orders.placement import Placement
 from railyard.errors import InputError
 
+#: What every Hydra refuses, as its row of docs/placements.md has it.
+CANNOT = "an order that comes back to a node: Hydra counts it as another node, without shared memory"
+
 
 def command(placed: Placement, file: str) -> tuple[str, ...]:
     """Return mpiexec with its host file and the number of ranks."""

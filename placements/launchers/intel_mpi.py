@@ -44,4 +44,8 @@ LAUNCHER = Launcher(
     selected_by=tuple((name, "intel-mpi") for name in STARTED_BY),
     local_rank=("MPI_LOCALRANKID",),
     node_files=BATCH_NODE_FILES,
+    source="Intel MPI developer reference 2021, "
+    "[Process Pinning](https://www.intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/2021-15/"
+    "environment-variables-for-process-pinning.html), Job Schedulers Support",
+    cannot=hydra.CANNOT,
 )

@@ -27,4 +27,7 @@ LAUNCHER = Launcher(
     selected_by=(("mpiexec", "mpich"), ("mpirun", "mpich")),
     local_rank=("MPI_LOCALRANKID",),
     node_files=BATCH_NODE_FILES,
+    source="`mpiexec -help` of MPICH 4 and 5; [Hydra](https://github.com/pmodels/mpich/blob/main/doc/wiki/how_to/"
+    "Using_the_Hydra_Process_Manager.md)",
+    cannot=hydra.CANNOT,
 )

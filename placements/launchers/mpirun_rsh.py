@@ -35,4 +35,5 @@ LAUNCHER = Launcher(
     node_files=BATCH_NODE_FILES,
     bindings=mvapich.BINDINGS,
     pass_variables=pass_before_program,
+    source=mvapich.SOURCE,
 )

@@ -13,6 +13,7 @@ from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from placements.orders.placement import Placement
 
 BINDINGS = frozenset({Binding.NONE, Binding.CORE})
+SOURCE = "[user guide of MVAPICH2 2.3](https://mvapich.cse.ohio-state.edu/userguide/)"
 LOCAL_RANK = ("MV2_COMM_WORLD_LOCAL_RANK",)
 
 
@@ -38,4 +39,6 @@ LAUNCHER = Launcher(
     local_rank=LOCAL_RANK,
     node_files=BATCH_NODE_FILES,
     bindings=BINDINGS,
+    source=SOURCE,
+    cannot=hydra.CANNOT,
 )

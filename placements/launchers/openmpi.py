@@ -18,7 +18,7 @@ MCA = "OMPI_MCA_"
 
 
 def launcher(
-    name: str, features: tuple[str, ...], rankfile_option: str, *, allocates: bool = False
+    name: str, features: tuple[str, ...], rankfile_option: str, *, source: str, allocates: bool = False
 ) -> Launcher:
     """Return an Open MPI's launcher; `rankfile_option` is how it takes a rank file, with {} for the file's name.
 
@@ -53,6 +53,7 @@ def launcher(
         local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
         node_files=BATCH_NODE_FILES,
         pass_variables=pass_by_options,
+        source=source,
     )
 
 

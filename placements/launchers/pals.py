@@ -37,4 +37,6 @@ LAUNCHER = Launcher(
     local_rank=("PALS_LOCAL_RANKID",),
     node_files=BATCH_NODE_FILES,
     bindings=frozenset({Binding.NONE}),
+    source="mpiexec(1) of PALS; [Polaris](https://docs.alcf.anl.gov/polaris/running-jobs/) of ALCF",
+    cannot="nodes that recur, or with unequal numbers of ranks; on real machines a script binds",
 )

@@ -30,4 +30,5 @@ LAUNCHER = Launcher(
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
     general=True,
+    source="[srun(1)](https://slurm.schedmd.com/srun.html)",
 )

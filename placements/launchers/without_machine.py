@@ -27,4 +27,6 @@ def launcher(name: str, command: str) -> Launcher:
         selected_by=(("local", name),),
         bindings=frozenset({Binding.NONE}),
         nic_by_host=True,
+        source="railyard's own `railyard sim` and `railyard model`",
+        cannot="a binding: there are no cores",
     )

@@ -39,14 +39,22 @@ class Stack(StrEnum):
     """The communication stacks there are."""
 
     OPENMPI_TCP = "openmpi-tcp"
+    UCX_TCP = "ucx-tcp"
     UCX = "ucx"
+    OFI_TCP = "ofi-tcp"
     MPICH_OFI = "mpich-ofi"
+    CXI = "cxi"
+    CRAY_MPICH_USER = "cray-mpich-user"
     CRAY_MPICH = "cray-mpich"
     MVAPICH2 = "mvapich2"
     PSM = "psm"
     PSM2 = "psm2"
+    PSM3 = "psm3"
     OPX = "opx"
+    EFA = "efa"
+    VERBS = "verbs"
     INTEL_MPI = "intel-mpi"
+    NCCL = "nccl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +235,50 @@ def _numa_selectors(policy: Policy, on: Host) -> Settings:
     return Settings(environment={"FI_OPX_HFI_SELECT": text})
 
 
-def _units(policy: Policy, on: Host) -> Settings:
-    """Every unit's first port: 0:1,1:1."""
-    ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
-    return Settings(environment={"PSM2_MULTIRAIL": "1", "PSM2_MULTIRAIL_MAP": ports})
+def _units(library: str) -> Teller:
+    """Every unit's first port: 0:1,1:1. `library` begins the names of the variables."""
+
+    def tell(policy: Policy, on: Host) -> Settings:
+        ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
+        return Settings(environment={f"{library}_MULTIRAIL": "1", f"{library}_MULTIRAIL_MAP": ports})
+
+    return tell
+
+
+def _user_mapping(policy: Policy, on: Host) -> Settings:
+    """The local ranks of each NIC: 0:0,2;1:1,3."""
+    ranks: dict[int, list[str]] = {}
+    for local, (nic,) in enumerate(assign(policy, on)):
+        ranks.setdefault(nic, []).append(str(local))
+    text = ";".join(f"{nic}:{','.join(ranks[nic])}" for nic in sorted(ranks))
+    return Settings(environment={"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": text})
+
+
+#: What makes each MPI use UCX over TCP, or libfabric's tcp provider; an MPI does not know the others' variables.
+_UCX_TCP = {
+    "OMPI_MCA_pml": "ucx",
+    "OMPI_MCA_pml_ucx_tls": "any",
+    "OMPI_MCA_pml_ucx_devices": "any",
+    "MPIR_CVAR_CH4_NETMOD": "ucx",
+    "UCX_TLS": "tcp,self,sm",
+}
+_OFI_TCP = {
+    "OMPI_MCA_pml": "cm",
+    "OMPI_MCA_mtl": "ofi",
+    "OMPI_MCA_mtl_ofi_provider_include": "tcp",
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+}
+
+
+def _with(always: Mapping[str, str], teller: Teller) -> Teller:
+    """Set variables for all ranks besides those of `teller`."""
+
+    def tell(policy: Policy, on: Host) -> Settings:
+        told = teller(policy, on)
+        return Settings(environment={**always, **told.environment}, by_local_rank=told.by_local_rank)
+
+    return tell
 
 
 TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
@@ -244,6 +292,16 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.LOCAL_NIC: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
         Kind.STRIPE: _all(OMPI_MCA_btl_tcp_if_include="{nics}"),
     },
+    # The same over TCP. UCX binds connections to a device's address since 1.17 (UCX_TCP_EP_BIND_SRC_ADDR; older ones
+    # leave the NIC to the routing table). TCP devices have no distance to a core, so a wrapper chooses the nearest.
+    Stack.UCX_TCP: {
+        Kind.ROUND_ROBIN: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
+        Kind.NIC: _with(_UCX_TCP, _all(UCX_NET_DEVICES="{nic}")),
+        Kind.LOCAL_NIC: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
+        Kind.STRIPE: _with(
+            _UCX_TCP, _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}", UCX_MAX_EAGER_RAILS="{n}")
+        ),
+    },
     # UCX, FAQ ("How to specify which devices to use", "What is the default number of rails"): UCX_NET_DEVICES takes
     # DEVICE:PORT; rendezvous uses UCX_MAX_RNDV_RAILS devices (default 2), eager UCX_MAX_EAGER_RAILS (default 1), the
     # nearest first.
@@ -253,6 +311,12 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.LOCAL_NIC: _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="1"),
         Kind.STRIPE: _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}"),
     },
+    # libfabric, fi_tcp(7): FI_TCP_IFACE requests a network interface. One interface per rank.
+    Stack.OFI_TCP: {
+        Kind.ROUND_ROBIN: _with(_OFI_TCP, _each(FI_TCP_IFACE="{nic}")),
+        Kind.NIC: _with(_OFI_TCP, _all(FI_TCP_IFACE="{nic}")),
+        Kind.LOCAL_NIC: _with(_OFI_TCP, _each(FI_TCP_IFACE="{nic}")),
+    },
     # MPICH, src/mpid/ch4/netmod/ofi/ofi_nic.c (MPIR_CVAR_CH4_OFI_PREF_NIC; default: the nearest by hwloc) and
     # doc/wiki "Multi-NIC" (MAX_NICS, ENABLE_MULTI_NIC_STRIPING, off by default, above a threshold of 1 MiB).
     Stack.MPICH_OFI: {
@@ -260,6 +324,20 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.NIC: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="1", MPIR_CVAR_CH4_OFI_PREF_NIC="{k}"),
         Kind.LOCAL_NIC: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="1"),
         Kind.STRIPE: _all(MPIR_CVAR_CH4_OFI_MAX_NICS="{n}", MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING="1"),
+    },
+    # libfabric, fi_cxi(7): FI_CXI_DEVICE_NAME restricts the provider to a list of devices (cxi0,cxi1), for Open MPI and
+    # MPICH; Cray MPICH has its own policies. A rank opens one device.
+    Stack.CXI: {
+        Kind.ROUND_ROBIN: _each(FI_CXI_DEVICE_NAME="{nic}"),
+        Kind.NIC: _all(FI_CXI_DEVICE_NAME="{nic}"),
+        Kind.LOCAL_NIC: _each(FI_CXI_DEVICE_NAME="{nic}"),
+    },
+    # Cray MPICH, intro_mpi(3): MPICH_OFI_NIC_POLICY=USER takes each NIC's local ranks from MPICH_OFI_NIC_MAPPING, so
+    # that unbound ranks have a nearest NIC, too.
+    Stack.CRAY_MPICH_USER: {
+        Kind.ROUND_ROBIN: _user_mapping,
+        Kind.NIC: _user_mapping,
+        Kind.LOCAL_NIC: _user_mapping,
     },
     # Cray MPICH, intro_mpi(3): MPICH_OFI_NIC_POLICY (default BLOCK), MPICH_OFI_NUM_NICS "count:indices".
     Stack.CRAY_MPICH: {
@@ -295,7 +373,15 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.ROUND_ROBIN: _each(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
         Kind.NIC: _all(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
         Kind.LOCAL_NIC: _each(PSM2_MULTIRAIL="0", HFI_UNIT="{k}"),
-        Kind.STRIPE: _units,
+        Kind.STRIPE: _units("PSM2"),
+    },
+    # PSM3, prov/psm3/psm3/psm_ep.c and psm_ep_multirail.c: PSM3_NIC fixes the NIC by name or unit; PSM3_MULTIRAIL and
+    # PSM3_MULTIRAIL_MAP are PSM2's.
+    Stack.PSM3: {
+        Kind.ROUND_ROBIN: _each(PSM3_MULTIRAIL="0", PSM3_NIC="{nic}"),
+        Kind.NIC: _all(PSM3_MULTIRAIL="0", PSM3_NIC="{nic}"),
+        Kind.LOCAL_NIC: _each(PSM3_MULTIRAIL="0", PSM3_NIC="{nic}"),
+        Kind.STRIPE: _units("PSM3"),
     },
     # libfabric fi_opx(7): FI_OPX_HFI_SELECT is UNIT, or TYPE:UNIT:DATA selectors (numa, core). One unit a rank.
     Stack.OPX: {
@@ -303,9 +389,48 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.NIC: _all(FI_OPX_HFI_SELECT="{k}"),
         Kind.LOCAL_NIC: _numa_selectors,
     },
-    # Intel MPI Library developer reference, "Other Environment Variables": I_MPI_MULTIRAIL deals the NICs to the ranks
+    # libfabric, fi_efa(7): FI_EFA_IFACE lists the devices that an application sees.
+    Stack.EFA: {
+        Kind.ROUND_ROBIN: _each(FI_EFA_IFACE="{nic}"),
+        Kind.NIC: _all(FI_EFA_IFACE="{nic}"),
+        Kind.LOCAL_NIC: _each(FI_EFA_IFACE="{nic}"),
+    },
+    # libfabric, fi_verbs(7): FI_VERBS_DEVICE_NAME names one verbs device.
+    Stack.VERBS: {
+        Kind.ROUND_ROBIN: _each(FI_VERBS_DEVICE_NAME="{nic}"),
+        Kind.NIC: _all(FI_VERBS_DEVICE_NAME="{nic}"),
+        Kind.LOCAL_NIC: _each(FI_VERBS_DEVICE_NAME="{nic}"),
+    },
+    # Intel MPI Library developer reference, "NIC Pinning": I_MPI_MULTIRAIL deals the NICs to the ranks
     # of a node by their nearness. Choosing one NIC is the libfabric provider's matter.
     Stack.INTEL_MPI: {Kind.LOCAL_NIC: _all(I_MPI_MULTIRAIL="1")},
+    # NCCL user guide, "Environment Variables": NCCL_IB_HCA (= begins an exact name) and NCCL_CROSS_NIC; RCCL reads the
+    # same ones. A GPU takes its nearest NICs of those listed, so ranks that are dealt NICs in turn have no variable.
+    Stack.NCCL: {
+        Kind.NIC: _all(NCCL_IB_HCA="={nic}"),
+        Kind.LOCAL_NIC: _all(NCCL_IB_HCA="={nics}", NCCL_CROSS_NIC="0"),
+    },
+}
+
+#: The document that each stack's variables come from.
+SOURCES: Mapping[Stack, str] = {
+    Stack.OPENMPI_TCP: "Open MPI, [networking/tcp](https://docs.open-mpi.org/en/v5.0.x/tuning-apps/networking/tcp.html)",
+    Stack.UCX_TCP: "UCX FAQ; [UCX pull request 9839](https://github.com/openucx/ucx/pull/9839)",
+    Stack.UCX: "[UCX FAQ](https://openucx.readthedocs.io/en/master/faq.html)",
+    Stack.OFI_TCP: "[fi_tcp(7)](https://ofiwg.github.io/libfabric/main/man/fi_tcp.7.html)",
+    Stack.MPICH_OFI: "MPICH, src/mpid/ch4/netmod/ofi/ofi_nic.c",
+    Stack.CXI: "[fi_cxi(7)](https://ofiwg.github.io/libfabric/main/man/fi_cxi.7.html)",
+    Stack.CRAY_MPICH_USER: "[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html)",
+    Stack.CRAY_MPICH: "[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html)",
+    Stack.MVAPICH2: "MVAPICH2 user guide 2.3, 11.38 to 11.40",
+    Stack.PSM: "PSM, psm_context.c",
+    Stack.PSM2: "PSM2, psm_ep.c; Open MPI FAQ, [Omni-Path](https://www.open-mpi.org/faq/?category=opa)",
+    Stack.PSM3: "libfabric, prov/psm3/psm3/psm_ep.c",
+    Stack.OPX: "[fi_opx(7)](https://ofiwg.github.io/libfabric/main/man/fi_opx.7.html)",
+    Stack.EFA: "[fi_efa(7)](https://ofiwg.github.io/libfabric/main/man/fi_efa.7.html)",
+    Stack.VERBS: "[fi_verbs(7)](https://ofiwg.github.io/libfabric/main/man/fi_verbs.7.html)",
+    Stack.INTEL_MPI: "Intel MPI developer reference, NIC Pinning",
+    Stack.NCCL: "[NCCL user guide](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html)",
 }
 
 #: Stacks that choose the nearest NIC themselves, by the CPUs that a rank may run on.

@@ -1,11 +1,11 @@
-"""Write the reference pages into a folder: `python -m railyard.reference FOLDER`."""
+"""Write the reference pages into a folder: `python -m railyard.reference FOLDER`; tables of a page: `--tables`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from railyard.reference import catalogue, checks, commands, schemas
+from railyard.reference import catalogue, checks, commands, schemas, tables
 
 PAGES = {"cli": commands, "checks": checks, "catalogue": catalogue, "schemas": schemas}
 
@@ -24,5 +24,8 @@ def write(folder: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m railyard.reference FOLDER")
-    write(Path(sys.argv[1]))
+        sys.exit("usage: python -m railyard.reference FOLDER, or --tables")
+    if sys.argv[1] == "--tables":
+        tables.write()
+    else:
+        write(Path(sys.argv[1]))

@@ -7,20 +7,24 @@ processors that it is bound to, or refuses words that the manual does not have.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from support.commands import CHECKOUT
 
 from perf import matrix
 from placements import launchers
 from placements.hosts.binding import Binding
 from placements.launchers import LAUNCHERS, Rendered
+from placements.nics.policies import SOURCES, TABLE, Stack
+from placements.nics.policies import Kind as NicKind
 from placements.orders.placement import Placement
+from placements.orders.spec import Kind
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes
+from railyard.reference import tables
 
 Where = tuple[str, str]
 #: Every order with every binding. The optimiser is compiled.
@@ -207,20 +211,39 @@ def test_grid_engines_host_file_lists_the_nodes_once(tmp_path: Path) -> None:
     assert allocated_nodes.names({"PE_HOSTFILE": str(file)}) == ["n3.site", "n1.site"]
 
 
-def test_a_launchers_row_in_the_document_names_the_bindings_that_it_has() -> None:
-    """docs/placements.md and the launchers agree: a dash stands exactly where a launcher refuses to bind."""
-    text = (CHECKOUT / "docs/placements.md").read_text()
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in text.splitlines()
-        if line.startswith("| `")
-    ]
-    by_name = {
-        name: cells[2:4]
-        for cells in rows
-        if len(cells) == 5
-        for name in cells[0].replace("`", "").split(", ")
-    }
+def test_the_documents_tables_are_those_of_the_objects() -> None:
+    """`make tables` writes them. Each launcher and stack has a row there, and each row the manual that it follows."""
+    text = tables.PAGE.read_text()
+    assert tables.rewritten(text) == text, "run: make tables"
+    assert {found[2] for found in tables.BLOCK.finditer(text)} == set(tables.TABLES)
+    for name in (*LAUNCHERS, *Stack):
+        assert f"| `{name}` |" in text
+    assert all(one.source for one in LAUNCHERS.values())
+    assert set(SOURCES) == set(TABLE) == set(Stack) and all(SOURCES.values())
+
+
+def test_a_launcher_that_refuses_an_order_says_so_in_its_row() -> None:
+    """And one that can do every order names none."""
     for name, launcher in LAUNCHERS.items():
-        described = {Binding.CORE: by_name[name][0] != "-", Binding.NUMA: by_name[name][1] != "-"}
-        assert described == {one: one in launcher.bindings for one in described}, name
+        refused = [order for order in RETURNING if refuses(name, f"{order}/none")]
+        if launcher.nic_by_host:
+            continue
+        assert bool(refused) == ("node" in launcher.cannot and name != "cray-mpich"), (name, refused)
+
+
+def refuses(launcher: str, placement: str) -> bool:
+    """Return whether a launcher refuses a placement."""
+    try:
+        launchers.render(launcher, matrix.one(placement))
+    except InputError:
+        return True
+    return False
+
+
+def test_orders_and_policies_of_the_document_are_those_that_there_are() -> None:
+    """The rows that describe them in words: one for each, and none for what there is not."""
+    rows = re.findall(r"^\| `([a-z-]+)(?::[^`]*)?` \|", tables.PAGE.read_text(), re.MULTILINE)
+    orders, kinds = set(map(str, Kind)), {str(kind) for kind in NicKind if kind != NicKind.NIC}
+    known = orders | kinds | set(LAUNCHERS) | set(map(str, Stack)) | {"nic-K"}
+    assert orders | kinds <= set(rows)
+    assert set(rows) - known <= {"stencil"}

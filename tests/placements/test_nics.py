@@ -36,6 +36,20 @@ def test_a_policy_assigns_nics_to_local_ranks(policy: str, wanted: tuple[tuple[i
     assert policies.assign(policies.parse(policy, 2), NODE) == wanted
 
 
+UCX_TCP = {
+    "OMPI_MCA_pml": "ucx",
+    "OMPI_MCA_pml_ucx_tls": "any",
+    "OMPI_MCA_pml_ucx_devices": "any",
+    "MPIR_CVAR_CH4_NETMOD": "ucx",
+    "UCX_TLS": "tcp,self,sm",
+}
+OFI_TCP = {
+    "OMPI_MCA_pml": "cm",
+    "OMPI_MCA_mtl": "ofi",
+    "OMPI_MCA_mtl_ofi_provider_include": "tcp",
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+}
 GOLDEN = {
     ("openmpi-tcp", "nic-1"): {"OMPI_MCA_btl_tcp_if_include": "nic1"},
     ("openmpi-tcp", "stripe"): {"OMPI_MCA_btl_tcp_if_include": "nic0,nic1"},
@@ -69,6 +83,30 @@ GOLDEN = {
     ("opx", "nic-1"): {"FI_OPX_HFI_SELECT": "1"},
     ("opx", "local-nic"): {"FI_OPX_HFI_SELECT": "numa:0:0,numa:1:1"},
     ("intel-mpi", "local-nic"): {"I_MPI_MULTIRAIL": "1"},
+    ("ucx-tcp", "nic-1"): {**UCX_TCP, "UCX_NET_DEVICES": "nic1"},
+    ("ucx-tcp", "stripe"): {
+        **UCX_TCP,
+        "UCX_NET_DEVICES": "nic0,nic1",
+        "UCX_MAX_RNDV_RAILS": "2",
+        "UCX_MAX_EAGER_RAILS": "2",
+    },
+    ("ofi-tcp", "nic-1"): {**OFI_TCP, "FI_TCP_IFACE": "nic1"},
+    ("cxi", "nic-0"): {"FI_CXI_DEVICE_NAME": "nic0"},
+    ("cray-mpich-user", "round-robin"): {
+        "MPICH_OFI_NIC_POLICY": "USER",
+        "MPICH_OFI_NIC_MAPPING": "0:0,2;1:1,3",
+    },
+    ("cray-mpich-user", "nic-1"): {"MPICH_OFI_NIC_POLICY": "USER", "MPICH_OFI_NIC_MAPPING": "1:0,1,2,3"},
+    ("cray-mpich-user", "local-nic"): {
+        "MPICH_OFI_NIC_POLICY": "USER",
+        "MPICH_OFI_NIC_MAPPING": "0:0,1;1:2,3",
+    },
+    ("psm3", "nic-1"): {"PSM3_MULTIRAIL": "0", "PSM3_NIC": "nic1"},
+    ("psm3", "stripe"): {"PSM3_MULTIRAIL": "1", "PSM3_MULTIRAIL_MAP": "0:1,1:1"},
+    ("efa", "nic-1"): {"FI_EFA_IFACE": "nic1"},
+    ("verbs", "nic-1"): {"FI_VERBS_DEVICE_NAME": "nic1"},
+    ("nccl", "nic-1"): {"NCCL_IB_HCA": "=nic1"},
+    ("nccl", "local-nic"): {"NCCL_IB_HCA": "=nic0,nic1", "NCCL_CROSS_NIC": "0"},
 }
 BY_RANK = {
     ("openmpi-tcp", "round-robin"): [{"OMPI_MCA_btl_tcp_if_include": f"nic{k}"} for k in (0, 1, 0, 1)],
@@ -81,6 +119,18 @@ BY_RANK = {
     ("psm2", "round-robin"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 1, 0, 1)],
     ("psm2", "local-nic"): [{"PSM2_MULTIRAIL": "0", "HFI_UNIT": str(k)} for k in (0, 0, 1, 1)],
     ("opx", "round-robin"): [{"FI_OPX_HFI_SELECT": str(k)} for k in (0, 1, 0, 1)],
+    ("ucx-tcp", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("ucx-tcp", "local-nic"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("ofi-tcp", "round-robin"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("ofi-tcp", "local-nic"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("cxi", "round-robin"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("cxi", "local-nic"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("psm3", "round-robin"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("psm3", "local-nic"): [{"PSM3_MULTIRAIL": "0", "PSM3_NIC": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("efa", "round-robin"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("efa", "local-nic"): [{"FI_EFA_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("verbs", "round-robin"): [{"FI_VERBS_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],
+    ("verbs", "local-nic"): [{"FI_VERBS_DEVICE_NAME": f"nic{k}"} for k in (0, 0, 1, 1)],
 }
 
 

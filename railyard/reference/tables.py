@@ -1,0 +1,156 @@
+"""Write the tables of docs/placements.md that say what launchers and communication stacks are passed, from the objects.
+
+    python -m railyard.reference --tables
+
+A table stands between two comment lines, `<!-- generated: NAME -->` and `<!-- end -->`. Its cells come from rendering
+small placements and policies, so that the page cannot disagree with the code. A test compares both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from placements import launchers
+from placements.hosts.binding import Binding
+from placements.launchers import LAUNCHERS, Launcher, Rendered
+from placements.nics import policies
+from placements.nics.policies import SOURCES, TABLE, Host, Kind, Policy, Settings, Stack
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from railyard.checkout import CHECKOUT
+from railyard.errors import InputError
+from railyard.reference.markdown import code, table
+
+PAGE = CHECKOUT / "docs/placements.md"
+BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+#: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
+TOPOLOGY, GRID, RANKS_PER_NODE = "dual-rail-small", (4,), 2
+#: Two NICs, of which the ranks 0 and 1 of a node are near to the first.
+HOST = Host(nics=("NIC0", "NIC1"), nearest=(0, 0, 1, 1), sockets=2)
+SHOWN = (
+    Policy(kind=Kind.ROUND_ROBIN),
+    Policy(kind=Kind.NIC, nic=1),
+    Policy(kind=Kind.LOCAL_NIC),
+    Policy(kind=Kind.STRIPE),
+)
+
+
+def rewritten(text: str) -> str:
+    """Return a page with its generated tables as the objects are now."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[4]}", text)
+
+
+def write(page: Path = PAGE) -> None:
+    """Write the generated tables into a page."""
+    page.write_text(rewritten(page.read_text()))
+
+
+def _launchers() -> str:
+    rows = [
+        (code(name), *(_launch(one, binding) for binding in Binding), one.cannot or "", one.source)
+        for name, one in LAUNCHERS.items()
+    ]
+    return table(["launcher", "without binding", "`core`", "`numa`", "cannot", "source"], rows)
+
+
+def _launch(launcher: Launcher, binding: Binding) -> str:
+    """Return what a launcher is passed for four ranks; with a binding, only what differs from the launch without."""
+    if binding not in launcher.bindings:
+        return "-"
+    own = _rendered(launcher, binding)
+    settings, command = dict(own.environment), list(own.command)
+    if binding != Binding.NONE:
+        unbound = _rendered(launcher, Binding.NONE)
+        settings = {n: value for n, value in settings.items() if unbound.environment.get(n) != value}
+        command = _differing(command, unbound.command)
+    return code(" ".join([*(f"{name}={value}" for name, value in settings.items()), *command]))
+
+
+def _differing(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the words of a command between those that begin and end both, an option with its value."""
+    first = _equal(words, others)
+    first -= words[first - 1].startswith("-") and "=" not in words[first - 1]
+    last = _equal(words[:first:-1], others[:first:-1])
+    return list(words[first : len(words) - last])
+
+
+def _equal(words: Sequence[str], others: Sequence[str]) -> int:
+    """Return how many words two commands begin with that are equal."""
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False))
+    return len(list(pairs))
+
+
+def _rendered(launcher: Launcher, binding: Binding) -> Rendered:
+    granted = allocate(catalog.load(TOPOLOGY), "contiguous")
+    placed = place(f"cart-create/{binding}", granted, GRID, ranks_per_node=RANKS_PER_NODE)
+    return launchers.render(launcher.name, placed, stem="F")
+
+
+def _local_ranks() -> str:
+    rows = [
+        (", ".join(code(variable) for variable in one.local_rank), code(name))
+        for name, one in LAUNCHERS.items()
+        if one.local_rank
+    ]
+    variables = dict.fromkeys(variable for variable, _ in rows)
+    names = [(variable, ", ".join(name for of, name in rows if of == variable)) for variable in variables]
+    return table(["a rank's number on its node", "launchers"], names)
+
+
+def _stacks() -> str:
+    heads = [("nic-1" if policy.kind == Kind.NIC else str(policy)) for policy in SHOWN]
+    rows = [
+        (code(stack), *(_told(stack, policy) for policy in SHOWN), _always(stack), SOURCES[stack])
+        for stack in Stack
+    ]
+    return table(["stack", *heads, "always", "source"], rows)
+
+
+def _told(stack: Stack, policy: Policy) -> str:
+    try:
+        told = policies.settings(policy, stack, HOST)
+    except InputError:
+        return "-"
+    always = _common(stack)
+    own = {name: value for name, value in told.environment.items() if name not in always}
+    words = _assigned(own)
+    if not told.by_local_rank:
+        return words
+    values = zip(*(variables.values() for variables in told.by_local_rank), strict=True)
+    texts = ("/".join(each if len(set(each)) > 1 else each[:1]) for each in values)
+    by_rank = (f"{name}={text}" for name, text in zip(told.by_local_rank[0], texts, strict=True))
+    return " ".join(filter(None, ["wrapper:", *map(code, by_rank), words]))
+
+
+def _always(stack: Stack) -> str:
+    return _assigned(_common(stack))
+
+
+def _common(stack: Stack) -> Mapping[str, str]:
+    """Return the variables that have the same values under every policy of a stack, if it has several."""
+    told = [policies.settings(policy, stack, HOST) for policy in SHOWN if policy.kind in TABLE[stack]]
+    return _shared(told) if len(told) > 1 else {}
+
+
+def _shared(told: list[Settings]) -> dict[str, str]:
+    first, *others = told
+    return {
+        name: value
+        for name, value in first.environment.items()
+        if all(other.environment.get(name) == value for other in others)
+    }
+
+
+def _assigned(variables: Mapping[str, str]) -> str:
+    return " ".join(code(f"{name}={value}") for name, value in variables.items())
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "launchers": _launchers,
+    "local-ranks": _local_ranks,
+    "stacks": _stacks,
+}
