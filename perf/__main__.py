@@ -8,7 +8,7 @@
     shapes      one message, and all 64 nodes at once, against the line, by MTU
     model       the link-load model at 131,072 ranks
     flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree
-    rivals      the optimiser against every fixed order, Scotch and KaHIP
+    rivals      the optimiser against orders, blocks, Scotch and KaHIP: torus, dragonfly, dragonfly+, fat tree
     large       the optimiser at 131,072 ranks
     predicted   the model's order of placements against that of measured halo times
     suite       the benchmarks beside OSU and a plain copy
@@ -38,6 +38,7 @@ from perf import (
     guard,
     matrix,
     placements,
+    rivals,
     scale,
     simulated,
     slurm,
@@ -70,7 +71,7 @@ def main() -> None:
         "shapes": vtorus.shapes,
         "model": partial(placements.model, console),
         "flies": partial(flies.measure, console),
-        "rivals": partial(placements.rivals, console),
+        "rivals": partial(rivals.measure, console),
         "large": partial(placements.large, console),
         "predicted": vtorus.predicted,
         "suite": partial(suite.measure, arguments.osu),

@@ -1,12 +1,15 @@
 """The order `optimised`: the placement whose slowest link is fastest, for given traffic on the very nodes granted.
 
-Three steps. Starts: every order that needs no file, every block shape on nodes in three orders, and the two point sets
-halved together (`placements.bisection`) in every way to pair grid and torus dimensions; all are evaluated, so the
-result is never worse than the best of them. Trial: the three best get a first round of exchanges
-(`placements.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
+Three steps. Starts: every order that needs no file, every block shape on nodes in several orders, and the two point
+sets halved together (`placements.orders.bisection`), on a torus in every way to pair grid and torus dimensions; all are
+evaluated, so the result is never worse than the best of them. Trial: the three best get a first round of exchanges
+(`placements.orders.refine`). Main: the best of those gets the rest, with the sum's power rising from 8 to 32.
 
 The objective is the slowest link between routers. The slowest host link is held near what it was at the start: a
-placement that spares the torus by sending more out of a node would be no gain.
+placement that spares the network by sending more out of a node would be no gain.
+
+Where packets are spread over third groups, or the load decides, exchanges follow the minimal routes, but the link-load
+model judges what they lead to.
 
 One seed, one result: work is counted in trials, not in seconds. Only a run that its time limit ends depends on the
 machine; it returns the best so far.
@@ -22,19 +25,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.linkload.model import PROTOCOLS, Protocol
+from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.traffic import Traffic, stencil
-from placements.orders import bisection, fixed, refine
+from placements.orders import bisection, by_group, fixed, refine
 from placements.orders.allocation import row_major
 from placements.orders.bisection import Plan
 from placements.orders.custom import grids
 from placements.orders.fixed import Job
 from placements.orders.spec import Kind
-from placements.topology.catalog import torus
 from railyard.errors import InputError
 
 Ints = NDArray[np.int32]
-FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM)
+FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM, Kind.BY_GROUP, Kind.BY_SWITCH)
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
 NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
@@ -63,6 +65,26 @@ class Found:
     host_s: float
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Case:
+    """What is searched for: the arrays of refine.c, the traffic, and what it costs on the wire."""
+
+    problem: refine.Problem
+    traffic: Traffic
+    protocol: Protocol
+
+    def found(self, name: str, at: Ints) -> Found:
+        """Return a placement with its seconds; by the link-load model where packets do not follow one route."""
+        allocation = self.problem.allocation
+        if allocation.topology.is_static:
+            slowest, host = refine.slowest_s(self.problem, at)
+        else:
+            nodes = allocation.indices[at[: self.traffic.ranks]]
+            loads = load(allocation.topology, nodes, self.traffic, self.protocol)
+            slowest, host = loads.slowest_s, loads.slowest_host_s
+        return Found(name=name, at=at, slowest_s=slowest, host_s=host)
+
+
 def optimised(job: Job, traffic: Traffic | None, effort: Effort) -> NDArray[np.int64]:
     """The node of each rank (index into `topology.nodes`).
 
@@ -78,24 +100,25 @@ def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
     """The best placement found; `name` is the start that it came from."""
     deadline = time.monotonic() + effort.time_limit_s
     problem = refine.problem(job.allocation, job.ranks_per_node, traffic, effort.protocol)
-    found = sorted(_evaluated(job, traffic, problem, deadline), key=lambda f: (f.slowest_s, f.host_s))
+    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol)
+    found = sorted(_evaluated(job, case, deadline), key=lambda f: (f.slowest_s, f.host_s))
     if found[0].slowest_s == 0:
         return found[0]
     total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
     trials = max(1, total // (len(ROUNDS) + 2))
     seeds = itertools.count(1000 * (job.seed or 0) + 1)
     tried = [
-        _round(problem, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
+        _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
         for start in found[:3]
         if time.monotonic() < deadline
     ]
     best = min([found[0], *tried], key=lambda f: f.slowest_s)
     _report(effort, 3 / (len(ROUNDS) + 2), best)
-    return _main_rounds(problem, best, trials, seeds=seeds, deadline=deadline, effort=effort)
+    return _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
 
 
 def _main_rounds(
-    problem: refine.Problem,
+    case: _Case,
     best: Found,
     trials: int,
     *,
@@ -111,9 +134,7 @@ def _main_rounds(
         for _ in range(pieces):
             if time.monotonic() > deadline:
                 return best
-            current = _round(
-                problem, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s
-            )
+            current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
             best = min(best, current, key=lambda f: f.slowest_s)
         _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
         slowest.append(best.slowest_s)
@@ -122,12 +143,10 @@ def _main_rounds(
     return best
 
 
-def _round(
-    problem: refine.Problem, start: Found, trials: int, *, power: int, seed: int, limit_s: float
-) -> Found:
+def _round(case: _Case, start: Found, trials: int, *, power: int, seed: int, limit_s: float) -> Found:
     """Some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
     at = refine.refine(
-        problem,
+        case.problem,
         start.at,
         trials=trials,
         power=power,
@@ -135,8 +154,7 @@ def _round(
         seed=seed,
         host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
     )
-    slowest, host = refine.slowest_s(problem, at)
-    return Found(name=start.name, at=at, slowest_s=slowest, host_s=host)
+    return case.found(start.name, at)
 
 
 def _report(effort: Effort, done: float, best: Found) -> None:
@@ -144,12 +162,10 @@ def _report(effort: Effort, done: float, best: Found) -> None:
         effort.progress(min(1.0, done), best.slowest_s)
 
 
-def _evaluated(job: Job, traffic: Traffic, problem: refine.Problem, deadline: float) -> Iterator[Found]:
+def _evaluated(job: Job, case: _Case, deadline: float) -> Iterator[Found]:
     """Every start with its seconds; when the time is up, those that there are (at least one)."""
-    for number, (name, at) in enumerate(_starts(job, traffic)):
-        filled = _fill(at, problem)
-        slowest, host = refine.slowest_s(problem, filled)
-        yield Found(name=name, at=filled, slowest_s=slowest, host_s=host)
+    for number, (name, at) in enumerate(_starts(job, case.traffic)):
+        yield case.found(name, _fill(at, case.problem))
         if number and time.monotonic() > deadline:
             return
 
@@ -162,20 +178,25 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
         try:
             yield str(kind), place_of[fixed.ordered(kind, job)]
         except InputError:
-            continue  # custom, where the grid does not match the block
+            continue  # custom, where the grid does not match the block; by-group, where there are no groups
+    if job.allocation.topology.rings is None:
+        slots = np.repeat(np.arange(len(job.allocation.indices), dtype=np.int64), job.ranks_per_node)
+        yield "random", _shuffled(slots)[: job.ranks].astype(np.int32)
     yield from _bisections(job, traffic)
     yield from _blocks(job)
 
 
 def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
-    """Every block shape on nodes in the scheduler's order, along the snake, along the Hilbert curve."""
+    """Every block shape on nodes in the scheduler's order, along the snake and the Hilbert curve, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
-    walks = {
-        "scheduler": np.arange(len(job.allocation.indices)),
-        "snake": fixed.snake_walk(job.allocation),
-        "hilbert": fixed.hilbert_walk(job.allocation),
-    }
+    walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}
+    if job.allocation.topology.rings is None:
+        walks["by switch"] = by_group.walk(job.allocation, by_switch=True)
+        walks["random"] = _shuffled(walks["scheduler"])
+    else:
+        walks["snake"] = fixed.snake_walk(job.allocation)
+        walks["hilbert"] = fixed.hilbert_walk(job.allocation)
     for shape in grids(job.ranks_per_node, len(job.grid)):
         if all(extent % side == 0 for extent, side in zip(job.grid, shape, strict=True)):
             node = fixed.blocked(job.grid, shape) // job.ranks_per_node
@@ -185,17 +206,17 @@ def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
 
 def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
     nodes = fixed.cells(job.allocation).astype(np.float64)
-    if len(job.grid) == 1:
-        points = _spectral(traffic)
-        for weights in ((1.0, 1.0, 1.0), _slowness(job)):
-            yield (
-                "spectral",
-                bisection.bisect(points, nodes, job.ranks_per_node, Plan(axes=None, weights=weights)),
-            )
+    topology = job.allocation.topology
+    if len(job.grid) == 1 or topology.rings is None:
+        points = _spectral(traffic) if len(job.grid) == 1 else row_major(job.grid).astype(np.float64)
+        for weights in topology.cut_weights:
+            plan = Plan(axes=None, weights=weights)
+            yield "bisection", bisection.bisect(points, nodes, job.ranks_per_node, plan)
         return
     points = row_major(job.grid).astype(np.float64)
+    even, slowness = topology.cut_weights
     for axes in itertools.permutations(range(3), len(job.grid)):
-        for lead, weights in ((True, (1.0, 1.0, 1.0)), (False, (1.0, 1.0, 1.0)), (False, _slowness(job))):
+        for lead, weights in ((True, even), (False, even), (False, slowness)):
             if job.ranks > LARGE_RANKS and not lead:
                 continue
             plan = Plan(axes=axes, weights=weights, lead_by_ranks=lead)
@@ -203,15 +224,8 @@ def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
             yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
 
 
-def _slowness(job: Job) -> tuple[float, ...]:
-    """Relative seconds per byte of a dimension's links, in the mean."""
-    topology = torus(job.allocation.topology, "optimised")
-    return tuple(
-        float(
-            np.mean([10 / (d.tiles * topology.tile_rates_gbyte_s[d.link_class(k)]) for k in range(d.extent)])
-        )
-        for d in topology.dimensions
-    )
+def _shuffled(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.random.default_rng(0).permutation(values)
 
 
 def _spectral(traffic: Traffic) -> NDArray[np.float64]:

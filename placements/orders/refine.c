@@ -1,5 +1,5 @@
 /*
- * Refinement of a placement by swaps: the inner loop of placements/optimiser.py.
+ * Refinement of a placement by swaps: the inner loop of placements/orders/optimiser.py.
  *
  * A link's load is kept in seconds. A trial exchanges two ranks (or all ranks of two nodes), follows the
  * routes of their messages before and after, and is kept when it lowers the sum over links of (seconds /
@@ -7,9 +7,10 @@
  * the maximum it also sees progress on the second slowest. Ranks on the slowest links' routes are tried more
  * often.
  *
- * Routes are those of placements/routing.py: X, then Y, then Z, the shortest way, ties by the parity of the
- * coordinate. All state belongs to the caller; the same arguments give the same result on every machine with
- * IEEE arithmetic.
+ * Routes come from a table: the links from each switch to each chosen node. A torus needs no table, because
+ * its routes are X, then Y, then Z, the shortest way, ties by the parity of the coordinate; the table of a
+ * large torus would not fit in memory. All state belongs to the caller; the same arguments give the same
+ * result on every machine with IEEE arithmetic.
  */
 
 #include <stdbool.h>
@@ -17,24 +18,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMENSIONS = 3, PORTS = 6, MAX_EXTENT = 256 };
+enum { DIMENSIONS = 3, PORTS = 6, MAX_EXTENT = 256, MOST_HOPS = DIMENSIONS * MAX_EXTENT / 2 };
 
-/* What does not change. Links are numbered ((x * Y + y) * Z + z) * 6 + 2 * dimension + (direction is minus).
+/* What does not change. Links of a torus are numbered
+ * ((x * Y + y) * Z + z) * 6 + 2 * dimension + (direction is minus).
  */
 struct problem {
-    int32_t extents[DIMENSIONS];
+    int32_t extents[DIMENSIONS]; /* of a torus; else 0 */
     int32_t nodes_per_router;
-    int32_t nodes;        /* of the topology */
-    int32_t chosen;       /* nodes that ranks may take */
-    int32_t slots;        /* places on each chosen node */
-    int32_t ranks;        /* chosen x slots: those beyond the program's have no messages */
-    const int32_t *where; /* node number of each chosen node; shape (chosen,) */
-    const int64_t *first; /* messages of rank r are first[r] .. first[r + 1] - 1; shape (ranks + 1,) */
-    const int32_t *other; /* the rank at the other end */
-    const double *out;    /* wire bytes on the route to it */
-    const double *in;     /* wire bytes on the route from it */
-    const double *link_s; /* seconds per byte of each link; shape (routers * 6,) */
-    double host_s;        /* seconds per byte of a link between node and router */
+    int32_t nodes;            /* of the topology */
+    int32_t links;            /* between routers */
+    int32_t longest;          /* links of a route in the table at most; 0 on a torus */
+    const int32_t *routes;    /* -1 after a route's last link; shape (switches, chosen, longest) */
+    const int32_t *switch_of; /* row of the table of each chosen node; shape (chosen,) */
+    const int32_t (*near)[4]; /* of each chosen node: first and end of its switch's and its group's nodes */
+    const int32_t *by_switch; /* the chosen nodes, sorted by group and switch: what `near` counts */
+    int32_t chosen;           /* nodes that ranks may take */
+    int32_t slots;            /* places on each chosen node */
+    int32_t ranks;            /* chosen x slots: those beyond the program's have no messages */
+    const int32_t *where;     /* node number of each chosen node; shape (chosen,) */
+    const int64_t *first;     /* messages of rank r are first[r] .. first[r + 1] - 1; shape (ranks + 1,) */
+    const int32_t *other;     /* the rank at the other end */
+    const double *out;        /* wire bytes on the route to it */
+    const double *in;         /* wire bytes on the route from it */
+    const double *link_s;     /* seconds per byte of each link; shape (routers * 6,) */
+    double host_s;            /* seconds per byte of a link between node and router */
 };
 
 struct search {
@@ -48,7 +56,7 @@ struct search {
     int32_t touched_count;
     bool *is_touched;
     int16_t (*place)[DIMENSIONS]; /* coordinate of each chosen node */
-    int32_t *router;              /* router of each chosen node */
+    int32_t *router;              /* router of each chosen node; a row of the table where there is one */
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
     int32_t everything; /* links and both directions of every node */
@@ -85,10 +93,46 @@ static void touch(struct search *s, int32_t link, double seconds) {
     s->delta[link] += seconds;
 }
 
+/* The links of a torus between two chosen nodes, in order; returns how many. */
+static int32_t dimension_order(const struct search *s, int32_t from, int32_t to, int32_t *links) {
+    const struct problem *p = s->p;
+    const int32_t stride[DIMENSIONS] = {p->extents[1] * p->extents[2] * PORTS, p->extents[2] * PORTS, PORTS};
+    int32_t router = s->router[from] * PORTS, count = 0;
+    for (int d = 0; d < DIMENSIONS; d++) {
+        bool minus;
+        int32_t position = s->place[from][d];
+        const int32_t extent = p->extents[d];
+        int32_t left = steps(position, s->place[to][d], extent, &minus);
+        const int32_t port = 2 * d + minus;
+        for (; left > 0; left--) {
+            links[count++] = router + port;
+            const int32_t moved = wrapped(minus ? position - 1 : position + 1, extent);
+            router += (moved - position) * stride[d];
+            position = moved;
+        }
+    }
+    return count;
+}
+
+/* The links between two chosen nodes of two routers, and how many; `scratch` has room for MOST_HOPS. */
+static const int32_t *route(const struct search *s, int32_t from, int32_t to, int32_t *scratch,
+                            int32_t *count) {
+    const struct problem *p = s->p;
+    if (!p->longest) {
+        *count = dimension_order(s, from, to, scratch);
+        return scratch;
+    }
+    const int64_t row = (int64_t)s->router[from] * p->chosen + to;
+    const int32_t *links = p->routes + row * p->longest;
+    for (*count = 0; *count < p->longest && links[*count] >= 0;) {
+        ++*count;
+    }
+    return links;
+}
+
 /* Calls touch() for every link between two chosen nodes, hosts included. */
 static void touch_route(struct search *s, int32_t from, int32_t to, double bytes) {
     const struct problem *p = s->p;
-    const int32_t stride[DIMENSIONS] = {p->extents[1] * p->extents[2] * PORTS, p->extents[2] * PORTS, PORTS};
     if (from == to || bytes == 0.0) {
         return;
     }
@@ -97,19 +141,10 @@ static void touch_route(struct search *s, int32_t from, int32_t to, double bytes
     if (s->router[from] == s->router[to]) {
         return;
     }
-    int32_t router = s->router[from] * PORTS;
-    for (int d = 0; d < DIMENSIONS; d++) {
-        bool minus;
-        int32_t position = s->place[from][d];
-        const int32_t extent = p->extents[d];
-        int32_t left = steps(position, s->place[to][d], extent, &minus);
-        const int32_t port = 2 * d + minus;
-        for (; left > 0; left--) {
-            touch(s, router + port, bytes * p->link_s[router + port]);
-            const int32_t moved = wrapped(minus ? position - 1 : position + 1, extent);
-            router += (moved - position) * stride[d];
-            position = moved;
-        }
+    int32_t scratch[MOST_HOPS], count;
+    const int32_t *links = route(s, from, to, scratch, &count);
+    for (int32_t k = 0; k < count; k++) {
+        touch(s, links[k], bytes * p->link_s[links[k]]);
     }
 }
 
@@ -193,24 +228,14 @@ static void load_all(struct search *s) {
 
 /* The slope of the sum along a route: what a byte more on it would cost. */
 static double slope(const struct search *s, int32_t from, int32_t to, const double *slopes) {
-    const struct problem *p = s->p;
     double sum = 0.0;
     if (s->router[from] == s->router[to]) {
         return sum;
     }
-    const int32_t stride[DIMENSIONS] = {p->extents[1] * p->extents[2] * PORTS, p->extents[2] * PORTS, PORTS};
-    int32_t router = s->router[from] * PORTS;
-    for (int d = 0; d < DIMENSIONS; d++) {
-        bool minus;
-        int32_t position = s->place[from][d];
-        const int32_t extent = p->extents[d];
-        int32_t left = steps(position, s->place[to][d], extent, &minus);
-        for (; left > 0; left--) {
-            sum += slopes[router + 2 * d + minus];
-            const int32_t moved = wrapped(minus ? position - 1 : position + 1, extent);
-            router += (moved - position) * stride[d];
-            position = moved;
-        }
+    int32_t scratch[MOST_HOPS], count;
+    const int32_t *links = route(s, from, to, scratch, &count);
+    for (int32_t k = 0; k < count; k++) {
+        sum += slopes[links[k]];
     }
     return sum;
 }
@@ -244,6 +269,17 @@ static int32_t pick_hot(struct search *s, int drawn) {
     return best;
 }
 
+/* Of a network with a table: a chosen node of the same switch, of the same group, or any. */
+static int32_t pick_by_group(struct search *s, int32_t near) {
+    const struct problem *p = s->p;
+    const int32_t drawn = random_below(s, 4);
+    if (drawn == 0) {
+        return random_below(s, p->chosen);
+    }
+    const int32_t *bounds = p->near[near] + (drawn == 1 ? 0 : 2);
+    return p->by_switch[bounds[0] + random_below(s, bounds[1] - bounds[0])];
+}
+
 /* A chosen node near one of those that a rank talks to; now and then any. */
 static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_of) {
     const struct problem *p = s->p;
@@ -253,6 +289,9 @@ static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_o
     }
     const int64_t m = p->first[rank] + random_below(s, (int32_t)messages);
     const int32_t near = s->at[random_below(s, 4) ? p->other[m] : rank];
+    if (p->longest) {
+        return pick_by_group(s, near);
+    }
     for (int tries = 0; tries < 8; tries++) {
         int32_t router = 0;
         for (int d = 0; d < DIMENSIONS; d++) {
@@ -337,9 +376,9 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
         chosen_of[node] = -1;
     }
     for (int32_t k = 0; k < p->chosen; k++) {
-        int32_t router = s->router[k] = p->where[k] / p->nodes_per_router;
+        int32_t router = s->router[k] = p->switch_of[k];
         chosen_of[p->where[k]] = k;
-        for (int d = DIMENSIONS - 1; d >= 0; d--) {
+        for (int d = DIMENSIONS - 1; d >= 0 && !p->longest; d--) {
             s->place[k][d] = (int16_t)(router % p->extents[d]);
             router /= p->extents[d];
         }
@@ -362,7 +401,7 @@ static void lay_out(struct search *s, int32_t *chosen_of) {
 double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int power, int share_of_nodes,
                        uint64_t seed, double *host_s_out) {
     struct search s = {.p = p, .at = at, .random = seed};
-    s.links = p->extents[0] * p->extents[1] * p->extents[2] * PORTS;
+    s.links = p->links;
     s.everything = s.links + 2 * p->nodes;
     int32_t *chosen_of = NULL;
     double found = -1.0;

@@ -1,6 +1,7 @@
-"""The door to refine.c: traffic and allocation as its arrays, one call as a function.
+"""The door to refine.c: traffic, allocation and routes as its arrays, one call as a function.
 
-The C code is built by `make setup` into build/lib. Leaves out what is worth trying: `placements.optimiser` decides.
+The C code is built by `make setup` into build/lib. Leaves out what is worth trying: `placements.orders.optimiser`
+decides.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
+from placements.orders import route_table
 from placements.orders.allocation import Allocation
-from placements.topology.catalog import torus
 from railyard.checkout import BUILD
 from railyard.errors import RunError
 
@@ -35,6 +36,12 @@ class _Problem(ctypes.Structure):
         ("extents", ctypes.c_int32 * 3),
         ("nodes_per_router", ctypes.c_int32),
         ("nodes", ctypes.c_int32),
+        ("links", ctypes.c_int32),
+        ("longest", ctypes.c_int32),
+        ("routes", ctypes.c_void_p),
+        ("switch_of", ctypes.c_void_p),
+        ("near", ctypes.c_void_p),
+        ("by_switch", ctypes.c_void_p),
         ("chosen", ctypes.c_int32),
         ("slots", ctypes.c_int32),
         ("ranks", ctypes.c_int32),
@@ -57,6 +64,7 @@ class Problem:
     """
 
     allocation: Allocation
+    table: route_table.RouteTable
     slots: int
     first: NDArray[np.int64]
     other: Ints
@@ -81,6 +89,7 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
     back.sort_indices()
     return Problem(
         allocation=allocation,
+        table=route_table.table(allocation),
         slots=slots,
         first=both.indptr.astype(np.int64),
         other=both.indices.astype(np.int32),
@@ -90,7 +99,7 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
 
 
 def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
-    """Seconds of the slowest link between routers, and of the slowest to a host, under a placement."""
+    """Seconds of the slowest link between routers, and of the slowest to a host, if all packets take usual routes."""
     host = ctypes.c_double()
     found = _call(
         problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), host_out=host
@@ -154,15 +163,18 @@ def _call(
     host_s: float,
     host_out: ctypes.c_double | None,
 ) -> float:
-    topology = torus(problem.allocation.topology, "optimised")
+    topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
     rates = topology.link_rates.ravel() * 1e9
     link_s = np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
     arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, link_s)
     described = _Problem(
-        (ctypes.c_int32 * 3)(*topology.extents),
+        (ctypes.c_int32 * 3)(*table.rings),
         topology.nodes_per_router,
         len(topology.nodes),
+        len(link_s),
+        table.routes.shape[2],
+        *(array.ctypes.data for array in (table.routes, table.switch_of, table.near, table.by_switch)),
         len(where),
         problem.slots,
         problem.ranks,

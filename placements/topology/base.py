@@ -243,6 +243,29 @@ class Topology(ABC):
         """
         return carried.by_routes(self, source, node, sizes)
 
+    def route_places(self, source: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the links of usual routes as places in `link_rates`, -1 after the last; shape (pairs, longest).
+
+        Pair i goes from the router with the place `source[i]` in `coordinates` to the node `node[i]`. Where packets are
+        spread over third groups these are the minimal routes.
+        """
+        return carried.route_places(self, source, node)
+
+    @property
+    def rings(self) -> Coordinate | None:
+        """Return the extents of the rings along which all routes are dimension order; None without rings."""
+        return None
+
+    @property
+    def cut_weights(self) -> tuple[tuple[float, ...], ...]:
+        """Return how long a step along each axis of `cells` is where nodes are halved, in one way or more."""
+        return ((1.0,) * len(self.extents),)
+
+    @property
+    def is_static(self) -> bool:
+        """Return whether every packet takes its usual route (`route_places`)."""
+        return True
+
     # What follows from the above.
 
     @cached_property

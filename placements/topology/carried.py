@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from placements.topology.parts import Router
+from placements.topology.parts import Destination, Router
 from placements.topology.routing import walk
 
 if TYPE_CHECKING:
@@ -56,14 +56,28 @@ def summed(source: Ints, node: Ints, sizes: Floats, nodes: int) -> tuple[Ints, I
 def by_routes(topology: Topology, source: Ints, node: Ints, sizes: Floats) -> Carried:
     """Return what messages put on the links, each along its usual route: from routers to nodes, as indices."""
     source, node, sizes = summed(source, node, sizes, len(topology.nodes))
-    numbers = {name: number for number, name in enumerate(link.name for link in topology.first_rail)}
-    loads = np.zeros(len(numbers))
-    by_hops = [0.0]
+    places = route_places(topology, source, node)
+    lengths = (places >= 0).sum(axis=1)
+    loads = np.zeros(len(topology.first_rail))
+    for column in places.T:
+        on = column >= 0
+        loads += added(column[on].astype(np.int64), sizes[on], len(loads))
+    return Carried(link_bytes=loads, hops_bytes=added(lengths, sizes, 1))
+
+
+def route_places(topology: Topology, source: Ints, node: Ints) -> NDArray[np.int32]:
+    """Return the links of usual routes, found router by router (`Topology.route_places`)."""
+    numbers = {link.name: number for number, link in enumerate(topology.first_rail)}
     ends = [topology.destination(n.coordinate, n.slot) for n in topology.nodes]
-    for at, to, size in zip(source.tolist(), node.tolist(), sizes.tolist(), strict=True):
-        links = list(walk(topology, Router(coordinate=topology.coordinates[at]), ends[to]))
-        for link in links:
-            loads[numbers[link.name]] += size
-        by_hops += [0.0] * (len(links) + 1 - len(by_hops))
-        by_hops[len(links)] += size
-    return Carried(link_bytes=loads, hops_bytes=np.array(by_hops))
+    routes = dict[tuple[int, Destination], list[int]]()
+    rows = list[list[int]]()
+    for at, to in zip(source.tolist(), node.tolist(), strict=True):
+        known = routes.get((at, ends[to]))
+        if known is None:
+            links = walk(topology, Router(coordinate=topology.coordinates[at]), ends[to])
+            known = routes[at, ends[to]] = [numbers[link.name] for link in links]
+        rows.append(known)
+    places = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
+    for row, links_of_row in zip(places, rows, strict=True):
+        row[: len(links_of_row)] = links_of_row
+    return places

@@ -130,9 +130,13 @@ class Grouped(Switched):
 
     def check_static(self, what: str) -> None:
         """Raise InputError where routes are not fixed: packets are spread over third groups, or the load decides."""
-        if self.cables.spread != "nodes":
+        if not self.is_static:
             valid = "spread: nodes; only the link-load model can spread packets or decide by load"
             raise InputError(what, f"{self.key}.routes.spread", self.cables.spread, valid)
+
+    @property
+    def is_static(self) -> bool:
+        return self.cables.spread == "nodes"
 
     def to_dict(self) -> dict[str, Any]:
         cables = self.cables

@@ -90,6 +90,9 @@ class Groups(Topology):
     def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         raise self._unknown("link loads")
 
+    def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
+        raise self._unknown("routes")
+
     def check_static(self, what: str) -> None:
         raise self._unknown(what)
 

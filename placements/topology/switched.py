@@ -255,6 +255,21 @@ class Switched(Topology):
             at = self.wiring.target[link]
         return Carried(link_bytes=loads, hops_bytes=np.array(by_hops or [0.0]))
 
+    @property
+    def cut_weights(self) -> tuple[tuple[float, ...], ...]:
+        """Return steps that cut between groups as long as there are two."""
+        return ((1e6, 1.0, 1.0),)
+
+    def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
+        at, end = self.hosts[source].copy(), self.hosts[self.router_of_node[node]]
+        columns = list[NDArray[np.int32]]()
+        while len(on := np.flatnonzero(at != end)):
+            link = self.steps(at[on], node[on])
+            columns.append(np.full(len(at), -1, dtype=np.int32))
+            columns[-1][on] = link
+            at[on] = self.wiring.target[link]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(at), 0), dtype=np.int32)
+
     # Addresses, and views for people.
 
     def block(self, destination: Destination) -> Block:

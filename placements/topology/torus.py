@@ -177,6 +177,20 @@ class Torus(Topology):
     ) -> Carried:
         return torus_loads.carry(self, source, node, sizes)
 
+    @property
+    def rings(self) -> Coordinate:
+        return self.extents
+
+    @property
+    def cut_weights(self) -> tuple[tuple[float, ...], ...]:
+        """Return equal steps, and steps as long as the mean seconds per byte of a dimension's links."""
+        rates = self.tile_rates_gbyte_s
+        slowness = tuple(
+            float(np.mean([10 / (d.tiles * rates[d.link_class(k)]) for k in range(d.extent)]))
+            for d in self.dimensions
+        )
+        return (1.0, 1.0, 1.0), slowness
+
     def check_addresses(self) -> None:
         for name, extent, limit in zip(DIMENSIONS, self.extents, ADDRESSED, strict=True):
             if extent > limit:

@@ -1,0 +1,131 @@
+"""The order `optimised` on dragonflies, dragonfly+, fat trees and a kind of the tests' own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import flies
+from support.mesh import mesh
+
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.orders import optimiser, refine, route_table
+from placements.orders.allocation import allocate, occupied
+from placements.orders.fixed import Job, ordered
+from placements.orders.optimiser import Effort
+from placements.orders.spec import Kind
+from placements.topology import catalog
+from placements.topology.base import Router, Topology
+from placements.topology.routing import walk
+from railyard.errors import InputError
+
+PAYLOAD = PROTOCOLS["payload"]
+QUICK = Effort(trials_per_rank=50)
+DRAGONFLY = {"groups": 8, "routers": 4, "cables": 2}
+KINDS = {
+    "dragonfly": flies.made("dragonfly", DRAGONFLY, nodes=4),
+    "nodes by a third group": flies.made(
+        "dragonfly", {**DRAGONFLY, "routes": {"valiant_share": 0.5, "spread": "nodes"}}, nodes=4
+    ),
+    "packets by third groups": flies.made(
+        "dragonfly", {**DRAGONFLY, "routes": {"valiant_share": 0.5, "spread": "packets"}}, nodes=4
+    ),
+    "by load": flies.made("dragonfly", {**DRAGONFLY, "routes": {"spread": "load"}}, nodes=4),
+    "dragonfly+": flies.made("dragonfly_plus", {"groups": 6, "leaves": 4, "spines": 2}, nodes=4),
+    "fat tree": flies.made(
+        "fat_tree",
+        {"levels": [{"children": 4, "oversubscription": 2}, {"children": 4, "parents": 2}]},
+        nodes=4,
+    ),
+    "two levels": catalog.load("dual-rail-small"),
+    "mesh": mesh(4, 6),
+}
+every_kind = pytest.mark.parametrize("topology", KINDS.values(), ids=KINDS)
+
+
+def job_on(topology: Topology) -> Job:
+    """Return a job of four ranks per node on two thirds of a machine's nodes."""
+    granted = occupied(allocate(topology, "contiguous"), 67, 3)
+    return Job(allocation=granted, grid=(4, len(granted.indices)), ranks_per_node=4, seed=1)
+
+
+@every_kind
+@pytest.mark.built
+def test_the_slowest_link_is_below_every_order(topology: Topology) -> None:
+    job = job_on(topology)
+    sent = stencil(job.grid, (64.0, 1.0))
+    nodes = optimiser.optimised(job, sent, QUICK)
+    assert sorted(nodes.tolist()) == sorted(np.repeat(job.allocation.indices, 4).tolist())
+    ours = load(topology, nodes, sent, PAYLOAD).slowest_s
+    kinds = [Kind.PLAIN, Kind.CART_CREATE, Kind.RANDOM]
+    kinds += [Kind.BY_GROUP] if topology.has_groups else []
+    others = {kind: load(topology, ordered(kind, job), sent, PAYLOAD).slowest_s for kind in kinds}
+    assert ours <= min(others.values())
+    assert ours < 0.8 * others[Kind.RANDOM]
+
+
+@pytest.mark.built
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(flies.groups(), flies.trees()), st.integers(0, 2**32 - 1))
+def test_refinement_agrees_with_the_model_on_random_machines(document: flies.Document, seed: int) -> None:
+    """Asymmetric random traffic with answers; routes that are the same for every packet."""
+    topology = catalog.parse(document, source="test")
+    count = len(topology.nodes)
+    if not topology.is_static or count < 2:
+        return
+    rng = np.random.default_rng(seed)
+    granted = occupied(allocate(topology, "contiguous"), 80, seed)
+    ranks = 3 * len(granted.indices)
+    ends = rng.integers(0, ranks, (2, 200)).astype(np.int32)
+    ends = ends[:, ends[0] != ends[1]]
+    sizes = np.asarray(rng.integers(1, 1000, ends.shape[1]), dtype=np.float64)
+    sent = Traffic(ranks=ranks, source=ends[0], target=ends[1], size_bytes=sizes)
+    protocol = PROTOCOLS["gemini-get"]
+    problem = refine.problem(granted, 3, sent, protocol)
+    start = rng.permutation(np.repeat(np.arange(len(granted.indices), dtype=np.int32), 3)).astype(np.int32)
+    better = refine.refine(problem, start, trials=500, power=8, node_share=0.1, seed=1, host_weight=0.5)
+    for at in (start, better):
+        loads = load(topology, granted.indices[at], sent, protocol)
+        assert refine.slowest_s(problem, at) == pytest.approx((loads.slowest_s, loads.slowest_host_s))
+
+
+@every_kind
+def test_the_table_holds_the_routes(topology: Topology) -> None:
+    allocation = job_on(topology).allocation
+    table = route_table.table(allocation)
+    names = [link.name for link in topology.first_rail]
+    switches = np.unique(topology.router_of_node[allocation.indices])
+    for row, switch in list(enumerate(switches.tolist()))[::3]:
+        start = Router(coordinate=topology.coordinates[switch])
+        for column, node in list(enumerate(allocation.nodes))[::5]:
+            places = table.routes[row, column]
+            end = topology.destination(node.coordinate, node.slot)
+            assert [names[k] for k in places if k >= 0] == [k.name for k in walk(topology, start, end)]
+
+
+@every_kind
+def test_neighbourhoods_are_switches_and_groups(topology: Topology) -> None:
+    allocation = job_on(topology).allocation
+    table = route_table.table(allocation)
+    router = topology.router_of_node[allocation.indices]
+    for node, (first, end, group_first, group_end) in enumerate(table.near.tolist()):
+        assert set(table.by_switch[first:end]) == set(np.flatnonzero(router == router[node]))
+        if topology.has_groups:
+            group = topology.groups[router]
+            assert set(table.by_switch[group_first:group_end]) == set(np.flatnonzero(group == group[node]))
+
+
+def test_unknown_wiring_is_refused_in_one_line() -> None:
+    job = job_on(flies.made("groups", {"nodes": [[2, 2], [2, 1, 1]]}))
+    with pytest.raises(InputError, match="one with wiring") as error:
+        optimiser.optimised(job, None, QUICK)
+    assert "\n" not in str(error.value)
+
+
+def test_more_routes_than_memory_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route_table, "MOST_PAIRS", 100)
+    with pytest.raises(InputError, match="at most") as error:
+        optimiser.optimised(job_on(KINDS["dragonfly"]), None, QUICK)
+    assert "\n" not in str(error.value)
