@@ -58,3 +58,24 @@ def trees(draw: st.DrawFn) -> Document:
         leaves *= level["children"]
     fewer = draw(st.lists(st.integers(0, nodes), min_size=leaves - 1, max_size=leaves - 1))
     return document("fat_tree", {"levels": levels, "leaf_nodes": [nodes, *fewer]}, nodes=nodes)
+
+
+@st.composite
+def two_levels(draw: st.DrawFn) -> Document:
+    """Draw a fat tree of the kind `tree`."""
+    nodes, over = draw(st.sampled_from([(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (6, 3)]))
+    return document("tree", {"leaves": draw(st.integers(1, 6)), "oversubscription": over}, nodes=nodes)
+
+
+@st.composite
+def tori(draw: st.DrawFn) -> Document:
+    """Draw a torus whose dimensions have one to six routers and any class of links."""
+    part = {
+        name: {
+            "extent": draw(st.integers(1, 6)),
+            "tiles": draw(st.integers(1, 8)),
+            "pattern": draw(st.lists(st.sampled_from(["cable", "local"]), min_size=1, max_size=3)),
+        }
+        for name in "XYZ"
+    }
+    return document("dimensions", part, nodes=draw(st.integers(1, 3)))

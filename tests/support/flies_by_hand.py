@@ -18,8 +18,9 @@ GOLDEN = 2654435761
 
 def ways(document: dict[str, Any], source: int, target: int) -> list[Way]:
     """Return the ways from one node to another of another switch, by their numbers in the machine."""
-    if "fat_tree" in document:
-        return [(Fraction(1), _Tree(document).route(source, target))]
+    for key, kind in (("fat_tree", _Tree), ("tree", _TwoLevels), ("dimensions", _Torus)):
+        if key in document:
+            return [(Fraction(1), kind(document).route(source, target))]
     return list(_Groups(document).ways(source, target))
 
 
@@ -55,6 +56,41 @@ class _Tree:
             up, down = above
             level += 1
         return links + falls[::-1]
+
+
+class _TwoLevels:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.full = document["nodes_per_router"]
+        self.spines = self.full // document["tree"]["oversubscription"]
+
+    def route(self, source: int, target: int) -> list[str]:
+        spine = target % self.full % self.spines
+        return [f"up leaf{source // self.full}>spine{spine}", f"down spine{spine}>leaf{target // self.full}"]
+
+
+class _Torus:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.full = document["nodes_per_router"]
+        self.extents = [document["dimensions"][name]["extent"] for name in "XYZ"]
+
+    def place(self, node: int) -> list[int]:
+        router, place = node // self.full, list[int]()
+        for extent in reversed(self.extents):
+            place.insert(0, router % extent)
+            router //= extent
+        return place
+
+    def route(self, source: int, target: int) -> list[str]:
+        here, there, links = self.place(source), self.place(target), list[str]()
+        for name, d in zip("XYZ", range(3), strict=True):
+            extent = self.extents[d]
+            ahead = (there[d] - here[d]) % extent
+            backwards = 2 * ahead > extent or (2 * ahead == extent and here[d] % 2 == 1)
+            for _ in range(extent - ahead if backwards else ahead):
+                before = ",".join(map(str, here))
+                here[d] = (here[d] + (-1 if backwards else 1)) % extent
+                links.append(f"{name}{'-' if backwards else '+'} {before}>{','.join(map(str, here))}")
+        return links
 
 
 class _Groups:
