@@ -230,7 +230,7 @@ def test_groups_without_wiring() -> None:
 
 
 def test_no_byte_is_lost_on_9472_nodes() -> None:
-    """Faces of 32,768 ranks on a machine like Frontier, by minimal routes and by Valiant's: sums over links are exact."""
+    """Faces, edges and corners of 32,768 ranks on a machine like Frontier, half by Valiant's routes."""
     topology = catalog.load("frontier-like")
     sent = stencil((32, 32, 32), (8.0, 4.0, 1.0))
     nodes = np.arange(sent.ranks, dtype=np.int64) * len(topology.nodes) // sent.ranks
