@@ -88,7 +88,7 @@ class RowcolCheck(PlacedCheck):
         if excess := need.excess(Limits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(
-                f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; valid: fewer or smaller"
+                f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller"
             )
 
     @run_after("setup")
@@ -103,7 +103,7 @@ class RowcolCheck(PlacedCheck):
             sizes = ", ".join(map(str, self.sizes))
             valid = f"sizes up to {LONG_ALLTOALL - 1} apart from longer ones, which need another algorithm"
             raise ReframeError(
-                f"{self.name}: sizes {sizes}, alltoall of an odd number of ranks; valid: {valid}"
+                f"{self.name}: sizes {sizes}, alltoall of an odd number of ranks; expected {valid}"
             )
         self.preparations = [*self.preparations, "export RAILYARD_ALGORITHMS=alltoall:ring"]
 

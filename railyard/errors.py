@@ -10,7 +10,7 @@ class InputError(ValueError):
 
     `source` names the file or option, `field` the path inside it (may be empty), and `valid` what is accepted there.
     What is wrong is either a `value` that was found, which is quoted, or a `problem` in prose, which is not:
-    `topology.yml: extents: 0 is not valid here; valid: ...`, `hosts: no node; expected one node per line`.
+    `topology.yml: extents: 0 is not valid; expected 1 or more`, `hosts: no node; expected one node per line`.
     """
 
     def __init__(
@@ -19,8 +19,7 @@ class InputError(ValueError):
         self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
         problem = problem or ("no value" if value is None else "")
-        wrong = f"{problem}; expected" if problem else f"{value!r} is not valid here; valid:"
-        super().__init__(f"{place}: {wrong} {valid}")
+        super().__init__(f"{place}: {problem or f'{value!r} is not valid'}; expected {valid}")
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Return how another process makes the same error from its parts."""

@@ -28,7 +28,7 @@ void counter_gemini_site(const char *root, struct counter_site *site, struct pro
     int read = fscanf(file, "%40[c0-9s-]n%d", name, &node);
     (void)fclose(file);
     if (read != 2 || node < 0 || node > 3) {
-        problem_set(problem, "counters: %.900s: valid: a node's name such as c0-0c0s3n2", path);
+        problem_set(problem, "counters: %.900s: not a node's name; expected one such as c0-0c0s3n2", path);
         return;
     }
     (void)snprintf(site->key, sizeof site->key, "%.40sg%d", name, node / 2);
@@ -156,7 +156,7 @@ static void check_tiles(const struct mapping *mapping, struct problem *problem) 
         problem_set(problem, "%s: no line for the Gemini %s: of another machine?", mapping->path,
                     mapping->site->key);
     else if (mapping->group->tiles > 0 && mapping->tiles != mapping->group->tiles)
-        problem_set(problem, "%s: %d tiles of the Gemini %s, valid: %d: cut short?", mapping->path,
+        problem_set(problem, "%s: %d tiles of the Gemini %s; expected %d; cut short?", mapping->path,
                     mapping->tiles, mapping->site->key, mapping->group->tiles);
 }
 

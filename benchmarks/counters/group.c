@@ -156,7 +156,8 @@ static void read_line(const char *path, int number, char *line, struct counter_g
     for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
         if (strcmp(keywords[i].keyword, keyword) == 0) {
             if (!keywords[i].read(rest, group))
-                problem_set(problem, "counter group %s: line %d: valid: %s", path, number, keywords[i].valid);
+                problem_set(problem, "counter group %s: line %d: not valid; expected %s", path, number,
+                            keywords[i].valid);
             return;
         }
     problem_set(problem, "counter group %s: line %d: %s is no keyword of a counter group", path, number,

@@ -79,9 +79,9 @@ static bool given(unsigned mask, const char *name) {
 
 static void check_conflicts(const struct halo_config *config, unsigned mask, struct problem *problem) {
     if (given(mask, "rank-map") && given(mask, "order"))
-        problem_set(problem, "--rank-map %s: excludes --order; valid: one of them", config->rank_map);
+        problem_set(problem, "--rank-map %s: excludes --order; expected one of them", config->rank_map);
     if (config->preset && given(mask, "cells"))
-        problem_set(problem, "--preset %s: excludes --cells; valid: one of them", config->preset->name);
+        problem_set(problem, "--preset %s: excludes --cells; expected one of them", config->preset->name);
     if (config->preset && given(mask, "dimensions") && config->dimensions != config->preset->dimensions)
         problem_set(problem, "--dimensions %d: --preset %s has %d", config->dimensions, config->preset->name,
                     config->preset->dimensions);
@@ -101,12 +101,12 @@ static void settle_grid(struct halo_config *config, bool dimensions_fixed, struc
         config->grid = grid_default(ranks, config->dimensions);
     extents_text(&config->grid, text);
     if (config->grid.count < 2)
-        problem_set(problem, "--grid %s: 1 dimension; valid: 2 or 3", text);
+        problem_set(problem, "--grid %s: 1 dimension; expected 2 or 3", text);
     else if (dimensions_fixed && config->grid.count != config->dimensions)
-        problem_set(problem, "--grid %s: %d dimensions; valid here: %d", text, config->grid.count,
+        problem_set(problem, "--grid %s: %d dimensions; expected %d", text, config->grid.count,
                     config->dimensions);
     else if (grid_size(&config->grid) != (size_t)ranks)
-        problem_set(problem, "--grid %s: %zu positions for %d ranks; valid: lengths whose product is %d",
+        problem_set(problem, "--grid %s: %zu positions for %d ranks; expected lengths whose product is %d",
                     text, grid_size(&config->grid), ranks, ranks);
     config->dimensions = config->grid.count;
 }
@@ -122,7 +122,7 @@ static void settle_cells(struct halo_config *config, struct problem *problem) {
     char text[EXTENTS_TEXT_BYTES];
     extents_text(&config->cells, text);
     if (config->cells.count != 1 && config->cells.count != config->dimensions)
-        problem_set(problem, "--cells %s: %d lengths for %d dimensions; valid: 1 or %d", text,
+        problem_set(problem, "--cells %s: %d lengths for %d dimensions; expected 1 or %d", text,
                     config->cells.count, config->dimensions, config->dimensions);
     for (int d = 1; config->cells.count == 1 && d < config->dimensions; d++)
         config->cells.length[d] = config->cells.length[0];

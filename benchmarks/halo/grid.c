@@ -131,11 +131,12 @@ static void read_entry(const char *line, int number, const char *path, bool *see
     uint64_t rank = 0;
     int ranks = check_ranks();
     if (!parse_number(line, &rank) || rank >= (uint64_t)ranks)
-        problem_set(problem, "--rank-map %s: line %d: %s is not a rank; valid: 0 to %d, each once", path,
+        problem_set(problem, "--rank-map %s: line %d: %s is not a rank; expected 0 to %d, each once", path,
                     number, line, ranks - 1);
     else if (seen[rank])
-        problem_set(problem, "--rank-map %s: line %d: rank %s stands there twice; valid: 0 to %d, each once",
-                    path, number, line, ranks - 1);
+        problem_set(problem,
+                    "--rank-map %s: line %d: rank %s stands there twice; expected 0 to %d, each once", path,
+                    number, line, ranks - 1);
     else
         seen[rank] = true;
     *entry = (int)rank;
@@ -154,7 +155,8 @@ static void read_entries(char *text, const char *path, struct grid *grid, struct
             read_entry(line, number, path, seen, &grid->rank_at[entries++], problem);
     }
     if (entries < ranks)
-        problem_set(problem, "--rank-map %s: %d ranks; valid: 0 to %d, each once", path, entries, ranks - 1);
+        problem_set(problem, "--rank-map %s: %d ranks; expected 0 to %d, each once", path, entries,
+                    ranks - 1);
     free(seen);
 }
 

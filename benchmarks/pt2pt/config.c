@@ -55,7 +55,7 @@ static bool parse_units(const char *text, void *field) {
 
 static void settle_engine(struct pt2pt_config *config, struct problem *problem) {
     if (check_ranks() < 2)
-        problem_set(problem, "1 rank: pairs are measured; valid: 2 ranks or more");
+        problem_set(problem, "1 rank: pairs are measured; expected 2 ranks or more");
     points_check(&config->engine.points, problem);
     memory_open(&config->engine.memory, problem);
     output_probe(config->engine.sampling.json, problem);
@@ -108,7 +108,7 @@ static void settle_paths(void *configuration, unsigned given, struct problem *pr
     (void)given;
     settle_engine(config, problem);
     if (!config->coordinates)
-        problem_set(problem, "--coordinates: missing; valid: a coordinates file");
+        problem_set(problem, "--coordinates: missing; expected a coordinates file");
 }
 
 const struct option_table paths_options = {

@@ -52,7 +52,7 @@ static size_t largest_size(const struct test_points *points) {
 void points_check(const struct test_points *points, struct problem *problem) {
     for (int f = 0; f < FIGURES; f++)
         if (points->tests[table[f].test] && largest_size(points) < table[f].smallest_bytes)
-            problem_set(problem, "--sizes 0: %s has no rate for 0 B; valid: sizes from 1 B", table[f].name);
+            problem_set(problem, "--sizes 0: %s has no rate for 0 B; expected sizes from 1 B", table[f].name);
 }
 
 int points_list(const struct test_points *points, struct point *list) {

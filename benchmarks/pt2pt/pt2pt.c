@@ -94,7 +94,7 @@ static void check_per_node(struct run *run, int node_count, const char *option, 
         *list = (struct number_list){.count = 1, .value = {(size_t)most}};
     for (int i = 0; i < list->count; i++)
         if (list->value[i] > (size_t)most)
-            problem_set(problem, "--%s %zu: node %d of the run has %d ranks; valid: 1 to %d", option,
+            problem_set(problem, "--%s %zu: node %d of the run has %d ranks; expected 1 to %d", option,
                         list->value[i], node, most, most);
 }
 
@@ -224,7 +224,7 @@ static void prepare_contention(struct run *run, struct problem *problem) {
     if (run->group_nodes == 0)
         problem_set(
             problem,
-            "--groups %s: all ranks run on one node; valid: ranks on 2 nodes or more, or --groups ranks",
+            "--groups %s: all ranks run on one node; expected ranks on 2 nodes or more, or --groups ranks",
             grouping_name(grouping));
     else
         check_per_node(run, 2 * run->group_nodes, "pairs", problem);
@@ -305,8 +305,9 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
     if (!config->pattern->steps)
         config->steps.count = 1;
     if (run->where.nodes.count < 2)
-        problem_set(problem, "--units nodes: all ranks run on one node; valid: ranks on 2 nodes or more, or "
-                             "--units ranks");
+        problem_set(problem,
+                    "--units nodes: all ranks run on one node; expected ranks on 2 nodes or more, or "
+                    "--units ranks");
     else if (config->coordinates && config->every_rank)
         problem_set(problem, "--units ranks: the ranks of a node stand at one place; valid without "
                              "--coordinates");

@@ -92,7 +92,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
         if (under_sampled(result, i) > 0) {
             add_under_sampled(result, i, series, list);
             series.reason =
-                "a sample is shorter than 100 ticks of the clock; valid: a larger --batch, --windows or "
+                "a sample is shorter than 100 ticks of the clock; expected a larger --batch, --windows or "
                 "--min-time-per-point";
         }
         if (set->alone)

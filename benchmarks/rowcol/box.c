@@ -30,10 +30,11 @@ static void find_along(const struct lattice *lattice, const struct coordinates *
         used[position[d]] = true;
     }
     if (!find_stretch(used, extent, &box->origin[d], &box->length[d]))
-        problem_set(problem,
-                    "--coordinates %s: the ranks' nodes are not contiguous along %c; valid: a block of nodes "
-                    "without a gap",
-                    path, 'X' + d);
+        problem_set(
+            problem,
+            "--coordinates %s: the ranks' nodes are not contiguous along %c; expected a block of nodes "
+            "without a gap",
+            path, 'X' + d);
     free(used);
 }
 
@@ -46,7 +47,7 @@ static void check_full(const struct lattice *lattice, const char *path, const st
                 if (box_rank(box, lattice, at) < 0) {
                     problem_set(problem,
                                 "--coordinates %s: the ranks' nodes span %dx%dx%d, but none runs on position "
-                                "%d,%d,%d of them; valid: a block of nodes without a gap",
+                                "%d,%d,%d of them; expected a block of nodes without a gap",
                                 path, box->length[0], box->length[1], box->length[2], at[0], at[1], at[2]);
                     return;
                 }
@@ -61,8 +62,8 @@ static void check_even(const struct coordinates *coordinates, int ranks, const c
     for (int i = 0; i < coordinates->node_count; i++)
         if (ranks_on[i] > 0 && ranks_on[i] != box->ranks_per_node)
             problem_set(problem,
-                        "--coordinates %s: %d ranks on %s, %d on %s; valid: as many ranks on each node", path,
-                        ranks_on[i], coordinates->nodes[i].host, box->ranks_per_node,
+                        "--coordinates %s: %d ranks on %s, %d on %s; expected as many ranks on each node",
+                        path, ranks_on[i], coordinates->nodes[i].host, box->ranks_per_node,
                         coordinates->nodes[coordinates->node_of_rank[0]].host);
     free(ranks_on);
 }

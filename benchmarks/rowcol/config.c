@@ -60,7 +60,7 @@ static void check_sizes(const struct rowcol_config *config, struct problem *prob
             size_t bytes = config->sizes.value[i];
             size_t multiple = collectives()[c].multiple_bytes;
             if (bytes == 0 || bytes % multiple != 0)
-                problem_set(problem, "--sizes %zu: %s; valid: multiples of %zu B from %zu B", bytes,
+                problem_set(problem, "--sizes %zu: %s; expected multiples of %zu B from %zu B", bytes,
                             collectives()[c].name, multiple, multiple);
         }
 }
@@ -68,7 +68,7 @@ static void check_sizes(const struct rowcol_config *config, struct problem *prob
 static void settle(void *configuration, unsigned given, struct problem *problem) {
     struct rowcol_config *config = configuration;
     if (check_ranks() < 2)
-        problem_set(problem, "1 rank: collectives are measured; valid: 2 ranks or more");
+        problem_set(problem, "1 rank: collectives are measured; expected 2 ranks or more");
     settle_ways(config, options_given(&rowcol_options, given, "splits"), problem);
     check_sizes(config, problem);
     memory_open(&config->memory, problem);

@@ -76,11 +76,12 @@ static void check_memory(const struct run *run, struct problem *problem) {
             int ranks = split_ranks(&run->standing, way);
             size_t bytes = collective_bytes(point->collective, point->bytes, ranks);
             if (bytes > BUFFER_MAX)
-                problem_set(problem,
-                            "--sizes %zu: %s of %d ranks (split %s) needs a buffer of %zu B; valid: at most "
-                            "%zu B",
-                            point->bytes, point->collective->name, ranks, split_ways()[way].name, bytes,
-                            (size_t)BUFFER_MAX / (bytes / point->bytes));
+                problem_set(
+                    problem,
+                    "--sizes %zu: %s of %d ranks (split %s) needs a buffer of %zu B; expected at most "
+                    "%zu B",
+                    point->bytes, point->collective->name, ranks, split_ways()[way].name, bytes,
+                    (size_t)BUFFER_MAX / (bytes / point->bytes));
         }
 }
 
@@ -90,7 +91,7 @@ static void check_ways(const struct run *run, struct problem *problem) {
             return;
     problem_set(
         problem,
-        "--splits: every split that was asked for has 1 rank; valid: dimensions with 2 nodes or more");
+        "--splits: every split that was asked for has 1 rank; expected dimensions with 2 nodes or more");
 }
 
 /* ---- series ---- */
@@ -184,7 +185,7 @@ static void add_way(const struct run *run, int way, const struct recording *reco
         label_point(run, way, &run->points[i], &series);
         if (recording->count[i] == 0) {
             series.reason =
-                "the ranks did not begin together in 3 samples; valid: --start barrier, a longer --late, "
+                "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late, "
                 "or fewer ranks a CPU";
             series_add(list, series);
             continue;

@@ -63,7 +63,7 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     const struct sonar_config *config = configuration;
     (void)given;
     if (check_ranks() < 2)
-        problem_set(problem, "1 rank: a ping goes from one node to another; valid: 2 ranks or more");
+        problem_set(problem, "1 rank: a ping goes from one node to another; expected 2 ranks or more");
     output_probe(config->json, problem);
 }
 

@@ -334,7 +334,7 @@ static int report(const struct sonar *sonar, const struct series_list *list) {
 static bool both_lead(const struct sonar *sonar) {
     struct problem problem = {0};
     if (takes_part(sonar) && !railyard_counters_leads(sonar->counters))
-        problem_set(&problem, "ranks 0 and %d share a node and its counters; valid: ranks on two nodes",
+        problem_set(&problem, "ranks 0 and %d share a node and its counters; expected ranks on two nodes",
                     sonar->destination);
     return !problem_agree(&problem, program);
 }

@@ -75,9 +75,9 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     const struct topobw_config *config = configuration;
     (void)given;
     if (check_ranks() < 2)
-        problem_set(problem, "1 rank: links between nodes are measured; valid: 2 ranks or more");
+        problem_set(problem, "1 rank: links between nodes are measured; expected 2 ranks or more");
     if (!config->coordinates)
-        problem_set(problem, "--coordinates: missing; valid: --coordinates FILE");
+        problem_set(problem, "--coordinates: missing; expected --coordinates FILE");
     if (!config->links && config->factor > 0)
         problem_set(problem, "--factor %g: needs --links FILE", config->factor);
     output_probe(config->json, problem);

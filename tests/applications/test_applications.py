@@ -173,7 +173,7 @@ def test_what_is_no_finite_number_is_no_figure_and_verifies_nothing(name: str, w
     number = re.compile(rf"^( *{re.escape(words)} *)[-+.\deE]+", re.M)
     texts = [number.sub(rf"\g<1>{said}", text_of(name, ending)) for ending in ("out", "left")]
     assert texts != [text_of(name, ending) for ending in ("out", "left")]
-    with pytest.raises(InputError, match=rf"{name}.*: '{said}' is not valid here; valid: a finite number"):
+    with pytest.raises(InputError, match=rf"{name}.*: '{said}' is not valid; expected a finite number"):
         RECORDED[name](texts[0], texts[1], f"{name}.out")
 
 
@@ -218,12 +218,12 @@ def test_a_launch_becomes_a_benchmarks_output() -> None:
     ("ranks", "said"), [(1, "8 ranks in one world; there are 8 worlds of one rank each"), (7, "8 ranks")]
 )
 def test_another_number_of_ranks_is_refused(ranks: int, said: str) -> None:
-    with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid here; valid: {said}"):
+    with pytest.raises(InputError, match=f"the witness: ranks: {ranks} is not valid; expected {said}"):
         convert.check_world(witness_of(ranks), 8)
 
 
 def test_a_program_that_says_another_number_of_ranks_is_refused() -> None:
-    with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid here; valid: 27"):
+    with pytest.raises(InputError, match="LULESH: ranks: 8 is not valid; expected 27"):
         convert.document("lulesh", read("lulesh-8"), witness_of(27), ranks=27)
 
 

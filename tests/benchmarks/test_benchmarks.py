@@ -86,7 +86,7 @@ def test_every_option_is_documented(program: str) -> None:
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name not in ("halo", "noise")])
 def test_one_rank_is_refused(program: str) -> None:
-    assert_refused(run(program, 1), program, "1 rank", "valid: 2 ranks or more")
+    assert_refused(run(program, 1), program, "1 rank", "expected 2 ranks or more")
 
 
 def test_programs_have_no_mutable_globals() -> None:

@@ -120,7 +120,7 @@ def test_slow_points_get_fewer_samples_on_all_pairs(tmp_path: Path) -> None:
     [
         ("", ["--groups halves", "one node", "2 nodes or more"]),
         ("--groups thirds", ["--groups thirds", "alternate"]),
-        ("--groups ranks --pairs 2", ["--pairs 2", "valid: 1 to 1"]),
+        ("--groups ranks --pairs 2", ["--pairs 2", "expected 1 to 1"]),
         ("--pairs 0", ["--pairs 0"]),
         ("--rounds 0", ["--rounds 0"]),
         ("--spread -1", ["--spread -1"]),

@@ -116,7 +116,7 @@ def test_the_error_of_the_common_clock_is_written(which: str, tmp_path: Path) ->
     [
         ("", ["--units nodes", "one node"]),
         ("--pattern square", ["--pattern square", "fan-out"]),
-        ("--units ranks --per-node 2", ["--per-node 2", "valid: 1 to 1"]),
+        ("--units ranks --per-node 2", ["--per-node 2", "expected 1 to 1"]),
         ("--units cores", ["--units cores"]),
         ("--units ranks --buffers two", ["--buffers two", "single"]),
         ("--units ranks --sizes 0 --tests bandwidth", ["--sizes 0", "from 1 B"]),

@@ -114,7 +114,7 @@ def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, progra
 def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
     done = reframe(tmp_path, "-r", "-n", "amg_weak", "-S", f"programs={programs}", "-S", "scale=planet")
     assert done.returncode != 0
-    assert "'planet' is not valid here; valid: laptop, ci, node, rack" in done.stdout, done.stdout
+    assert "'planet' is not valid; expected laptop, ci, node, rack" in done.stdout, done.stdout
 
 
 def test_good_and_bad_launches_of_one_job(tmp_path: Path, programs: Path, replay: Path) -> None:

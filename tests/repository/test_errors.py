@@ -14,7 +14,7 @@ from railyard.errors import InputError
     [
         (
             InputError("t.yml", "extents", 0, "1 or more"),
-            "t.yml: extents: 0 is not valid here; valid: 1 or more",
+            "t.yml: extents: 0 is not valid; expected 1 or more",
         ),
         (
             InputError("hosts", "", problem="no node", valid="one per line"),

@@ -66,7 +66,7 @@ def test_an_unknown_node_is_one_line_with_examples() -> None:
     [
         (["X+ 0,0,0>1,0,0"], "one of --lanes-lost, --down"),
         (["X+ 0,0,0>1,0,0", "--down", "--restore"], "one of --lanes-lost, --down"),
-        (["X+ 0,0,0>1,0,0", "--lanes-lost", "3"], "--lanes-lost: 3 is not valid here; valid: 1 to 2"),
+        (["X+ 0,0,0>1,0,0", "--lanes-lost", "3"], "--lanes-lost: 3 is not valid; expected 1 to 2"),
         (["X+ 0,0,0>1,0,0", "--lanes-lost", "1", "--of-tiles", "1/4"], "--of-tiles: '1/4'"),
         (["Y+ 0,0,0>0,1,0", "--lanes-lost", "1", "--of-tiles", "5"], "--of-tiles: 5"),
         (["--of-tiles", "1/8", "--down"], "an addition to --lanes-lost"),

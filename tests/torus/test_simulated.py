@@ -285,13 +285,13 @@ def test_a_rail_is_chosen_by_the_sender(simulate: Simulate, tmp_path: Path) -> N
     ("words", "said"),
     [
         (["gemini-9x9x9", "halo"], "topology: 'gemini-9x9x9'"),
-        (["--ranks", "9", "gemini-2x2x2", "halo"], "--ranks: 9 is not valid here; valid: at most 8"),
+        (["--ranks", "9", "gemini-2x2x2", "halo"], "--ranks: 9 is not valid; expected at most 8"),
         (["gemini-2x2x2", "true"], "a program that smpicc built"),
         (["gemini-2x2x2", "no-such-program"], "PROGRAM: 'no-such-program'"),
         (["--calibration", "none", "gemini-2x2x2", "halo"], "--calibration: 'none'"),
         (
             ["--hostfile", "none", "gemini-2x2x2", "halo"],
-            "none: 'none' is not valid here; valid: a readable host file",
+            "none: 'none' is not valid; expected a readable host file",
         ),
         (["--algorithms", "alltoall", "gemini-2x2x2", "halo"], "--algorithms: 'alltoall'"),
         (["--algorithms", "sort:ring", "gemini-2x2x2", "halo"], "--algorithms: 'sort:ring'"),
@@ -426,7 +426,7 @@ def test_sizes_that_need_two_algorithms_are_refused(reframe: ReFrame, tmp_path: 
 @simulates
 def test_a_collective_too_large_is_refused_with_the_estimate(reframe: ReFrame, tmp_path: Path) -> None:
     done = reframe("simtorus", "-n", "rowcol_paper$", "-S", "rowcol_paper.sizes=1048576")
-    assert done.returncode != 0 and "GiB of memory, of 4; valid: fewer or smaller" in done.stdout
+    assert done.returncode != 0 and "GiB of memory, of 4; expected fewer or smaller" in done.stdout
     assert not (tmp_path / "archive").exists()
 
 

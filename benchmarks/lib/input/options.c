@@ -43,15 +43,15 @@ static void unknown_option(const struct option_table *table, const char *argumen
     size_t used = strlen(names);
     for (int i = 0; i < table->count && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, " --%s", table->rows[i].name);
-    problem_set(problem, "%s: no such option; valid: %s", argument, names);
+    problem_set(problem, "%s: no such option; expected %s", argument, names);
 }
 
 static void set_option(const struct option_row *row, const char *value, void *configuration,
                        struct problem *problem) {
     if (!value)
-        problem_set(problem, "--%s: a value is missing; valid: %s", row->name, row->valid);
+        problem_set(problem, "--%s: a value is missing; expected %s", row->name, row->valid);
     else if (!row->parse(value, field_of(row, configuration)))
-        problem_set(problem, "--%s %s: not valid; valid: %s", row->name, value, row->valid);
+        problem_set(problem, "--%s %s: not valid; expected %s", row->name, value, row->valid);
 }
 
 /* Reads the option at argv[at]; returns how many arguments it took. */

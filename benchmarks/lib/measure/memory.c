@@ -82,7 +82,7 @@ void memory_open(struct memory *memory, struct problem *problem) {
         return;
     void *library = load(runtime);
     if (!library)
-        problem_set(problem, "--memory %s: no runtime library: %s; valid: its path in RAILYARD_GPU_RUNTIME",
+        problem_set(problem, "--memory %s: no runtime library: %s; expected its path in RAILYARD_GPU_RUNTIME",
                     memory_name(memory), runtime->files[0]);
     choose_gpu(library, runtime->prefix, problem);
     if (!library)

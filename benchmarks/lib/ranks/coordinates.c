@@ -42,8 +42,9 @@ static bool read_int(char **rest, int low, int high, int *value) {
 static void read_extents(char *rest, struct place place, int *extents, struct problem *problem) {
     for (int d = 0; d < TORUS_DIMENSIONS; d++)
         if (!read_int(&rest, 1, EXTENT_MAX, &extents[d])) {
-            problem_set(problem, "--coordinates %s: line %d: valid: torus X Y Z, each at least 1", place.path,
-                        place.line);
+            problem_set(problem,
+                        "--coordinates %s: line %d: not valid; expected torus X Y Z, each at least 1",
+                        place.path, place.line);
             return;
         }
     if (textfile_word(&rest))
@@ -59,7 +60,8 @@ static void read_node(const char *host, char *rest, struct place place, struct c
     node->host = host;
     for (int d = 0; d < TORUS_DIMENSIONS; d++)
         if (!read_int(&rest, 0, coordinates->extents[d] - 1, &node->coordinate[d])) {
-            problem_set(problem, "--coordinates %s: line %d: valid: HOST X Y Z inside the torus %dx%dx%d",
+            problem_set(problem,
+                        "--coordinates %s: line %d: not valid; expected HOST X Y Z inside the torus %dx%dx%d",
                         place.path, place.line, coordinates->extents[0], coordinates->extents[1],
                         coordinates->extents[2]);
             return;
@@ -124,8 +126,8 @@ static void read_text(const char *path, struct coordinates *coordinates, struct 
     while (!problem_is_set(problem) && (line = textfile_line(&rest, &place.line)) != NULL)
         read_line(line, place, coordinates, problem);
     if (coordinates->node_count == 0)
-        problem_set(problem, "--coordinates %s: no node; valid: torus X Y Z, then a line HOST X Y Z per node",
-                    path);
+        problem_set(problem,
+                    "--coordinates %s: no node; expected torus X Y Z, then a line HOST X Y Z per node", path);
     index_hosts(path, coordinates, problem);
 }
 

@@ -18,7 +18,8 @@ struct place {
 
 static void bad_line(struct place place, struct problem *problem) {
     problem_set(problem,
-                "--links %s: line %d: valid: host RATE, or link X+ x y z CLASS RATE (a router of the torus, "
+                "--links %s: line %d: not valid; expected host RATE, or link X+ x y z CLASS RATE (a router "
+                "of the torus, "
                 "X+ to Z-, rate in GB/s above 0)",
                 place.path, place.line);
 }

@@ -1,0 +1,446 @@
+"""Run the jobs of a GitHub workflow or action on this machine, as far as they go without GitHub, and print what ran.
+
+    .venv/bin/python tools/workflow.py .github/workflows/check.yml --job check --python 3.12=/opt/bin/python3.12
+    .venv/bin/python tools/workflow.py action.yml --root build/roots/bookworm --user runner --input launches=6
+
+Every `run:` step runs as GitHub runs it, in a clone of what is committed. Caches and artefacts are folders of --state.
+Leaves out what only GitHub has: attestations, pages, releases, comments, and whatever needs its token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+SHELLS = {
+    "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"],
+    "": ["bash", "-e"],
+    "sh": ["sh", "-e"],
+}
+#: What a step's outcome can be.
+RAN, FAILED, REPLACED, GITHUB, LEFT_OUT = "ran", "failed", "replaced", "needs GitHub", "left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one step."""
+
+    job: str
+    step: str
+    what: str
+    detail: str = ""
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where steps run: a root made by tools/clean-root or this machine, as a user, in a workspace inside it."""
+
+    root: Path
+    user: str
+    workspace: Path
+    state: Path
+    pythons: Mapping[str, str]
+    actions: Mapping[str, Path]
+    bind: str
+
+    def outside(self, inside: Path) -> Path:
+        """Return the path by which this process reaches a path of the root."""
+        return self.root / inside.relative_to("/")
+
+    def command(self, words: list[str]) -> list[str]:
+        """Return the command that runs words there as the user."""
+        if self.root == Path("/"):
+            return (
+                words if self.user == "root" else ["setpriv", "--reuid", self.user, "--init-groups", *words]
+            )
+        return [str(CHECKOUT / "tools/clean-root"), "run", str(self.root), self.user, *words]
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One job of one matrix cell while it runs."""
+
+    name: str
+    machine: Machine
+    values: dict[str, str]
+    environment: dict[str, str]
+    path: list[str] = field(default_factory=list)
+    failed: bool = False
+    saves: list[tuple[Path, Path]] = field(default_factory=list)
+
+
+def evaluate(expression: str, values: Mapping[str, str]) -> str:
+    """Return the text of one expression: a literal, a name, `==`, `!=`, `&&`, always() or hashFiles()."""
+    parts = [part.strip() for part in expression.split("&&")]
+    if len(parts) > 1:
+        return "true" if all(evaluate(part, values) == "true" for part in parts) else ""
+    compared = re.fullmatch(r"(.+?)\s*(==|!=)\s*(.+)", expression)
+    if compared:
+        left, right = (evaluate(side, values) for side in (compared[1], compared[3]))
+        return "true" if (left == right) == (compared[2] == "==") else ""
+    if expression[:1] == "'":
+        return expression.strip("'")
+    if expression == "always()":
+        return "true"
+    return "local" if expression.startswith("hashFiles(") else values.get(expression, "")
+
+
+def filled(text: object, values: Mapping[str, str]) -> str:
+    """Return a text with its expressions replaced by their values."""
+    return EXPRESSION.sub(lambda found: evaluate(found[1], values), str(text))
+
+
+def cells(job: Mapping[str, Any], chosen: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the cells of a job's matrix that agree with those chosen; one empty cell where there is no matrix."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    for values in itertools.product(*matrix.values()):
+        cell = dict(zip(matrix, map(str, values), strict=True))
+        if all(cell.get(name, value) == value for name, value in chosen.items()):
+            yield cell
+
+
+def title(step: Mapping[str, Any]) -> str:
+    """Return what GitHub shows for a step."""
+    return str(step.get("name") or step.get("uses", "").partition("@")[0] or step["run"].splitlines()[0])
+
+
+def run_step(job: Job, step: Mapping[str, Any]) -> Outcome:
+    """Run one step, whatever it is, and return its outcome."""
+    condition = str(step.get("if", ""))
+    holds = (
+        evaluate(condition.removeprefix("${{").removesuffix("}}").strip(), job.values)
+        if condition
+        else "true"
+    )
+    outcome: Outcome
+    if job.failed and "always()" not in condition:
+        outcome = Outcome(job=job.name, step=title(step), what=LEFT_OUT, detail="a step before it failed")
+    elif holds != "true":
+        outcome = Outcome(job=job.name, step=title(step), what=LEFT_OUT, detail=f"its condition: {condition}")
+    elif "uses" in step:
+        outcome = use(job, step)
+    else:
+        outcome = run_script(job, step)
+    job.failed = job.failed or outcome.what == FAILED
+    return outcome
+
+
+def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
+    """Run a step's script as GitHub does, with its output in a log, and read the step's outputs."""
+    if "github.token" in str(step.get("env", "")):
+        return Outcome(job=job.name, step=title(step), what=GITHUB, detail="its token")
+    machine = job.machine
+    files = machine.workspace.parent / "files"
+    outside = machine.outside(files)
+    outside.mkdir(parents=True, exist_ok=True)
+    outside.chmod(0o777)
+    script = outside / "script"
+    script.write_text(filled(step["run"], job.values))
+    for name in ("output", "summary"):
+        (outside / name).touch()
+        (outside / name).chmod(0o666)
+    environment = {
+        "CI": "true",
+        "GITHUB_WORKSPACE": str(machine.workspace),
+        "GITHUB_OUTPUT": str(files / "output"),
+        "GITHUB_STEP_SUMMARY": str(files / "summary"),
+        "PATH": ":".join([*job.path, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]),
+        **job.environment,
+        **{name: filled(value, job.values) for name, value in step.get("env", {}).items()},
+    }
+    words = ["env", *(f"{name}={value}" for name, value in environment.items()), "nice", "-n", "15"]
+    words += ["sh", "-c", f'cd {shlex.quote(str(machine.workspace))} && exec "$@"', "sh"]
+    words += [*SHELLS[step.get("shell", "")], str(files / "script")]
+    log = machine.state / "logs" / (re.sub(r"\W+", "-", f"{job.name}-{title(step)}") + ".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    with log.open("w") as output:
+        done = subprocess.run(
+            machine.command(words),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "BIND": machine.bind},
+            check=False,
+        )
+    if "id" in step:
+        for line in (outside / "output").read_text().splitlines():
+            name, _, value = line.partition("=")
+            job.values[f"steps.{step['id']}.outputs.{name}"] = value
+    last = next((line for line in reversed(log.read_text().splitlines()) if line.strip()), "")
+    return Outcome(
+        job=job.name,
+        step=title(step),
+        what=FAILED if done.returncode else RAN,
+        detail=f"status {done.returncode}: {last}" if done.returncode else "",
+        elapsed_s=time.monotonic() - begun,
+    )
+
+
+def use(job: Job, step: Mapping[str, Any]) -> Outcome:
+    """Do what stands for an action here, or say that nothing does."""
+    name = step["uses"].partition("@")[0]
+    inputs = {key: filled(value, job.values) for key, value in step.get("with", {}).items()}
+    if name in job.machine.actions:
+        return run_action(job, step, inputs)
+    if name not in REPLACEMENTS:
+        return Outcome(job=job.name, step=title(step), what=GITHUB, detail=name)
+    wrong = REPLACEMENTS[name](job, inputs)
+    if "id" in step and name == "actions/setup-python" and not wrong:
+        job.values[f"steps.{step['id']}.outputs.python-path"] = f"{job.path[0]}/python"
+    return Outcome(job=job.name, step=title(step), what=FAILED if wrong else REPLACED, detail=wrong)
+
+
+def run_action(job: Job, step: Mapping[str, Any], inputs: Mapping[str, str]) -> Outcome:
+    """Run the steps of a composite action of a folder of this machine; its first failure is the step's."""
+    name = step["uses"].partition("@")[0]
+    begun = time.monotonic()
+    folder = job.machine.actions[name]
+    within = Job(
+        name=f"{job.name}, {name}", machine=job.machine, values=dict(job.values), environment=job.environment
+    )
+    outcomes = list(action_steps(within, job.machine.outside(folder) / "action.yml", folder, inputs))
+    for output, row in yaml.safe_load((job.machine.outside(folder) / "action.yml").read_text())[
+        "outputs"
+    ].items():
+        job.values[f"steps.{step.get('id')}.outputs.{output}"] = filled(row["value"], within.values)
+    wrong = [outcome.detail for outcome in outcomes if outcome.what == FAILED]
+    return Outcome(
+        job=job.name,
+        step=title(step),
+        what=FAILED if wrong else RAN,
+        detail=wrong[0] if wrong else "",
+        elapsed_s=time.monotonic() - begun,
+    )
+
+
+def action_steps(job: Job, file: Path, folder: Path, inputs: Mapping[str, str]) -> Iterator[Outcome]:
+    """Yield the outcomes of an action's steps; `folder` is where the action stands for them."""
+    action = yaml.safe_load(file.read_text())
+    for name, row in action["inputs"].items():
+        job.values[f"inputs.{name}"] = inputs.get(name, str(row.get("default", "")))
+    job.environment = {**job.environment, "GITHUB_ACTION_PATH": str(folder)}
+    for step in action["runs"]["steps"]:
+        yield run_step(job, step)
+
+
+def setup_python(job: Job, inputs: Mapping[str, str]) -> str:
+    """Put the interpreter of the version first on the PATH, as `python` and `python3`."""
+    version = inputs["python-version"]
+    if version not in job.machine.pythons:
+        return f"no Python {version} here: name one by --python {version}=PATH"
+    folder = job.machine.workspace.parent / f"python-{version}"
+    outside = job.machine.outside(folder)
+    outside.mkdir(parents=True, exist_ok=True)
+    for name in ("python", "python3"):
+        (outside / name).unlink(missing_ok=True)
+        (outside / name).write_text(f'#!/bin/sh\nexec {job.machine.pythons[version]} "$@"\n')
+        (outside / name).chmod(0o755)
+    job.path.insert(0, str(folder))
+    return ""
+
+
+def paths_of(job: Job, inputs: Mapping[str, str]) -> list[Path]:
+    return [job.machine.outside(job.machine.workspace / line) for line in inputs["path"].split()]
+
+
+def restore(job: Job, inputs: Mapping[str, str]) -> str:
+    """Copy the newest kept folder whose key begins with the key or one of restore-keys."""
+    caches = job.machine.state / "caches"
+    (path,) = paths_of(job, inputs)
+    for prefix in [inputs["key"], *inputs.get("restore-keys", "").split()]:
+        kept = sorted(caches.glob(f"{prefix}*"), key=lambda folder: folder.stat().st_mtime)
+        if kept:
+            shutil.copytree(kept[-1], path, dirs_exist_ok=True)
+            return ""
+    return ""
+
+
+def save(job: Job, inputs: Mapping[str, str]) -> str:
+    """Keep a folder below its key."""
+    (path,) = paths_of(job, inputs)
+    if path.is_dir():
+        shutil.copytree(path, job.machine.state / "caches" / inputs["key"], dirs_exist_ok=True)
+    return ""
+
+
+def cache(job: Job, inputs: Mapping[str, str]) -> str:
+    """Restore now, and save when the job is over."""
+    (path,) = paths_of(job, inputs)
+    job.saves.append((path, job.machine.state / "caches" / inputs["key"]))
+    return restore(job, inputs)
+
+
+def upload(job: Job, inputs: Mapping[str, str]) -> str:
+    """Copy what there is of the paths into an artefact; none of them is an error where the step says so."""
+    target = job.machine.state / "artefacts" / inputs.get("name", "pages")
+    target.mkdir(parents=True, exist_ok=True)
+    found = [file for path in paths_of(job, inputs) for file in path.parent.glob(path.name or "*")]
+    for file in found:
+        subprocess.run(["cp", "-r", file, target], check=True)
+    missing = not found and inputs.get("if-no-files-found") != "warn"
+    return f"nothing to keep at {inputs['path']}" if missing else ""
+
+
+def download(job: Job, inputs: Mapping[str, str]) -> str:
+    """Copy an artefact into the workspace."""
+    kept = job.machine.state / "artefacts" / inputs["name"]
+    if not kept.is_dir():
+        return f"no artefact {inputs['name']}: run the job that makes it first, with the same --state"
+    shutil.copytree(
+        kept, job.machine.outside(job.machine.workspace) / inputs.get("path", "."), dirs_exist_ok=True
+    )
+    return ""
+
+
+REPLACEMENTS: dict[str, Callable[[Job, Mapping[str, str]], str]] = {
+    "actions/checkout": lambda job, inputs: "",  # the workspace is a clone
+    "actions/setup-python": setup_python,
+    "actions/cache": cache,
+    "actions/cache/restore": restore,
+    "actions/cache/save": save,
+    "actions/upload-artifact": upload,
+    "actions/upload-pages-artifact": upload,
+    "actions/download-artifact": download,
+}
+
+
+def run_job(machine: Machine, name: str, job: Mapping[str, Any], values: dict[str, str]) -> Iterator[Outcome]:
+    """Yield the outcomes of a job's steps, for one cell of its matrix."""
+    running = Job(name=name, machine=machine, values=values, environment={})
+    running.environment = {key: filled(value, values) for key, value in job.get("env", {}).items()}
+    for step in job["steps"]:
+        yield run_step(running, step)
+    for path, kept in running.saves:
+        if path.is_dir():
+            shutil.copytree(path, kept, dirs_exist_ok=True)
+
+
+def clone(machine: Machine) -> None:
+    """Put a fresh clone of what is committed into the workspace, which belongs to the user."""
+    outside = machine.outside(machine.workspace)
+    if outside.exists():
+        return
+    outside.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", CHECKOUT, outside], check=True)
+    if machine.root != Path("/"):
+        subprocess.run(["chown", "-R", owner_in(machine), outside.parent], check=True)
+
+
+def owner_in(machine: Machine) -> str:
+    """Return the numbers of the user and group in the root."""
+    rows = (line.split(":") for line in machine.outside(Path("/etc/passwd")).read_text().splitlines())
+    return next(f"{row[2]}:{row[3]}" for row in rows if row[0] == machine.user)
+
+
+def outcomes_of(
+    arguments: argparse.Namespace, machine: Machine, values: Mapping[str, str]
+) -> Iterator[Outcome]:
+    """Yield the outcomes of the jobs that the arguments choose, or of the action's steps."""
+    document = yaml.safe_load(arguments.file.read_text())
+    if "runs" in document:
+        job = Job(name="action", machine=machine, values=dict(values), environment={})
+        yield from action_steps(job, arguments.file, machine.workspace, dict(pairs(arguments.input)))
+        return
+    for name, job_ in document["jobs"].items():
+        if arguments.job and name not in arguments.job:
+            continue
+        for cell in cells(job_, dict(pairs(arguments.matrix))):
+            full = ", ".join([name, *cell.values()])
+            matrix = {f"matrix.{key}": value for key, value in cell.items()}
+            yield from run_job(machine, full, job_, {**values, **matrix})
+
+
+def pairs(texts: list[str]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, _, value = text.partition("=")
+        yield name, value
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("file", type=Path, help="a workflow, or action.yml")
+    add("--job", action="append", default=[], help="a job to run [all]")
+    add("--matrix", action="append", default=[], metavar="NAME=VALUE", help="a cell of the matrix [all]")
+    add("--input", action="append", default=[], metavar="NAME=VALUE", help="an input of the action")
+    add("--event", default="push", choices=["push", "pull_request"], help="what happened [push, to main]")
+    add("--root", type=Path, default=Path("/"), help="a root made by tools/clean-root [this machine]")
+    add("--user", default="root", help="the user who runs the steps in the root [root]")
+    add(
+        "--workspace",
+        type=Path,
+        default=Path("/home/runner/work/railyard"),
+        help="the clone, inside the root",
+    )
+    add("--state", type=Path, default=CHECKOUT / "build/workflows", help="caches, artefacts and logs")
+    add(
+        "--python",
+        action="append",
+        default=[],
+        metavar="VERSION=PATH",
+        help="an interpreter, inside the root",
+    )
+    add(
+        "--action",
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="an action's folder, inside the root",
+    )
+    add("--bind", default="", help="folders of this machine that the root sees, a colon between")
+    return parser.parse_args(words)
+
+
+def main(words: list[str]) -> int:
+    arguments = parsed(words)
+    machine = Machine(
+        root=arguments.root.resolve(),
+        user=arguments.user,
+        workspace=arguments.workspace,
+        state=arguments.state.resolve(),
+        pythons=dict(pairs(arguments.python)),
+        actions={name: Path(folder) for name, folder in pairs(arguments.action)},
+        bind=arguments.bind,
+    )
+    clone(machine)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    values = {
+        "github.event_name": arguments.event,
+        "github.ref": "refs/heads/main" if arguments.event == "push" else "refs/pull/1/merge",
+        "github.ref_name": "main" if arguments.event == "push" else "1/merge",
+        "github.sha": commit.stdout.strip(),
+        "github.repository": "OWNER/railyard",
+        "github.repository_owner": "OWNER",
+        "github.actor": "OWNER",
+        "github.event.pull_request.number": "1",
+    }
+    failed = False
+    print("| job | step | outcome | seconds | why |\n|---|---|---|---|---|", flush=True)
+    for row in outcomes_of(arguments, machine, values):
+        failed = failed or row.what == FAILED
+        elapsed = f"{row.elapsed_s:.0f}" if row.elapsed_s else ""
+        print(f"| {row.job} | {row.step} | {row.what} | {elapsed} | {row.detail} |", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
