@@ -48,7 +48,7 @@ VERSIONS: tuple[Version, ...] = (
     Version(
         name="railyard-record/1.3",
         date="2026-11-22",
-        change="a record has sha256 and run; a case says its grid, block, cube, ranks per node, devices and challenge; "
+        change="a record has sha256 and run; a case has its grid, block, cube, ranks per node, devices and challenge; "
         "a launch has monotonic times",
         launch_fields=frozenset({"begun_monotonic_s", "ended_monotonic_s"}),
         case_fields=frozenset({"ranks_per_node", "grid", "block", "cube", "devices", "challenge"}),
@@ -69,7 +69,7 @@ VERSIONS: tuple[Version, ...] = (
     Version(
         name="railyard-record/1.6",
         date="2026-11-22",
-        change="a launch may have reported: what a third-party program says of its run beside figures",
+        change="a launch may have reported: what a third-party program reports of its run besides figures",
         launch_fields=frozenset({"reported"}),
     ),
     Version(

@@ -122,7 +122,7 @@ def fingerprint(launch: Launch) -> str:
 
 @rule("repeats")
 def repeats(read: Record) -> Iterator[Fault]:
-    """In `halo` of the scale small, every series has as many samples as the parameter `repeats` says."""
+    """In `halo` of the scale small, every series has as many samples as the parameter `repeats` requires."""
     wanted = read.case.parameters.get("repeats")
     if read.case.parameters.get("scale", "small") != "small":
         return  # a least and a longest time of a point decide there

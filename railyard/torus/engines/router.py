@@ -2,7 +2,7 @@
 
     /run/railyard/NAME/router             what railyard-router reads (native/router/description.h)
     /run/railyard/NAME/router.counters    what it counts (native/router/counters.h)
-    /run/railyard/NAME/router.log         what it says when it ends early
+    /run/railyard/NAME/router.log         what it prints when it ends early
 
 The process lives in the torus's namespace `head`, so `down` ends it like everything else there. Its NICs vanish
 with it.
