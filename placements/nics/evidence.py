@@ -66,9 +66,9 @@ def judge(
         both = f"the NICs counted are {', '.join(sorted(seen)) or 'none'}, the policy's {', '.join(sorted(named))}"
         return Found(verdict=Verdict.CANNOT_TELL, reason=f"{both}: name them in the partition's extras: nics")
     doubts = []
-    for node in dict.fromkeys(sender.node for sender in senders):
-        here = [s for s in senders if s.node == node]
-        found = _judge_node(here, _of_node(sent_bytes, node), setup_bytes * len(here))
+    on_node, sent_by = _by_node(senders, sent_bytes)
+    for node, here in on_node.items():
+        found = _judge_node(here, sent_by.get(node, {}), setup_bytes * len(here))
         if found.verdict == Verdict.NOT_OBEYED:
             return found
         if found.verdict == Verdict.CANNOT_TELL:
@@ -76,8 +76,17 @@ def judge(
     return doubts[0] if doubts else Found(verdict=Verdict.OBEYED)
 
 
-def _of_node(sent_bytes: Mapping[tuple[str, str], int], node: str) -> dict[str, int]:
-    return {nic: size for (name, nic), size in sent_bytes.items() if name == node}
+def _by_node(
+    senders: Sequence[Sender], sent_bytes: Mapping[tuple[str, str], int]
+) -> tuple[dict[str, list[Sender]], dict[str, dict[str, int]]]:
+    """Return the senders of each node, in order, and what each of its NICs sent."""
+    on_node: dict[str, list[Sender]] = {}
+    for sender in senders:
+        on_node.setdefault(sender.node, []).append(sender)
+    sent: dict[str, dict[str, int]] = {}
+    for (name, nic), size in sent_bytes.items():
+        sent.setdefault(name, {})[nic] = size
+    return on_node, sent
 
 
 def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int], setup_bytes: int) -> Found:

@@ -7,15 +7,20 @@ was obeyed and what the samples mean; `results.assemble` and `analysis` decide.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import orjson
 
 from railyard.errors import InputError
 from railyard.records import json_io, units
 from railyard.records.json_io import Json
 
 SCHEMA = "benchmark-v1.json"
+#: Ranks that are parsed once are kept, in bytes of their JSON.
+_MOST_KEPT = 1 << 16
 Label = str | int
 Labels = tuple[tuple[str, Label], ...]
 #: Labels that say between which hosts or ranks a series was taken: evidence, and no part of what is compared.
@@ -99,7 +104,17 @@ def parse(document: Json, source: str) -> Benchmark:
 
 
 def parse_ranks(items: Sequence[Json]) -> tuple[Rank, ...]:
-    """Ranks of a document that the schema accepted."""
+    """Ranks of a document that the schema accepted; launches of one placement mostly have the same."""
+    written = orjson.dumps(items)
+    return _known_ranks(written) if len(written) <= _MOST_KEPT else _ranks(items)
+
+
+@functools.lru_cache(maxsize=64)
+def _known_ranks(written: bytes) -> tuple[Rank, ...]:
+    return _ranks(orjson.loads(written))
+
+
+def _ranks(items: Sequence[Json]) -> tuple[Rank, ...]:
     return tuple(
         Rank(
             rank=item["rank"],

@@ -9,7 +9,7 @@ covers content, not blanks: a record that was re-indented is still itself. Leave
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
@@ -218,14 +218,30 @@ class Record:
 
 def load(path: Path) -> Record:
     """The record in a file; raises InputError (one line) for one that is truncated, wrong or not its id."""
-    return validate(json_io.read(path), str(path))
+    return _valid(json_io.read(path), str(path), json_io.canonical_bytes)
+
+
+def parse(content: bytes, source: str) -> Record:
+    """The record in a file's bytes; raises InputError as `load` does."""
+    return _valid(json_io.loads_bytes(content, source), source, json_io.canonical_bytes)
+
+
+def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
+    """The record in a file's bytes, and whether they are those that `text` gives."""
+    document, is_as_written = json_io.loads_as_written(content, source)
+    return _valid(document, source, json_io.canonical_bytes), is_as_written
 
 
 def validate(document: Json, source: str) -> Record:
     """The record in a JSON document; raises InputError naming field, value and what is valid there."""
+    return _valid(document, source, lambda content: json_io.canonical(content).encode("ascii"))
+
+
+def _valid(document: Json, source: str, canonical: Callable[[Json], bytes]) -> Record:
     json_io.validate(document, SCHEMA, source)
     text_rules.check(document, source)
-    digest = content_sha256(document)
+    content = {key: value for key, value in document.items() if key not in DERIVED}
+    digest = hashlib.sha256(canonical(content)).hexdigest()
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document.get(field, wanted) != wanted:
             raise InputError(

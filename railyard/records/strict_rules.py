@@ -37,12 +37,19 @@ def faults(
 
     `accepted` are the old versions of the format that are accepted although some rules cannot be applied to them.
     """
+    return judged(read, accepted, is_as_written=content is None or content == record.text(read).encode())
+
+
+def judged(
+    read: Record, accepted: Collection[str] = frozenset(), *, is_as_written: bool = True
+) -> list[Fault]:
+    """As `faults`, where it is known whether the file is written as railyard writes it."""
     found = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
     found += registry.faults(read)
     lacking = registry.not_applied(read)
     if lacking and read.document["schema"] not in accepted:
         found.append(Fault(field="schema", text=_too_old(str(read.document["schema"]), lacking)))
-    if content is not None and content != record.text(read).encode():
+    if not is_as_written:
         found.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
     return found
 

@@ -20,8 +20,8 @@ from railyard.records.json_io import Json
 INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 #: A launch's command may have several lines.
 IN_COMMANDS = frozenset("\n\t")
-#: In UTF-8 as orjson writes it: an escape other than of a quotation mark or a backslash, DEL, and what is no ASCII.
-_SUSPECT = re.compile(rb"\\[^\"\\]|[\x7f-\xff]")
+#: An escape other than of a quotation mark or a backslash.
+_ESCAPE = re.compile(rb"\\[^\"\\]")
 VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
 
 
@@ -38,7 +38,9 @@ def check(document: Json, source: str) -> None:
 def _is_suspect(document: Json) -> bool:
     """Whether a document may hold anything but plain ASCII; orjson is ten times as fast as the canonical form."""
     try:
-        return _SUSPECT.search(orjson.dumps(document)) is not None
+        written = orjson.dumps(document)
+        has_escape = b"\\" in written and _ESCAPE.search(written) is not None
+        return has_escape or b"\x7f" in written or not written.isascii()
     except TypeError:  # half a surrogate pair, or what is no JSON
         return True
 

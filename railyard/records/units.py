@@ -7,6 +7,7 @@ shown in the unit that its name says.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def fom_pattern() -> str:
     return f"^[a-z][a-z0-9_]*_({'|'.join(suffixes())})(?![\\s\\S])"
 
 
+@functools.lru_cache(maxsize=1024)
 def find_unit(fom: str) -> Unit | None:
     """The unit of a FOM's name (the longest suffix that fits), or None when the name carries none."""
     unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
@@ -108,6 +110,7 @@ def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
     return unit
 
 
+@functools.lru_cache(maxsize=1024)
 def stem(fom: str) -> str:
     """The name without its unit, for people: `bandwidth_gbyte_s` -> `bandwidth`."""
     return fom.removesuffix(f"_{unit_of(fom).suffix}").replace("_", " ")
@@ -116,6 +119,13 @@ def stem(fom: str) -> str:
 def check_samples(fom: str, samples: Sequence[float], source: str, field: str) -> None:
     """Raises InputError naming the first sample that is not finite or lies outside the unit's range."""
     unit = unit_of(fom, source, f"{field}.fom")
+    if (
+        samples
+        and unit.minimum <= min(samples)
+        and max(samples) <= unit.maximum
+        and all(map(math.isfinite, samples))
+    ):
+        return
     for index, sample in enumerate(samples):
         if not (math.isfinite(sample) and unit.minimum <= sample <= unit.maximum):
             wanted = f"a number from {unit.minimum:g} to {unit.maximum:g}"

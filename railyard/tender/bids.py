@@ -1,17 +1,35 @@
-"""A bid: the records of a bag or a bundle, with everything that the checker found wrong in each."""
+"""A bid: the records of a bag or a bundle, with everything that the checker found wrong in each.
+
+Models: every record is read and judged once. Many are judged on every processor, a batch at a time, and what the
+tender needs of them comes back. Records of one case share what is worked out of the case alone. Leaves out: the rules
+(`railyard.records.strict_rules`), the tender (`railyard.tender.completeness`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import gc
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from railyard.errors import InputError
 from railyard.records import strict_rules
-from railyard.records.record import Record
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle
 from railyard.records.store.bag import Bid, Signed
+from railyard.tender import judged
+from railyard.tender.judged import Judged, Ran
+
+#: Fewer records are judged without other processes.
+_FEW = 200
+_BATCH = 50
+#: Objects that are made before rubbish is looked for; records hold no circles.
+_BEFORE_RUBBISH = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,59 +39,145 @@ class Read:
     path: Path
     bid: Bid
     signed: Signed
-    records: Sequence[Record]
+    records: Sequence[Judged]
     faults: Sequence[Fault]
     broken: Sequence[Fault]
 
 
+class _Task(NamedTuple):
+    """A record to judge: its path in the bag, and the sum that it must have; or in a bundle, and its bytes."""
+
+    path: Path
+    name: str
+    digest: str = ""
+    content: bytes = b""
+
+
+class _Verdict(NamedTuple):
+    """What was found of one record; `is_whole` is False where the bag itself is not what its manifest says."""
+
+    name: str
+    record: Judged | None
+    faults: Sequence[Fault]
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    path: Path
+    bid: Bid
+    signed: Signed
+    tasks: Iterable[_Task]
+    broken: list[Fault]
+
+
 def read(path: Path, allowed: Path | None = None) -> Read:
     """Read a bid and apply the strict check to each of its records; never raises for what is wrong inside."""
-    if not path.exists():
-        raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
-    is_bag = bag.is_bag(path)
-    bid, signed, found, broken = (_of_bag if is_bag else _of_bundle)(path, allowed)
-    records: list[Record] = []
-    faults: list[Fault] = []
-    for name, content in found:
-        try:
-            made = bag.parse(path, name, content) if is_bag else bundle.parse(path, _member(name, content))
-        except InputError as error:
-            broken.append(Fault(field=name, text=str(error).removeprefix(f"{error.source}: ")))
-            continue
-        records.append(made)
-        strict = strict_rules.faults(made, content)
-        faults += [Fault(field=f"record {made.id}: {each.field}", text=each.text) for each in strict]
-    return Read(path=path, bid=bid, signed=signed, records=records, faults=faults, broken=broken)
+    return read_all([path], allowed)[0]
 
 
-_Parts = tuple[Bid, Signed, list[tuple[str, bytes]], list[Fault]]
+def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
+    """Read several bids as `read` does, with one set of processes."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
+    opened = [(_of_bag if bag.is_bag(path) else _of_bundle)(path, allowed) for path in paths]
+    with ExitStack() as stack:
+        pool: ProcessPoolExecutor | None = None
+        found = []
+        for each in opened:
+            tasks = iter(each.tasks)
+            first = list(itertools.islice(tasks, _FEW))
+            if len(first) == _FEW and pool is None:
+                pool = stack.enter_context(ProcessPoolExecutor(os.cpu_count(), initializer=_ready))
+            found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), pool)))
+        return found
 
 
-def _of_bag(path: Path, allowed: Path | None) -> _Parts:
+def _ready() -> None:
+    gc.set_threshold(_BEFORE_RUBBISH)
+
+
+def _verdicts(tasks: Iterator[_Task], pool: ProcessPoolExecutor | None) -> Iterator[_Verdict]:
+    """Yield the verdict on each record, in order; a bundle's records are handed out a few batches ahead."""
+    if pool is None:
+        yield from map(_judge, tasks)
+        return
+    while batch := list(itertools.islice(tasks, _BATCH * 8 * (os.cpu_count() or 1))):
+        yield from pool.map(_judge, batch, chunksize=_BATCH)
+
+
+def _judge(task: _Task) -> _Verdict:
     try:
-        bid, found = bag.read(path)
-        return bid, bag.signed(path, allowed), found, []
+        content = bag.content(task.path, task.name, task.digest) if task.digest else task.content
     except InputError as error:
-        return Bid(bidder=path.name, tier="baseline"), Signed(), [], [Fault(field="", text=str(error))]
+        return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
+    try:
+        if task.digest:
+            made, is_as_written = bag.parse_as_written(task.path, task.name, content)
+        else:
+            member = bundle.Member(path=task.name, content=content)
+            made, is_as_written = bundle.parse_as_written(task.path, member)
+    except InputError as error:
+        text = str(error).removeprefix(f"{error.source}: ")
+        return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
+    strict = strict_rules.judged(made, is_as_written=is_as_written)
+    named = [Fault(field=f"record {made.id}: {each.field}", text=each.text) for each in strict]
+    return _Verdict(task.name, judged.of_record(made), named)
 
 
-def _of_bundle(path: Path, allowed: Path | None) -> _Parts:
+def _gathered(opened: _Opened, verdicts: Iterator[_Verdict]) -> Read:
+    """Return the bid; of a bag or a bundle that is not whole no record counts."""
+    records: list[Judged] = []
+    faults: list[Fault] = []
+    broken = list(opened.broken)
+    try:
+        for each in verdicts:
+            if not each.is_whole:
+                return _broken(opened, each.faults)
+            if each.record is None:
+                broken += each.faults
+            else:
+                records.append(each.record)
+                faults += each.faults
+    except InputError as error:  # the bundle ends badly
+        return _broken(opened, [Fault(field="", text=str(error))])
+    return Read(
+        path=opened.path, bid=opened.bid, signed=opened.signed, records=records, faults=faults, broken=broken
+    )
+
+
+def _broken(opened: _Opened, faults: Sequence[Fault]) -> Read:
+    return Read(path=opened.path, bid=opened.bid, signed=opened.signed, records=[], faults=[], broken=faults)
+
+
+def _of_bag(path: Path, allowed: Path | None) -> _Opened:
+    try:
+        bid, sums = bag.opened(path)
+        tasks = [_Task(path, name, digest=digest) for name, digest in sums]
+        return _Opened(path=path, bid=bid, signed=bag.signed(path, allowed), tasks=tasks, broken=[])
+    except InputError as error:
+        return _unreadable(path, error)
+
+
+def _of_bundle(path: Path, allowed: Path | None) -> _Opened:
     """A bundle has a sign-off and no signature."""
     try:
-        found = [(each.path, each.content) for each in bundle.members(path)]
         bid = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline")
-        return bid, Signed(), found, []
     except InputError as error:
-        return Bid(bidder=path.name, tier="baseline"), Signed(), [], [Fault(field="", text=str(error))]
+        return _unreadable(path, error)
+    tasks = (_Task(path, each.path, content=each.content) for each in bundle.members(path))
+    return _Opened(path=path, bid=bid, signed=Signed(), tasks=tasks, broken=[])
 
 
-def _member(name: str, content: bytes) -> bundle.Member:
-    return bundle.Member(path=name, content=content)
+def _unreadable(path: Path, error: InputError) -> _Opened:
+    bid = Bid(bidder=path.name, tier="baseline")
+    return _Opened(path=path, bid=bid, signed=Signed(), tasks=[], broken=[Fault(field="", text=str(error))])
 
 
-def values(records: Sequence[Record], placement: str, nic_policy: str) -> Iterator[tuple[Record, int]]:
-    """Yield each launch that is a result of a combination: its record and its position there."""
+def values(records: Sequence[Judged], placement: str, nic_policy: str) -> Iterator[Ran]:
+    """Yield each launch that is a result of a combination."""
     for each in records:
-        for place, launch in enumerate(each.launches):
-            if launch.is_result and (launch.placement, launch.nic_policy) == (placement, nic_policy):
-                yield each, place
+        for launch in each.launches:
+            if launch.is_result and launch.placement == placement and launch.nic_policy == nic_policy:
+                yield launch

@@ -119,7 +119,7 @@ def evaluate(
 ) -> None:
     """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)
-    found = evaluation.evaluate(wanted, [bids.read(each, allowed_signers) for each in given])
+    found = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers))
     _write(text.FORMATS[form](found), output)
 
 
@@ -137,7 +137,7 @@ def retain(
     Ends with 0 if every case reaches the tender's retention, otherwise with 1.
     """
     wanted = request.load(request_file)
-    before, now = bids.read(bid, allowed_signers), bids.read(later, allowed_signers)
+    before, now = bids.read_all([bid, later], allowed_signers)
     for fault in [*now.broken, *now.faults]:
         click.echo(f"{later}: {': '.join(filter(None, [fault.field, fault.text]))}")
     found = retention.promises(wanted, before, now)

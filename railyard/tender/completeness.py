@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 from railyard.records import versions
 from railyard.records.benchmark import point
-from railyard.records.record import Record
-from railyard.records.rules import figures
 from railyard.records.rules.registry import Fault
-from railyard.records.store import entries
 from railyard.records.units import Better
 from railyard.tender import bids
 from railyard.tender.bids import Read
+from railyard.tender.judged import Judged
 from railyard.tender.presets import Rule
 from railyard.tender.request import OF_A_SYSTEM, OF_TWO_SYSTEMS, Case, Tender
 
@@ -48,16 +46,12 @@ def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
         yield from ((preset.name, rule) for rule in preset.rules if rule.by_hand)
 
 
-def values_of(case: Case, records: Sequence[Record]) -> list[float]:
+def values_of(case: Case, records: Sequence[Judged]) -> list[float]:
     """Return the figure of merit of every launch that answers a case, whichever record it is in."""
-    found = []
-    for read, place in bids.values(
-        [each for each in records if case.is_met_by(each)], case.placement, case.nic_policy
-    ):
-        value = entries.launch_values(read.launches[place]).get((case.fom, point(case.labels)))
-        if value is not None:
-            found.append(value)
-    return found
+    answering = [each for each in records if case.is_met_by(each)]
+    key = case.fom, point(case.labels)
+    launches = bids.values(answering, case.placement, case.nic_policy)
+    return [launch.values[key] for launch in launches if key in launch.values]
 
 
 def readable(tender: Tender, bid: Read) -> Iterator[Fault]:
@@ -81,15 +75,15 @@ def evidence(tender: Tender, bid: Read) -> Iterator[Fault]:
 def record_format(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every record is of version 1.3 or younger, which has what the checker works out."""
     for read in bid.records:
-        if read.document["schema"] in versions.WITHOUT_DIGEST:
-            yield Fault(field=f"record {read.id}: schema", text=str(read.document["schema"]))
+        if read.schema in versions.WITHOUT_DIGEST:
+            yield Fault(field=f"record {read.id}: schema", text=read.schema)
 
 
 def challenge(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every record answers the tender's challenge, so that it was made for this tender."""
     for read in bid.records:
-        if read.case.challenge != tender.challenge:
-            text = f"{read.case.challenge or 'none'}; the tender's is {tender.challenge}"
+        if read.challenge != tender.challenge:
+            text = f"{read.challenge or 'none'}; the tender's is {tender.challenge}"
             yield Fault(field=f"record {read.id}: case.challenge", text=text)
 
 
@@ -99,22 +93,21 @@ def origin(tender: Tender, bid: Read) -> Iterator[Fault]:
         if read.origin not in tender.origins:
             text = f"{read.origin}; accepted: {', '.join(tender.origins)}"
             yield Fault(field=f"record {read.id}: origin", text=text)
-    systems = sorted({read.system.name for read in bid.records})
+    systems = sorted({read.system for read in bid.records})
     if len(systems) > 1:
         yield Fault(field="records", text=f"of {len(systems)} systems: {', '.join(systems)}")
 
 
 def sessions(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every session's records are there from the first on: none between them was left out."""
-    by_session: dict[str, list[Record]] = {}
+    by_session: dict[str, list[Judged]] = {}
     for read in bid.records:
-        if read.run is not None:
-            by_session.setdefault(read.run["session"], []).append(read)
+        if read.session is not None:
+            by_session.setdefault(read.session, []).append(read)
     for session, records in by_session.items():
         previous = None
-        for number, read in enumerate(sorted(records, key=lambda each: int((each.run or {})["number"]))):
-            run = read.run or {}
-            if (run["number"], run["previous"]) != (number, previous):
+        for number, read in enumerate(sorted(records, key=lambda each: each.number)):
+            if (read.number, read.previous) != (number, previous):
                 yield Fault(field=f"session {session}", text=f"the record before {read.id} is missing")
                 break
             previous = read.sha256
@@ -127,11 +120,11 @@ def launches_once(tender: Tender, bid: Read) -> Iterator[Fault]:
     for read in bid.records:
         if jobs.setdefault(read.job, read.id) != read.id:
             yield Fault(field=f"record {read.id}: run.job", text=f"the job of record {jobs[read.job]}")
-        for launch in read.launches if read.origin in figures.RAN else ():
-            key = figures.fingerprint(launch) if launch.is_result else ""
-            if key and seen.setdefault(key, read.id) != read.id:
+        for launch in read.launches:
+            if launch.samples and seen.setdefault(launch.samples, read.id) != read.id:
                 yield Fault(
-                    field=f"record {read.id}: launches[{launch.index}]", text=f"is in record {seen[key]}"
+                    field=f"record {read.id}: launches[{launch.place}]",
+                    text=f"is in record {seen[launch.samples]}",
                 )
 
 
@@ -139,7 +132,7 @@ def cases(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every case of the tender has enough results with its figure of merit."""
     for case in tender.cases:
         answering = [read for read in bid.records if case.is_met_by(read)]
-        sizes = sorted({len(read.case.allocation["nodes"]) for read in answering})
+        sizes = sorted({read.nodes for read in answering})
         if len(sizes) > 1:
             text = f"on {', '.join(map(str, sizes))} nodes; expected one number of nodes"
             yield Fault(field=f"case {case.name}", text=text)
@@ -232,9 +225,9 @@ def scored_values(tender: Tender, case: Case, bid: Read) -> list[float]:
     return values_of(case, bid.records)
 
 
-def nodes_of(case: Case, records: Sequence[Record]) -> int | None:
+def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
     """Return how many nodes a bid used for a case; None where no record answers it."""
-    return next((len(read.case.allocation["nodes"]) for read in records if case.is_met_by(read)), None)
+    return next((read.nodes for read in records if case.is_met_by(read)), None)
 
 
 RULES: Sequence[Check] = (

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from railyard.records.json_io import Json
-from railyard.records.record import Record
-from railyard.records.store import archive
+from railyard.records.store.bag import RECORDS
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
+from railyard.tender.judged import Judged
 
 RO_CRATE = "https://w3id.org/ro/crate/1.1"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -61,21 +61,20 @@ def _file(name: str, size: int, digest: str) -> dict[str, Json]:
     }
 
 
-def _actions(records: Sequence[Record]) -> Iterator[dict[str, Json]]:
+def _actions(records: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield for each record the run that made it, and once each program of railyard at its commit."""
     commits = set()
     for read in records:
-        commit = str(read.provenance["railyard"]["git_commit"])
-        started = [launch.started for launch in read.launches if launch.started]
+        commit = read.commit
         yield {
             "@id": f"#run-{read.id}",
             "@type": "CreateAction",
-            "name": f"{read.case.check} on {read.system.name}",
+            "name": f"{read.check} on {read.system}",
             "instrument": {"@id": f"#railyard-{commit}"},
             "agent": {"@id": "#bidder"},
-            "startTime": min(started, default=read.created),
+            "startTime": read.started,
             "endTime": read.created,
-            "result": {"@id": f"data/records/{archive.path_of(read, Path()).as_posix()}"},
+            "result": {"@id": f"{RECORDS}{read.path}"},
         }
         if commit not in commits:
             commits.add(commit)
@@ -83,7 +82,7 @@ def _actions(records: Sequence[Record]) -> Iterator[dict[str, Json]]:
                 "@id": f"#railyard-{commit}",
                 "@type": "SoftwareApplication",
                 "name": "railyard",
-                "version": f"{read.provenance['railyard']['version']}, commit {commit}",
+                "version": f"{read.version}, commit {commit}",
             }
 
 

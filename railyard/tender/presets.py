@@ -15,7 +15,7 @@ from railyard.checkout import RESULTS
 from railyard.errors import InputError
 from railyard.records import json_io, text_rules
 from railyard.records.json_io import Json
-from railyard.records.record import Launch, Record
+from railyard.tender.judged import Judged, Ran
 
 SCHEMA = "preset-v1.json"
 FOLDER = RESULTS / "presets"
@@ -34,22 +34,22 @@ class Test:
     odd_ranks: bool = False
     forbidden_options: tuple[str, ...] = ()
 
-    def problem(self, records: Sequence[Record], system_nodes: int | None) -> str:
+    def problem(self, records: Sequence[Judged], system_nodes: int | None) -> str:
         """Return why no record answers the rule, in one line, or nothing if one does."""
-        found = [read for read in records if read.case.benchmark == self.program]
+        found = [read for read in records if read.benchmark == self.program]
         if not found:
             return f"no record of {self.program}"
         problems = [self._of_record(read, system_nodes) for read in found]
         return "" if "" in problems else problems[0]
 
-    def _of_record(self, read: Record, system_nodes: int | None) -> str:
-        nodes, per_node = len(read.case.allocation["nodes"]), read.case.ranks_per_node
+    def _of_record(self, read: Judged, system_nodes: int | None) -> str:
+        nodes, per_node = read.nodes, read.ranks_per_node
         wanted = system_nodes if self.nodes == SYSTEM else self.nodes
         if self.nodes == SYSTEM and system_nodes is None:
             return "the bid does not say how many nodes its system has"
         if wanted is not None and nodes != wanted:
             return f"{self.program} on {nodes} nodes; {wanted} are required"
-        ranks = _nics(read) if self.ranks_per_node == PER_NIC else self.ranks_per_node
+        ranks = read.nics if self.ranks_per_node == PER_NIC else self.ranks_per_node
         launches = [launch for launch in read.launches if launch.is_result]
         if ranks is not None and per_node != ranks and not self.odd_ranks:
             return f"{self.program} with {per_node} ranks per node; {ranks} are required"
@@ -57,22 +57,16 @@ class Test:
             filter(None, (self._of_launch(launch) for launch in launches)), "" if launches else "no result"
         )
 
-    def _of_launch(self, launch: Launch) -> str:
-        if self.odd_ranks and len(launch.ranks) % 2 == 0:
-            return f"{self.program} with {len(launch.ranks)} ranks; an odd number is required"
+    def _of_launch(self, launch: Ran) -> str:
+        if self.odd_ranks and launch.ranks % 2 == 0:
+            return f"{self.program} with {launch.ranks} ranks; an odd number is required"
         used = set(launch.command.split()) & set(self.forbidden_options)
         if used:
             return f"{self.program} with the option {min(used)}, which is not allowed"
-        sizes = {series.labels.get("size_bytes") for series in launch.series}
+        sizes = {dict(labels).get("size_bytes") for _, labels in launch.values}
         if self.sizes_bytes and not sizes & set(self.sizes_bytes):
             return f"{self.program} without the size of {self.sizes_bytes[-1]} bytes"
         return ""
-
-
-def _nics(read: Record) -> int | None:
-    if read.case.devices:
-        return len(read.case.devices)
-    return read.case.topology.rails if read.case.topology else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,10 @@ from railyard import yaml_io
 from railyard.errors import InputError
 from railyard.records import json_io, text_rules, units
 from railyard.records.json_io import Json
-from railyard.records.record import Origin, Record
+from railyard.records.record import Origin
 from railyard.records.units import Better
 from railyard.tender import presets
+from railyard.tender.judged import Judged
 from railyard.tender.presets import Preset
 
 SCHEMA = "tender-v1.json"
@@ -72,13 +73,11 @@ class Case:
         """Which direction of the figure of merit is better."""
         return units.unit_of(self.fom).better
 
-    def is_met_by(self, read: Record) -> bool:
+    def is_met_by(self, read: Judged) -> bool:
         """Return whether a record is one of this case."""
-        case = read.case
-        given = all(case.parameters.get(name) == value for name, value in self.parameters.items())
-        nodes = len(case.allocation["nodes"])
-        is_of_size = nodes == self.nodes or (self.fewer_nodes and nodes < self.nodes)
-        return given and case.check == self.check and is_of_size
+        given = all(read.parameters.get(name) == value for name, value in self.parameters.items())
+        is_of_size = read.nodes == self.nodes or (self.fewer_nodes and read.nodes < self.nodes)
+        return given and read.check == self.check and is_of_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,9 +38,14 @@ def program(read: Record) -> Iterator[Fault]:
     """A launch's command runs the benchmark that the case names."""
     name = re.sub(r"[^a-z0-9]", "", read.case.benchmark.lower())
     for field, launch in ended_well(read):
-        programs = (re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower()) for word in _words(launch))
-        if not any(word.startswith(name) for word in programs):
+        if not any(_program(word).startswith(name) for word in _words(launch)):
             yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
+
+
+@functools.lru_cache(maxsize=4096)
+def _program(word: str) -> str:
+    """Return the letters and digits of the last part of a path, in small letters."""
+    return re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower())
 
 
 @rule("parameters")
@@ -83,6 +88,8 @@ def own_files(read: Record) -> Iterator[Fault]:
     """A launch's command writes the launch's own output, and reads the host file of its own placement."""
     for field, launch in ended_well(read):
         for word in _words(launch):
+            if "launch-" not in word and not word.endswith("file"):
+                continue
             numbered = re.match(r"launch-(\d+)\.", word)
             if numbered and int(numbered[1]) != launch.index:
                 yield Fault(field=f"{field}.command", text=f"{word}: the files of another launch")

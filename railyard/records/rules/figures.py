@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
+
+import orjson
 
 from railyard.records import units
 from railyard.records.record import Launch, Origin, Record
@@ -113,11 +116,14 @@ def alike(read: Record) -> Iterator[Fault]:
 
 def fingerprint(launch: Launch) -> str:
     """Return a text that two launches have in common only if one is a copy; empty where that cannot be told."""
-    shown = json.dumps(
-        [[each.fom, dict(each.labels), each.samples] for each in launch.series], sort_keys=True
-    )
-    digits = sum(sum(map(str.isdigit, f"{sample:.12g}")) for each in launch.series for sample in each.samples)
-    return shown if digits >= DIGITS else ""
+    samples = [sample for each in launch.series for sample in each.samples]
+    digits = 0
+    for sample in samples:
+        digits += sum(map(str.isdigit, f"{sample:.12g}"))
+        if digits >= DIGITS:
+            shown = [[each.fom, dict(each.labels), each.samples] for each in launch.series]
+            return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return ""
 
 
 @rule("repeats")

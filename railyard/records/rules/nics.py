@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from placements.hosts import naming
 from placements.nics import evidence, policies
@@ -67,8 +68,14 @@ def conserved(read: Record) -> Iterator[Fault]:
 def verdict(read: Record) -> Iterator[Fault]:
     """`nic_verdict` is the one that the NICs' bytes give under the policy."""
     expected = rebuilt.expected_hosts(read)
+
+    @functools.cache
+    def senders(policy: str, hosts: tuple[str, ...]) -> list[Sender] | None:
+        return _senders(read, policy, hosts)
+
     for field, launch in ended_well(read):
-        found = _judged(read, launch, rebuilt.asked_of(launch, expected))
+        of_ranks = senders(launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)))
+        found = None if of_ranks is None else _judged(read, launch, of_ranks)
         if found is not None and str(launch.nic_verdict) != found.verdict:
             why = f": {found.reason}" if found.reason else ""
             yield Fault(
@@ -76,11 +83,11 @@ def verdict(read: Record) -> Iterator[Fault]:
             )
 
 
-def _judged(read: Record, launch: Launch, hosts: list[str]) -> evidence.Found | None:
-    """Judge a launch's bytes; None where the record does not say which NIC is near to a rank."""
+def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:
+    """Return the NICs that a policy gives each rank; None where the record does not say which are near to a rank."""
     devices = _devices(read)
     topology = rebuilt.topology_of(read)
-    policy = policies.parse(launch.nic_policy, len(devices))
+    policy = policies.parse(nic_policy, len(devices))
     if topology is None and policy.kind == policies.Kind.LOCAL_NIC and len(devices) > 1:
         return None
     of = topology if topology is not None else naming.flat(["node"], rails=len(devices))
@@ -90,10 +97,13 @@ def _judged(read: Record, launch: Launch, hosts: list[str]) -> evidence.Found | 
     local = rebuilt.local_ranks(hosts)
     if any(number >= len(assigned) for number in local):
         return None
-    senders = [
+    return [
         Sender(rank=rank, node=host, nics=tuple(devices[nic] for nic in assigned[number]))
         for rank, (host, number) in enumerate(zip(hosts, local, strict=True))
     ]
+
+
+def _judged(read: Record, launch: Launch, senders: Sequence[Sender]) -> evidence.Found:
     sent = None if launch.nics is None else {(each.node, each.nic): each.tx_bytes for each in launch.nics}
     is_own = read.origin is Origin.MEASURED  # the ranks' own count, with MPI's set-up in it
     return evidence.judge(senders, sent, setup_bytes=evidence.SETUP_BYTES if is_own else 0)

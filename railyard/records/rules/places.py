@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ from railyard.errors import InputError
 from railyard.records import assemble, spans, versions
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
 from railyard.records.spans import Spans
 
 
 @rule("topology")
+@once_a_case
 def topology(read: Record) -> Iterator[Fault]:
     """A topology under a shipped name has the shipped sha256, extents, nodes per router and rails."""
     said = read.case.topology
@@ -33,6 +35,7 @@ def topology(read: Record) -> Iterator[Fault]:
 
 
 @rule("nodes")
+@once_a_case
 def nodes(read: Record) -> Iterator[Fault]:
     """The allocation names nodes, each once, inside the topology, no more of a router than it has."""
     field, given = "case.allocation.nodes", read.case.allocation["nodes"]
@@ -54,6 +57,7 @@ def nodes(read: Record) -> Iterator[Fault]:
 
 
 @rule("coordinates")
+@once_a_case
 def coordinates(read: Record) -> Iterator[Fault]:
     """Nodes with the topology's own names have the coordinates that the topology gives them."""
     known = rebuilt.topology_of(read)
@@ -70,6 +74,7 @@ def coordinates(read: Record) -> Iterator[Fault]:
 
 
 @rule("allocation", since=versions.WITH_RUN)
+@once_a_case
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     said = read.case.allocation
@@ -144,7 +149,7 @@ def placement(read: Record) -> Iterator[Fault]:
         if not wanted:
             continue
         for rank, host in zip(launch.ranks, wanted, strict=False):
-            if not assemble.same_host(rank.host, host):
+            if rank.host != host and not assemble.same_host(rank.host, host):
                 text = f"{rank.host}; {launch.placement} gives {host}"
                 yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
                 break
@@ -157,10 +162,15 @@ def spread(read: Record) -> Iterator[Fault]:
         return
     known = rebuilt.topology_of(read)
     at = spans.coordinates(read.case.allocation["nodes"])
+
+    @functools.cache
+    def expected(hosts: frozenset[str], has_groups: bool) -> Spans | None:
+        return spans.of_hosts(hosts, at, has_groups=has_groups)
+
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
         has_groups = named if known is None else known.has_groups
-        wanted = spans.of_hosts({rank.host for rank in launch.ranks}, at, has_groups=has_groups)
+        wanted = expected(frozenset(rank.host for rank in launch.ranks), has_groups)
         if launch.spans != wanted:
             yield Fault(
                 field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}"

@@ -23,6 +23,7 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.records.record import Launch, Record, Status
+from railyard.records.rules.registry import of_case
 
 #: Orders that nothing in a record determines: a file of the bidder's, a search that takes minutes, the scheduler's own.
 UNDETERMINED = frozenset({Kind.FILE, Kind.OPTIMISED, Kind.SCHEDULER})
@@ -160,17 +161,32 @@ def local_ranks(of_rank: Sequence[str]) -> list[int]:
 
 def expected_hosts(read: Record) -> dict[str, list[str] | None]:
     """Return for each placement with a launch that is ok the host of every rank."""
-    found = allocation(read)
     shape = grid(read)
+    most = None if read.case.ranks_per_node is not None else ranks_per_node(read)
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
+    kept = _hosts_of_case(read)
     made: dict[str, list[str] | None] = {}
     for placement, count in ranks.items():
-        try:
-            whole = count if shape is None else math.prod(shape)
-            made[placement] = hosts(read, found, placement, whole) if found else None
-        except InputError:
-            made[placement] = []
+        asked = placement, count if shape is None else math.prod(shape), most
+        if asked not in kept:
+            kept[asked] = _hosts(read, placement, asked[1])
+        made[placement] = kept[asked]
     return made
+
+
+@of_case
+def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] | None]:
+    """Return what was worked out of a case before: hosts by placement, ranks, and ranks of a node before 1.3."""
+    return {}
+
+
+def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
+    """Return the host of every rank, empty where the placement cannot be on these nodes; None where nothing says."""
+    found = allocation(read)
+    try:
+        return hosts(read, found, placement, ranks) if found else None
+    except InputError:
+        return []
 
 
 def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
+
+import orjson
 
 from railyard.records import versions
 from railyard.records.record import Launch, Record, Status
@@ -72,6 +77,46 @@ def table() -> str:
     """Return the rules as a Markdown table."""
     rows = "".join(f"| `{each.name}` | {each.text} |\n" for each in RULES)
     return f"| rule | what it demands |\n|---|---|\n{rows}"
+
+
+_T = TypeVar("_T")
+#: Cases whose answers are kept: the records of a bid have few, and each answer may be long.
+_MOST_CASES = 32
+
+
+def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
+    """Keep what a function works out from a record's case alone; records of one case are answered once.
+
+    The case is known by its digest, so that records which differ in anything there never share an answer.
+    """
+    kept: dict[bytes, _T] = {}
+
+    @functools.wraps(answer)
+    def known(read: Record) -> _T:
+        key = hashlib.sha256(orjson.dumps(read.document["case"])).digest()
+        if key not in kept:
+            made = answer(read)
+            if len(kept) >= _MOST_CASES:
+                kept.clear()
+            kept[key] = made
+        return kept[key]
+
+    return known
+
+
+def once_a_case(check: Check) -> Check:
+    """Apply a rule that looks at a record's case alone once to all records of that case."""
+
+    @of_case
+    @functools.wraps(check)
+    def found(read: Record) -> tuple[Fault, ...]:
+        return tuple(check(read))
+
+    @functools.wraps(check)
+    def known(read: Record) -> Iterator[Fault]:
+        yield from found(read)
+
+    return known
 
 
 def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:

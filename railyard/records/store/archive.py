@@ -25,7 +25,12 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.
 
 def path_of(record: Record, root: Path) -> Path:
     """Return where a record lives in the archive at `root`; the date is that of `created`, in UTC."""
-    return root / record.system.name / f"{record.created[:10]}-{record.id}.json"
+    return root / name_of(record)
+
+
+def name_of(record: Record) -> str:
+    """Return a record's path below the root of an archive, a bundle or a bag."""
+    return f"{record.system.name}/{record.created[:10]}-{record.id}.json"
 
 
 def add(record: Record, root: Path) -> Path:

@@ -28,6 +28,7 @@ NAMESPACE = "railyard-bag"
 SIGNATURE = "tagmanifest-sha256.txt.sig"
 TAGS = ("bag-info.txt", "bagit.txt", "manifest-sha256.txt")
 FORMAT = "railyard-bid/1"
+RECORDS = "data/records/"
 MOST_FILES = 200_000
 MOST_FILE_BYTES = 64 << 20
 #: No figure of merit of any machine is larger.
@@ -182,11 +183,20 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
     Raises InputError for a sum that differs, and for a file that is missing, that no manifest names or that is no
     plain file.
     """
+    found, sums = opened(folder)
+    return found, [(name, content(folder, name, digest)) for name, digest in sums]
+
+
+def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
+    """Return the bid of a bag, and path and sum of each record file; every sum but these is compared.
+
+    Raises InputError as `read` does.
+    """
     tags = _manifest(folder, "tagmanifest-sha256.txt")
     if sorted(tags) != sorted(TAGS):
         raise InputError(str(folder), "tagmanifest-sha256.txt", ", ".join(sorted(tags)), ", ".join(TAGS))
     for name, digest in tags.items():
-        _compare(folder, name, digest)
+        content(folder, name, digest)
     named = _manifest(folder, "manifest-sha256.txt")
     there = {
         path.relative_to(folder).as_posix() for path in (folder / "data").rglob("*") if not path.is_dir()
@@ -198,7 +208,12 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
             problem="a file that no manifest names",
             valid="the files of the manifest",
         )
-    contents = {name: _compare(folder, name, digest) for name, digest in sorted(named.items())}
+    sums = [(name, digest) for name, digest in sorted(named.items()) if name.startswith(RECORDS)]
+    contents = {
+        name: content(folder, name, digest)
+        for name, digest in sorted(named.items())
+        if not name.startswith(RECORDS)
+    }
     try:
         bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
         found = Bid(
@@ -213,7 +228,7 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
             str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
         ) from error
     text_rules.check(bid, str(folder))
-    return found, [(name, content) for name, content in contents.items() if name.startswith("data/records/")]
+    return found, sums
 
 
 def _text(bid: Mapping[str, Json], name: str) -> str:
@@ -259,11 +274,12 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
     return sums
 
 
-def _compare(folder: Path, name: str, digest: str) -> bytes:
-    content = _content(folder, name)
-    if hashlib.sha256(content).hexdigest() != digest:
+def content(folder: Path, name: str, digest: str) -> bytes:
+    """Return the bytes of a file of a bag; raises InputError for another sum and for what is no plain file."""
+    found = _content(folder, name)
+    if hashlib.sha256(found).hexdigest() != digest:
         raise InputError(str(folder), name, problem="another sha256", valid=digest)
-    return content
+    return found
 
 
 def _content(folder: Path, name: str) -> bytes:
@@ -280,13 +296,14 @@ def _content(folder: Path, name: str) -> bytes:
 
 def parse(folder: Path, name: str, content: bytes) -> Record:
     """Return the record in a file of a bag, which must be where its content says; raises InputError."""
+    return parse_as_written(folder, name, content)[0]
+
+
+def parse_as_written(folder: Path, name: str, content: bytes) -> tuple[Record, bool]:
+    """Return the record in a file of a bag, and whether the file is as railyard writes it; raises InputError."""
     source = f"{folder}: {name}"
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(source, "", problem="bytes that are no text", valid="UTF-8 text") from error
-    found = record.validate(json_io.loads(text, source), source)
-    wanted = f"data/records/{archive.path_of(found, Path()).as_posix()}"
+    found, is_as_written = record.parse_as_written(content, source)
+    wanted = f"{RECORDS}{archive.name_of(found)}"
     if name != wanted:
         raise InputError(source, "path", name, wanted)
-    return found
+    return found, is_as_written

@@ -84,7 +84,7 @@ def _readings(files: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _path_of(read: Record) -> str:
-    return f"records/{archive.path_of(read, Path()).as_posix()}"
+    return f"records/{archive.name_of(read)}"
 
 
 def _manifest_text(contents: Mapping[str, bytes], signed_off_by: str, note: str) -> bytes:
@@ -230,15 +230,16 @@ def _check_end(path: Path, stream: _Bounded) -> None:
 
 def parse(path: Path, member: Member) -> Record:
     """The record in a member, which must lie where its content says; raises InputError."""
+    return parse_as_written(path, member)[0]
+
+
+def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
+    """The record in a member, and whether the member is as railyard writes it; raises InputError."""
     source = f"{path}: {member.path}"
-    try:
-        text = member.content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(source, "", problem="bytes that are no text", valid="UTF-8 text") from error
-    read = record.validate(json_io.loads(text, source), source)
+    read, is_as_written = record.parse_as_written(member.content, source)
     if _path_of(read) != member.path:
         raise InputError(source, "path", member.path, _path_of(read))
-    return read
+    return read, is_as_written
 
 
 def unpack(path: Path, root: Path, *, seen: Callable[[Record], None] = lambda _: None) -> int:

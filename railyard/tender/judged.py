@@ -1,0 +1,110 @@
+"""What a tender needs of a record that the strict check judged: a hundredth of the record, so that many fit in memory.
+
+Models: a record's identity, case and run, and each launch's values, without samples, ranks and evidence. These were
+looked at when the record was judged. Leaves out: the verdict (`railyard.tender.bids`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from railyard.records.benchmark import Labels
+from railyard.records.json_io import Json
+from railyard.records.record import Launch, Origin, Record
+from railyard.records.rules import figures
+from railyard.records.store import archive, entries
+
+
+class Ran(NamedTuple):
+    """One launch. `values` are those of its series, `samples` a digest that two launches share only if one is a copy.
+
+    A tuple, because a bid may have a hundred thousand.
+    """
+
+    place: int
+    placement: str
+    nic_policy: str
+    is_result: bool
+    ranks: int
+    command: str
+    values: Mapping[tuple[str, Labels], float]
+    samples: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One record. `nodes` and `nics` are how many; `nics` is None where the record does not say. `path` is in a bag."""
+
+    id: str
+    sha256: str
+    schema: str
+    path: str
+    created: str
+    started: str
+    origin: Origin
+    system: str
+    commit: str
+    version: str
+    check: str
+    benchmark: str
+    parameters: Mapping[str, Json]
+    nodes: int
+    ranks_per_node: int | None
+    nics: int | None
+    challenge: str
+    job: str
+    session: str | None
+    number: int
+    previous: str | None
+    launches: tuple[Ran, ...]
+
+
+def of_record(read: Record) -> Judged:
+    """Return what a tender needs of a record."""
+    case, run = read.case, read.run
+    return Judged(
+        id=read.id,
+        sha256=read.sha256,
+        schema=str(read.document["schema"]),
+        path=archive.name_of(read),
+        created=read.created,
+        started=min((each.started for each in read.launches if each.started), default=read.created),
+        origin=read.origin,
+        system=read.system.name,
+        commit=str(read.provenance["railyard"]["git_commit"]),
+        version=str(read.provenance["railyard"]["version"]),
+        check=case.check,
+        benchmark=case.benchmark,
+        parameters=case.parameters,
+        nodes=len(case.allocation["nodes"]),
+        ranks_per_node=case.ranks_per_node,
+        nics=_nics(read),
+        challenge=case.challenge,
+        job=read.job,
+        session=None if run is None else str(run["session"]),
+        number=0 if run is None else int(run["number"]),
+        previous=None if run is None else run["previous"],
+        launches=tuple(_ran(read, launch) for launch in read.launches),
+    )
+
+
+def _ran(read: Record, launch: Launch) -> Ran:
+    is_counted = launch.is_result
+    return Ran(
+        place=launch.index,
+        placement=launch.placement,
+        nic_policy=launch.nic_policy,
+        is_result=is_counted,
+        ranks=len(launch.ranks),
+        command=launch.command,
+        values=entries.launch_values(launch) if is_counted else {},
+        samples=figures.fingerprint(launch) if is_counted and read.origin in figures.RAN else "",
+    )
+
+
+def _nics(read: Record) -> int | None:
+    if read.case.devices:
+        return len(read.case.devices)
+    return read.case.topology.rails if read.case.topology else None
