@@ -15,6 +15,7 @@
     slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
     simulated   the papers' figures on the simulated torus: what each takes of this machine
+    tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
@@ -44,6 +45,7 @@ from perf import (
     slurm,
     soak,
     suite,
+    tenders,
     topobw,
     vtorus,
 )
@@ -81,6 +83,7 @@ def main() -> None:
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "matrix": partial(matrix.measure, console),
         "archive": archive.report,
+        "tender": tenders.measure,
         "forgeries": forgeries.measure,
     }
     if unknown := set(arguments.section) - set(sections):

@@ -1,61 +1,107 @@
-"""Random changes of single fields of an honest record, each with digests that fit: which does the strict check accept?
+"""Random changes of single fields of honest records, each with digests that fit: which does the strict check accept?
 
-`python -m perf forgeries` makes 100,000 of them on every processor and lists by path what was accepted;
-`python -m perf.forgeries COUNT` makes as many as it is told.
+`python -m perf forgeries` makes 100,000 of them and lists by path what was accepted; `python -m perf.forgeries COUNT`
+makes as many as it is told. Either goes on where it was stopped. With `--kinds` it prints instead how many kinds of
+deliberate forgery are refused.
 
-Models: one record of halo on a virtual torus with two rails. Leaves out: changes of several fields that fit together.
+Models: records of halo on a virtual torus with two rails, on a machine whose NICs were counted, on one whose NICs were
+not, and of the link-load model. Leaves out: changes of several fields that fit together.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 import random
 import re
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
+from perf import resumed
 from railyard.checkout import CHECKOUT
+from railyard.records.record import Record
 
 sys.path.insert(0, str(CHECKOUT / "tests"))
 from support import evidence, forgeries  # the generators are the tests'
 
 COUNT = 100_000
-BATCH = 500
+BATCH = 250
+#: Examples that a batch keeps of what it should have refused.
+EXAMPLES = 5
 
 
-def batch(seed: int) -> tuple[Counter[str], Counter[str]]:
-    """Paths of what was accepted, those that the rest determines and those that nothing does; seed by seed the same."""
-    chance, good = random.Random(seed), evidence.good(launches=1)
+def bases() -> list[Record]:
+    """Return the honest records that are changed; half of the batches take the first."""
+    first = evidence.good(launches=1)
+    counted = evidence.good(launches=1, origin="measured", nic_policies=["library-default", "local-nic"])
+    return [first, counted, first, evidence.good(launches=1, origin="measured"), first, _modelled()]
+
+
+def _modelled() -> Record:
+    return evidence.good(origin="modelled")
+
+
+def batch(seed: int) -> dict[str, Any]:
+    """Return what was accepted, by path: what the rest determines and what nothing does; seed by seed the same."""
+    chance, choice = random.Random(seed), bases()
+    good = choice[seed % len(choice)]
     before = forgeries.faults_of(good)
-    determined: Counter[str] = Counter()
-    free: Counter[str] = Counter()
+    found: dict[str, Any] = {"made": BATCH, "determined": Counter(), "free": Counter(), "examples": []}
     for _ in range(BATCH):
         done = forgeries.mutated(good, chance, before)
         if not done.is_refused:
-            (free if done.is_free else determined)[re.sub(r"\.\d+", "[]", done.path)] += 1
-    return determined, free
+            found["free" if done.is_free else "determined"][re.sub(r"\.\d+", "[]", done.path)] += 1
+            if not done.is_free and len(found["examples"]) < EXAMPLES:
+                found["examples"].append(f"{good.origin}: {done.path}: {done.change}")
+    return found
 
 
-def measure(count: int = COUNT) -> None:
+def measure(count: int = COUNT) -> dict[str, Any]:
     """Make the changes and print what was accepted."""
     begun = time.monotonic()
     determined: Counter[str] = Counter()
     free: Counter[str] = Counter()
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for one, other in pool.map(batch, range(max(1, count // BATCH))):
-            determined += one
-            free += other
-    total = max(1, count // BATCH) * BATCH
+    examples: list[str] = []
+    total = 0
+    for _, found in resumed.batches("forgeries", max(1, count // BATCH), batch):
+        determined.update(found["determined"])
+        free.update(found["free"])
+        examples += found["examples"]
+        total += found["made"]
+        if found["examples"]:
+            print("\n".join(found["examples"]), flush=True)
     refused = total - sum(determined.values()) - sum(free.values())
-    print(
-        f"{total:,} changes in {time.monotonic() - begun:.0f} s: {refused:,} refused, {sum(free.values()):,} of fields"
-    )
-    print(f"that nothing determines, {sum(determined.values()):,} accepted that the rest determines")
+    print(f"{total:,} changes ({time.monotonic() - begun:.0f} s now): {refused:,} refused, ", end="")
+    print(f"{sum(free.values()):,} accepted of fields that nothing determines,")
+    print(f"{sum(determined.values()):,} accepted that the rest determines")
     for path, times in [*determined.most_common(), *free.most_common()]:
         print(f"  {times:6,}  {path}{'' if path in free else '  DETERMINED'}")
+    return {"made": total, "refused": refused, "free": dict(free), "determined": dict(determined)}
+
+
+def kinds() -> None:
+    """Print how many kinds of deliberate forgery are refused, by rule, each tried here."""
+    tried = forgeries.tried()
+    for rule, count in sorted(Counter(each.rule for each in tried).items()):
+        print(f"{count:4}  {rule}")
+    accepted = [each.name for each in tried if not each.is_refused]
+    print(f"{len(tried)} kinds of forgery, {len(tried) - len(accepted)} refused")
+    for name in accepted:
+        print(f"accepted: {name}")
+
+
+def main() -> None:
+    """Run this part of the bench alone."""
+    parser = argparse.ArgumentParser(prog="python -m perf.forgeries", description="change records at random")
+    parser.add_argument("count", nargs="?", type=int, default=COUNT, help="changes; default 100,000")
+    parser.add_argument("--kinds", action="store_true", help="count the kinds of deliberate forgery instead")
+    arguments = parser.parse_args()
+    if arguments.kinds:
+        kinds()
+    else:
+        measure(arguments.count)
 
 
 if __name__ == "__main__":
-    measure(int(sys.argv[1]))
+    main()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -105,14 +106,23 @@ def measure(count: int = RECORDS) -> dict[str, Any]:
     with tender(count) as (wanted, bags, cache):
         output = wanted.parent / "evaluation.json"
         command = [RAILYARD, "tender", "evaluate", *map(str, bags), "--request", str(wanted)]
+        before = _processor_s()
         took: Timed = run("evaluate", *command, "--format", "json", "-o", str(output), cache=cache)
+        used = _processor_s() - before
         found = json.loads(output.read_text(encoding="utf-8"))
     complete = sum(each["complete"] for each in found["bids"])
     print(
-        f"tender evaluate, {len(bags)} bids of {count:,} records, {complete} complete: {took.seconds:.1f} s"
+        f"tender evaluate, {len(bags)} bids of {count:,} records, {complete} complete: {took.seconds:.1f} s, "
+        f"{used:.1f} s of processors, {took.memory_mib:.0f} MiB"
     )
     print(found["sentence"])
-    return {"records": count * len(bags), "complete": complete, "seconds": took.seconds}
+    return {"records": count * len(bags), "complete": complete, "seconds": took.seconds, "processor_s": used}
+
+
+def _processor_s() -> float:
+    """Return the processor time of all processes that this one started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

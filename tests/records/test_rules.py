@@ -23,13 +23,7 @@ from railyard.records.rules import commands, design, guard, rebuilt, times
 from railyard.records.store import archive
 from railyard.torus.virtual import fidelity
 
-TORUS = evidence.good(
-    topology="gemini-2x2x2",
-    grid=[2, 2, 2],
-    placements=["plain", "cart-create", "custom", "random:7", "hilbert"],
-    order="snake",
-    nic_policies=["library-default"],
-)
+TORUS = evidence.on_a_torus()
 GOOD = evidence.good()
 MUTATIONS = 300
 #: The commit that measured the example archive; its code writes version 1.2.
@@ -64,6 +58,20 @@ def test_a_forgery_is_refused(name: str) -> None:
 
 
 MEASURED = evidence.good(origin="measured", nic_policies=evidence.POLICIES)
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [(None, "launch 0 counted nic03, nic1"), (["nic0", "nic1"], "nic03 is none of nic0, nic1")],
+)
+def test_a_machine_counts_the_same_nics_in_every_launch(devices: list[str] | None, words: str) -> None:
+    def rename(document: forgeries.Document) -> None:
+        document["case"]["devices"] = devices
+        forgeries.first(document)["nics"][0]["nic"] = "nic03"
+
+    assert any(words in each for each in faults(forgeries.changed(MEASURED, rename)))
+
+
 MEASURED_ON_A_TORUS = evidence.good(
     origin="measured",
     topology="gemini-2x2x2",
@@ -165,10 +173,11 @@ def test_a_record_without_its_best_launches_order_is_refused() -> None:
     assert any("draws" in each for each in faults(forged))
 
 
-def test_no_single_change_of_what_the_rest_determines_is_accepted() -> None:
+@pytest.mark.parametrize("origin", ["emulated", "measured"])
+def test_no_single_change_of_what_the_rest_determines_is_accepted(origin: str) -> None:
     """`python -m perf forgeries` makes 100,000 of them."""
     chance = random.Random(25)
-    short = evidence.good(launches=1)
+    short = evidence.good(launches=1, origin=origin, nic_policies=evidence.POLICIES)
     before = forgeries.faults_of(short)
     assert {"at least 6" in text for _, text in before} == {True}
     done = [forgeries.mutated(short, chance, before) for _ in range(MUTATIONS)]
@@ -209,7 +218,7 @@ def test_only_an_accepted_old_version_passes_on_the_command_line(tmp_path: Path)
 
 def test_the_page_lists_every_field_that_nothing_determines() -> None:
     page = (CHECKOUT / "docs" / "tender.md").read_text()
-    for name in forgeries.FREE:
+    for name in (*forgeries.FREE, *forgeries.FREE_ON_A_FABRIC):
         assert f"| `{name}` | " in page
 
 

@@ -171,6 +171,17 @@ def good(
         )
 
 
+def on_a_torus() -> Record:
+    """A job of halo on a torus of eight nodes, under every order of ranks that is worked out again."""
+    return good(
+        topology="gemini-2x2x2",
+        grid=[2, 2, 2],
+        placements=["plain", "cart-create", "custom", "random:7", "hilbert"],
+        order="snake",
+        nic_policies=["library-default"],
+    )
+
+
 def _is_counted(origin: str, nic_policies: Sequence[str]) -> bool:
     """Whether the NICs were counted; on a real machine here only for a policy that must be proved."""
     return origin in {"emulated", "simulated"} or (origin == "measured" and len(nic_policies) > 1)

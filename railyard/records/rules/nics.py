@@ -23,8 +23,9 @@ def _devices(read: Record) -> list[str]:
 
 @rule("nic-names")
 def names(read: Record) -> Iterator[Fault]:
-    """NICs are those of the allocation's nodes, each once; on a virtual torus every NIC of every rank's node."""
+    """NICs are of the allocation's nodes, each once; on a virtual torus all of them, elsewhere the same each time."""
     granted, devices = set(rebuilt.names(read)), _devices(read)
+    seen: dict[str, tuple[int, frozenset[str]]] = {}
     for field, launch in ended_well(read):
         if launch.nics is None:
             continue
@@ -34,13 +35,30 @@ def names(read: Record) -> Iterator[Fault]:
                 yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
             if node not in granted and not any(assemble.same_host(node, name) for name in granted):
                 yield Fault(field=f"{field}.nics", text=f"{node} is no node of the allocation")
-            if read.origin is not Origin.MEASURED and nic not in devices:
+            if (read.origin is not Origin.MEASURED or read.case.devices) and nic not in devices:
                 yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
+        if read.origin is Origin.MEASURED:
+            yield from _counted_before(field, launch, seen)
         if read.origin is Origin.EMULATED:
             hosts = {rank.host for rank in launch.ranks} & granted
             lacking = sorted((host, nic) for host in hosts for nic in devices if (host, nic) not in counts)
             if lacking:
                 yield Fault(field=f"{field}.nics", text=f"no {lacking[0][1]} of {lacking[0][0]}")
+
+
+def _counted_before(
+    field: str, launch: Launch, seen: dict[str, tuple[int, frozenset[str]]]
+) -> Iterator[Fault]:
+    """Yield the first node whose NICs are not those that an earlier launch counted there."""
+    by_node: dict[str, set[str]] = {}
+    for each in launch.nics or ():
+        by_node.setdefault(each.node, set()).add(each.nic)
+    for node, nics in by_node.items():
+        index, before = seen.setdefault(node, (launch.index, frozenset(nics)))
+        if before != nics:
+            shown = f"{', '.join(sorted(nics))} of {node}; launch {index} counted {', '.join(sorted(before))}"
+            yield Fault(field=f"{field}.nics", text=shown[:300])
+            return
 
 
 @rule("nic-bytes")

@@ -1,0 +1,74 @@
+"""Long seeded runs in batches: each batch's findings are kept in a file, so that a run can be stopped and go on.
+
+Models: a batch is its seed, so that the same batch finds the same. The file also has a digest of the checker's sources;
+findings of other sources are not continued. Runs have the lowest priority of the machine. Leaves out: what is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from railyard.checkout import BUILD, CHECKOUT
+
+SOURCES = ("railyard", "placements", "tests/support", "perf")
+Found = dict[str, Any]
+
+
+def batches(
+    name: str, count: int, batch: Callable[[int], Found], workers: int | None = None
+) -> Iterator[tuple[int, Found]]:
+    """Yield seed and findings of the batches 0 to count - 1, those from build/NAME.json first."""
+    path, digest = BUILD / f"{name}.json", sources()
+    kept = _kept(path, digest)
+    for seed in sorted(kept):
+        if seed < count:
+            yield seed, kept[seed]
+    missing = [seed for seed in range(count) if seed not in kept]
+    if not missing:
+        return
+    with ProcessPoolExecutor(workers or os.cpu_count(), initializer=_humble) as pool:
+        waiting = {pool.submit(batch, seed): seed for seed in missing}
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done:
+                seed = waiting.pop(each)
+                kept[seed] = each.result()
+                _keep(path, digest, kept)
+                yield seed, kept[seed]
+
+
+def _humble() -> None:
+    os.nice(19)
+
+
+def sources() -> str:
+    """Return a digest of the sources that a run depends on."""
+    found = hashlib.sha256()
+    for folder in SOURCES:
+        for path in sorted((CHECKOUT / folder).rglob("*.py")):
+            found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _kept(path: Path, digest: str) -> dict[int, Found]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    is_ours = document.get("sources") == digest
+    return {int(seed): found for seed, found in document["batches"].items()} if is_ours else {}
+
+
+def _keep(path: Path, digest: str, kept: dict[int, Found]) -> None:
+    document = {"sources": digest, "saved": time.time(), "batches": kept}
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(document), encoding="utf-8")
+    temporary.replace(path)
