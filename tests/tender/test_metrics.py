@@ -19,7 +19,7 @@ from support.commands import CHECKOUT
 from railyard.errors import InputError
 from railyard.records.record import Origin, Record
 from railyard.records.store import archive
-from railyard.tender import metrics, presets, request
+from railyard.tender import judged, metrics, presets, request
 from railyard.tender.cli import tender
 from railyard.tender.metrics import Given
 from railyard.tender.request import Case, Metric, Tender
@@ -244,7 +244,7 @@ def test_a_preset_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
 
 
 def test_a_rule_of_a_preset_is_answered_by_the_right_record_alone() -> None:
-    read = evidence.good(origin="measured")
+    read = judged.of_record(evidence.good(origin="measured"))
     right = presets.Test(program="halo", nodes=16, ranks_per_node=1)
     assert right.problem([read], None) == ""
     wrong = {
