@@ -19,6 +19,10 @@
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
+    matrix-torus  the same with 16 ranks on a virtual torus
+    mutations   the launches of the matrix with one line or one variable changed: which are caught
+    stacks      every NIC policy under every communication stack over two rails: shares of the NICs' bytes
+    halo-mpis   the halo exchange under every MPI, on one torus, in random order
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -37,6 +41,7 @@ from perf import (
     flies,
     forgeries,
     guard,
+    halo_mpis,
     matrix,
     placements,
     rivals,
@@ -44,6 +49,7 @@ from perf import (
     simulated,
     slurm,
     soak,
+    stacks,
     suite,
     tenders,
     topobw,
@@ -82,6 +88,10 @@ def main() -> None:
         "simulated": partial(simulated.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "matrix": partial(matrix.measure, console),
+        "matrix-torus": partial(matrix.measure, console, matrix.ON_TORUS),
+        "mutations": partial(matrix.mutate, console),
+        "stacks": partial(stacks.measure, console),
+        "halo-mpis": partial(halo_mpis.measure, console),
         "archive": archive.report,
         "tender": tenders.measure,
         "forgeries": forgeries.measure,

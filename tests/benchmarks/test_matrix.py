@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from perf import matrix
+from perf import matrix, mpis
 from placements import launchers
 
-MPIS = {mpi.name: mpi for mpi in matrix.INSTALLED}
+MPIS = {mpi.name: mpi for mpi in mpis.INSTALLED}
 #: Ranks come back to a node and are bound there; Hydra refuses to return.
 PLACED = {"openmpi4": "random:1/core", "openmpi5": "random:1/core"}
 HYDRAS = "snake/core"
@@ -24,7 +25,7 @@ def test_an_mpi_places_and_binds_its_ranks(name: str) -> None:
     if os.cpu_count() == 1:
         pytest.skip("one processor: nothing to bind two ranks of a node to")
     placement = PLACED.get(mpi.launcher, HYDRAS)
-    cell = matrix.launched(mpi, placement, matrix.one(placement))
+    (cell,) = matrix.cells_of(mpi, {placement: matrix.one(placement)})
     assert (cell.verdict, cell.why) == ("proved", "")
 
 
@@ -35,14 +36,31 @@ def test_a_rank_elsewhere_is_not_proved() -> None:
         pytest.skip(why)
     placed = matrix.one("snake/core")
     rendered = launchers.render(mpi.launcher, matrix.one("cart-create/core"), stem="p")
-    assert "was on" in matrix.proved(placed, matrix.ranks(mpi, rendered))
+    (why,) = matrix.judged(mpi, [matrix.Try(name="snake/core", rendered=rendered, placement=placed)])
+    assert "was on" in why
 
 
 def test_as_host_changes_the_name_of_nothing_else() -> None:
     """A command sees the name, this machine keeps its own."""
     before = os.uname().nodename
-    command = [str(matrix.AS_HOST), "-x", "n9", "uname", "-n"]
+    command = [str(mpis.AS_HOST), "-x", "n9", "uname", "-n"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode and "unshare" in done.stderr:
         pytest.skip(f"no namespaces here: {done.stderr.strip()}")
     assert (done.stdout.strip(), os.uname().nodename) == ("n9", before)
+
+
+@pytest.mark.parametrize("mpi", mpis.BOUND, ids=lambda mpi: mpi.name)
+def test_a_program_of_debians_mpich_runs_under_another_librarys_abi(mpi: mpis.Mpi, tmp_path: Path) -> None:
+    """The bind model: built with MPICH 4, started under MPICH 5 and Intel MPI, as the output's library says."""
+    if why := mpi.absent():
+        pytest.skip(why)
+    placed = matrix.one("snake/none")
+    program = [str(mpi.halo), *matrix.HALO, "--json", "halo.json"]
+    rendered = launchers.render(mpi.launcher, placed, stem="p")
+    launch = mpis.Launch(rendered=rendered, program=program, folder=tmp_path)
+    mpis.start(mpi, [launch])
+    document = launch.document(mpi, "halo.json")
+    assert not isinstance(document, str), document
+    assert matrix.proved(placed, document["ranks"]) == ""
+    assert "Version: 4" not in document["mpi"]["library"]

@@ -228,6 +228,24 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
     sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
 
 
+@torus.command("launch", context_settings=RAW)
+@click.argument("name")
+@click.argument("launcher")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--script",
+    default="",
+    help="Shell script to run on the head in LAUNCHER's place, which may call LAUNCHER several times.",
+)
+def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
+    """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.
+
+    It may belong to Open MPI 4 or 5, MPICH or Intel MPI, whichever is installed where. The program must be built with
+    the same MPI.
+    """
+    sys.exit(launch.any_mpi(lifecycle.get(name), launcher, _after_dashes(arguments), script))
+
+
 @torus.command()
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every torus, and what killed commands left behind.")

@@ -31,8 +31,8 @@ from railyard.torus.virtual.lifecycle import Torus
 
 SHIM = TORUS_BIN
 RADIX = 64  # Open MPI's own default
-# Open MPI 4 says so whenever an agent starts faster than its parent goes on; it means nothing.
-NOISE = re.compile(rb"plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent")
+# Open MPI says so whenever an agent starts faster than its parent goes on; it means nothing.
+NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
 
 def hosts(torus: Torus) -> list[str]:
@@ -83,6 +83,30 @@ def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
     if program is None:
         raise RunError("no mpiexec.mpich on the PATH; Debian's package mpich has it")
     return _watched(torus, [program, *arguments], mpich(torus))
+
+
+def any_mpi(torus: Torus, launcher: str, arguments: Sequence[str], script: str = "") -> int:
+    """Run the launcher of any MPI on the torus's head: mpirun of Open MPI 4 or 5, Hydra of MPICH or Intel MPI.
+
+    The path of the launcher decides which MPI it is. What the ranks' MPI must know of the torus is set here, but for
+    the NICs that the caller names. A shell script in the launcher's place may call it several times in one turn.
+    """
+    if torus.containers:
+        raise InputError("torus launch", "engine", torus.engine, "a torus of engine netns")
+    program = shutil.which(launcher)
+    if program is None:
+        raise InputError(
+            "torus launch", "", launcher, "a launcher by its path, such as /opt/mpich/bin/mpiexec"
+        )
+    command = ["sh", script] if script else [program]
+    return _watched(torus, [*command, *arguments], _of_any_mpi(torus, program))
+
+
+def _of_any_mpi(torus: Torus, program: str) -> Mapping[str, str]:
+    series = _mpi_series([program], _common(torus))
+    if series is None:
+        return {**mpich(torus), **intel_mpi(), **_ofi()}
+    return {**(openmpi(torus) if int(series.split(".")[0]) < 5 else openmpi5(torus)), **_ucx(torus), **_ofi()}
 
 
 def srun(torus: Torus, arguments: Sequence[str]) -> int:
@@ -220,6 +244,31 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
     return {**_mca(parameters), **_openmpi_daemons(torus), **_openmpi_ranks(torus)}
 
 
+def openmpi5(torus: Torus) -> Mapping[str, str]:
+    """Return the same for Open MPI 5: its daemons are PRRTE's, shared memory is called sm, and osc/pt2pt is gone."""
+    daemons = {
+        "plm_ssh_agent": "railyard-enter -s",
+        "plm_ssh_no_tree_spawn": "1",
+        "plm_ssh_num_concurrent": "4096",
+        "rml_base_radix": str(max(RADIX, len(torus.topology.nodes))),
+        "prte_default_hostfile": str(torus.folder / "hostfile"),
+        "prte_tmpdir_base": str(torus.folder),
+        "prte_if_include": "mgmt0",
+    }
+    ranks = _openmpi_ranks(torus)
+    own = {
+        name: value
+        for name, value in ranks.items()
+        if not name.endswith(("osc", "hwloc_base_binding_policy"))
+    }
+    root = {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
+    return {**_prrte(daemons), **own, **root, **_mca({"btl": "self,sm,tcp"})}
+
+
+def _prrte(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {f"PRTE_MCA_{name}": value for name, value in parameters.items()}
+
+
 def openmpi_in_slurm(torus: Torus) -> Mapping[str, str]:
     """The same in a job of the torus's Slurm, which says what the hosts are and starts Open MPI's daemons."""
     path = os.pathsep.join(p for p in os.get_exec_path() if Path(p).resolve() != SHIM)
@@ -263,6 +312,19 @@ def mpich(torus: Torus) -> Mapping[str, str]:
     """
     hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent")}
     return {**hydra, **_ucx(torus)}
+
+
+def intel_mpi() -> Mapping[str, str]:
+    """Return what Intel's Hydra must know: how to reach a host."""
+    return {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(SHIM / "hydra-agent")}
+
+
+def _ofi() -> Mapping[str, str]:
+    """Return what libfabric must know: TCP, and never the management network. A NIC that the caller names stays."""
+    return {
+        "FI_PROVIDER": os.environ.get("FI_PROVIDER", "tcp"),
+        "FI_TCP_IFACE": os.environ.get("FI_TCP_IFACE", "nic0"),
+    }
 
 
 def _ucx(torus: Torus) -> Mapping[str, str]:

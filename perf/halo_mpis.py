@@ -1,0 +1,91 @@
+"""The halo exchange under every MPI of this machine, on one virtual torus: software against software.
+
+Every round starts each MPI once, in a new random order, so that drift of the machine affects all alike. All ranks have
+the same places. A figure is the median over launches of each launch's median, with the interval of the median over
+launches, and the ratio to the first MPI of the same round with its interval. Leaves out records: the table shows what
+this machine does, whose cores are shared by all ranks.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis.stats import medians
+from perf import mpis
+from perf.mpis import INSTALLED, Mpi
+from placements import launchers
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from railyard.torus.plan.plan import Shape
+
+NAME, TOPOLOGY = "bench-halo-mpis", "gemini-2x2x2"
+GRID, CELLS = (2, 2, 2), 64
+OPTIONS = (
+    "--grid",
+    "x".join(map(str, GRID)),
+    "--cells",
+    "x".join([str(CELLS)] * 3),
+    "--repeats",
+    "5",
+    "--warmups",
+    "1",
+)
+FOM = "exchange_us"
+ROUNDS = 8
+RATE_SCALE = 3e-4
+
+
+def measure(console: Console, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Print the table; return each MPI's medians, one per round."""
+    present = [mpi for mpi in INSTALLED if not mpi.absent()]
+    chance = random.Random(1)
+    times: dict[str, list[float]] = {mpi.name: [] for mpi in present}
+    with mpis.torus(catalog.load(TOPOLOGY), NAME, Shape(rate_scale=RATE_SCALE)):
+        for number in range(rounds):
+            for mpi in chance.sample(present, len(present)):
+                times[mpi.name].append(_launch(mpi))
+            console.print(
+                f"round {number + 1} of {rounds}: " + ", ".join(f"{n} {t[-1]:.0f}" for n, t in times.items())
+            )
+    console.print(_table(times))
+    return times
+
+
+def _launch(mpi: Mpi) -> float:
+    """Return the median time of an exchange in one launch; exits with the launcher's words where it fails."""
+    placed = place("cart-create", allocate(catalog.load(TOPOLOGY), "contiguous"), GRID)
+    rendered = launchers.render(mpi.launcher, placed, stem="placed")
+    with tempfile.TemporaryDirectory(prefix="railyard-halo-") as folder:
+        program = [str(mpi.halo), *OPTIONS, "--json", "halo.json"]
+        launch = mpis.Launch(rendered=rendered, program=program, folder=Path(folder))
+        mpis.start(mpi, [launch], NAME)
+        document = launch.document(mpi, "halo.json")
+    if isinstance(document, str):
+        raise SystemExit(f"perf: halo under {mpi.name}: {document}")
+    (series,) = (each for each in document["series"] if each["fom"] == FOM)
+    return float(statistics.median(series["samples"]))
+
+
+def _table(times: dict[str, list[float]]) -> Table:
+    first = next(iter(times))
+    table = Table("MPI", f"{FOM}, median", "95 % interval", f"ratio to {first}", "95 % interval")
+    for name, values in times.items():
+        ratios = [value / base for value, base in zip(values, times[first], strict=True)]
+        ratio = medians.median_interval(ratios)
+        interval = medians.median_interval(values)
+        table.add_row(
+            name,
+            f"{statistics.median(values):.0f}",
+            f"{interval.low:.0f} to {interval.high:.0f}" if interval else "-",
+            f"{math.nan if not ratios else statistics.median(ratios):.3f}",
+            f"{ratio.low:.3f} to {ratio.high:.3f}" if ratio and name != first else "-",
+        )
+    return table

@@ -1,0 +1,60 @@
+"""Every MPI of this machine on a virtual torus: placement, binding, NIC policies over two rails, seen from inside.
+
+The reduced form of `python -m perf matrix-torus` and `python -m perf stacks`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from perf import matrix, mpis, stacks
+from placements.nics.policies import Stack
+from placements.orders.placement import Placement
+from railyard.torus.plan.plan import Shape
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
+MPIS = {mpi.name: mpi for mpi in mpis.INSTALLED}
+#: A policy for each row, so that all five are proved.
+CHOSEN = dict(zip(stacks.ROWS, (*stacks.POLICIES, *stacks.POLICIES), strict=False))
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[str, Placement]]:
+    """Two nodes with two NICs each."""
+    with stacks.torus(f"t{os.getpid()}-pair") as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[matrix.Machine]:
+    """Eight nodes of a torus."""
+    on = replace(matrix.ON_TORUS, tori=(f"t{os.getpid()}-matrix", ""))
+    with mpis.torus(matrix.network(on.torus), on.tori[0], Shape(rate_scale=matrix.RATE_SCALE)):
+        yield on
+
+
+@pytest.mark.parametrize("row", stacks.ROWS, ids=" ".join)
+def test_a_stack_obeys_a_policy_over_two_rails(row: tuple[str, Stack], pair: tuple[str, Placement]) -> None:
+    """The bytes of both NICs have the policy's shares, which differ from policy to policy."""
+    name, stack = row
+    if why := MPIS[name].absent():
+        pytest.skip(why)
+    policy = CHOSEN[row] if CHOSEN[row] in stacks.able(stack) else "local-nic"
+    (cell,) = stacks.cells(MPIS[name], stack, [policy], placed=pair[1], torus=pair[0])
+    assert (cell.verdict, cell.why) == ("proved", "")
+
+
+@pytest.mark.parametrize("name", sorted(MPIS))
+def test_an_mpi_places_and_binds_sixteen_ranks_on_a_torus(name: str, machine: matrix.Machine) -> None:
+    mpi = MPIS[name]
+    if why := mpi.absent():
+        pytest.skip(why)
+    if os.cpu_count() == 1:
+        pytest.skip("one processor: nothing to bind two ranks of a node to")
+    placement = "snake/core"
+    (cell,) = matrix.cells_of(mpi, {placement: matrix.one(placement, machine)}, machine)
+    assert (cell.verdict, cell.why) == ("proved", "")
