@@ -14,6 +14,7 @@
     suite       the benchmarks beside OSU and a plain copy
     slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
+    topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
@@ -53,6 +54,7 @@ from perf import (
     suite,
     tenders,
     topobw,
+    topobw_flies,
     vtorus,
 )
 from perf.vtorus import console
@@ -85,6 +87,7 @@ def main() -> None:
         "suite": partial(suite.measure, arguments.osu),
         "slurm": partial(slurm.measure, console),
         "topobw": topobw.measure,
+        "topobw-flies": topobw_flies.measure,
         "simulated": partial(simulated.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "matrix": partial(matrix.measure, console),

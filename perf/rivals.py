@@ -9,18 +9,21 @@ granted. The figure is the time of the slowest link between routers. Rivals:
              switches that amk_grf decomposes
     KaHIP    process_mapping on halves of the nodes, in the order of the snake or by switch
 
-Scotch and KaHIP minimise a sum over messages, not the slowest link, and know no routes.
+Scotch and KaHIP minimise a sum over messages, not the slowest link, and know no routes. `python -m perf.rivals
+MACHINE...` takes some of the machines.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +97,11 @@ MACHINES: dict[str, tuple[Callable[[], Topology], str]] = {
 }
 
 
-def measure(console: Console) -> dict[str, Any]:
-    """Return for each machine a row per allocation, and the median gain over each rival."""
+def measure(console: Console, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return for each machine (default: all) a row per allocation, and the median gain over each rival."""
     figures: dict[str, Any] = {}
-    for name, (make, order) in MACHINES.items():
+    for name in names or MACHINES:
+        make, order = MACHINES[name]
         topology = make()
         title = f"{name}: slowest link (ns of one byte to each of 26 neighbours)"
         table = Table("occupied", "optimised", *RIVALS, "below the best of them", "s", title=title)
@@ -137,6 +141,7 @@ def _row(name: str, granted: Allocation, table: Table) -> dict[str, Any]:
         row[rival] = None if nodes is None else _slowest_s(job, nodes, sent)
     best = min(row[rival] for rival in RIVALS if row[rival] is not None)
     texts = [f"{1e9 * row[rival]:.1f}" if row[rival] else "left out" for rival in RIVALS]
+    print(json.dumps(row), file=sys.stderr, flush=True)
     table.add_row(name, f"{1e9 * ours:.1f}", *texts, f"{100 * (1 - ours / best):.0f} %", f"{seconds:.0f}")
     return row
 
@@ -297,3 +302,7 @@ def _factors(number: int) -> list[int]:
             number //= divisor
         divisor += 1
     return found or [1]
+
+
+if __name__ == "__main__":
+    measure(Console(width=120), sys.argv[1:])

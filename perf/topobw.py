@@ -89,7 +89,7 @@ class Machine:
         files = ["--coordinates", f"{self.folder}/coordinates", "--links", f"{self.folder}/links"]
         ranks = str(len(self.topology.nodes))
         begun = time.monotonic()
-        _railyard("mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *files, *options, "--json", str(output))
+        railyard("mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *files, *options, "--json", str(output))
         seconds = time.monotonic() - begun
         document: dict[str, Any] = json.loads(output.read_text())
         output.unlink()
@@ -126,9 +126,9 @@ def named(made: Machine, faults: Sequence[Fault], load: Sequence[str]) -> list[d
     )
     rows = []
     for fault in track(faults, description="faults", transient=True):
-        _railyard("fault", NAME, fault.link, *fault.options)
+        railyard("fault", NAME, fault.link, *fault.options)
         document, seconds = made.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
-        _railyard("fault", NAME, "--restore")
+        railyard("fault", NAME, "--restore")
         row = _named(fault, document) | {"seconds": seconds}
         rows.append(row)
         missing = f"{row['missing_percent']:.1f}"
@@ -181,7 +181,7 @@ def counters(made: Machine) -> dict[str, float]:
     return {"added_percent": median(shares), "seconds": median(seconds), "runs": COUNTED_RUNS}
 
 
-def _railyard(*arguments: str) -> None:
+def railyard(*arguments: str) -> None:
     """`railyard torus ...`; topobw's bad verdict, status 5, is a result."""
     command = [str(Path(sys.executable).with_name("railyard")), "torus", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

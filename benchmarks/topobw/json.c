@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const letters[TORUS_DIMENSIONS] = {"X", "Y", "Z"};
-
 static const char *class_of(const struct tested_link *link) {
     return link->rate ? link->rate->link_class : "unknown";
 }
@@ -23,7 +21,7 @@ static struct series link_series(const struct topobw *run, int link, const char 
         .fom = fom,
         .label_count = 5,
         .labels = {{"link", name, 0},
-                   {"dimension", letters[tested->dimension], 0},
+                   {"dimension", run->plan.kinds[tested->dimension], 0},
                    {"direction", tested->step > 0 ? "+" : "-", 0},
                    {"class", class_of(tested), 0},
                    {"sharers", NULL, tested->sharers}},
@@ -61,9 +59,9 @@ static void add_absent(const struct topobw *run, int dimension, struct series_li
     if (run->plan.absent[dimension] > 0)
         series_add(list, (struct series){.fom = "bandwidth_gbyte_s",
                                          .label_count = 2,
-                                         .labels = {{"dimension", letters[dimension], 0},
+                                         .labels = {{"dimension", run->plan.kinds[dimension], 0},
                                                     {"links", NULL, run->plan.absent[dimension]}},
-                                         .reason = "links of the torus without a rank at both ends"});
+                                         .reason = "links without a rank at both ends"});
 }
 
 void topobw_series(const struct topobw *run, char *names, struct series_list *list) {
@@ -140,7 +138,9 @@ static void write_link(struct json *json, const struct topobw_document *document
     json_key_text(json, "link", name);
     json_key_text(json, "class", class_of(tested));
     json_key_text(json, "sharing", tested->sharers > 1 ? "shared" : "exclusive");
-    json_key_text(json, "phase", phase_name(phase));
+    char number[LINK_NAME_BYTES];
+    (void)snprintf(number, sizeof number, "%d", tested->phase);
+    json_key_text(json, "phase", tested->listed ? number : phase_name(phase));
     write_pairs(json, document, link);
     write_number(json, "seconds", result->seconds);
     write_number(json, "rate_gbyte_s", result->rate_gbyte_s);
@@ -173,6 +173,11 @@ static void write_finding(struct json *json, const struct topobw_document *docum
     topobw_finding_text(document->run, document->evidence, found, text);
     json_object(json);
     json_key_text(json, "component", component_name(found->component));
+    if (found->part) {
+        char name[LINK_NAME_BYTES];
+        plan_part_name(found->part, name);
+        json_key_text(json, "part", name);
+    }
     json_key_text(json, "state", verdict_name(document->run->results[found->link].state));
     write_number(json, "missing_percent", 100 * found->missing);
     write_explained(json, document->run, finding);

@@ -35,7 +35,13 @@ static void component_text(const struct topobw *run, const struct evidence_list 
     char name[LINK_NAME_BYTES];
     const struct tested_link *link = &run->plan.links[finding->link];
     const char *way = direction_text(finding->direction);
-    if (finding->component == COMPONENT_NETWORK) {
+    if (finding->part && finding->component == COMPONENT_NODE) {
+        plan_part_name(finding->part, name);
+        (void)snprintf(text, bytes, "%s", name);
+    } else if (finding->part) {
+        plan_part_name(finding->part, name);
+        (void)snprintf(text, bytes, "link %s (%s)", name, class_of(link));
+    } else if (finding->component == COMPONENT_NETWORK) {
         (void)snprintf(text, bytes, "the network");
     } else if (finding->component == COMPONENT_LINK || finding->component == COMPONENT_CABLE) {
         plan_link_name(link, name);
@@ -95,9 +101,9 @@ static void print_heading(const struct topobw *run, const struct evidence_list *
     for (int phase = 0; phase < PHASES_MAX; phase++)
         phases += run->plan.phases[phase];
     table_size(stream->message_bytes, size);
-    (void)printf("topobw %s: %d ranks on %d hosts, torus %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
-                 evidence->ranks, evidence_hosts(evidence), extents[0], extents[1], extents[2],
-                 run->plan.link_count, phases);
+    (void)printf("topobw %s: %d ranks on %d hosts, %s %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
+                 evidence->ranks, evidence_hosts(evidence), run->plan.is_listed ? "switches" : "torus",
+                 extents[0], extents[1], extents[2], run->plan.link_count, phases);
     (void)printf(
         "%d x %s a transfer, fastest of %d rounds, up to %d more for links that look bad; data verified\n\n",
         stream->messages, size, run->config.repeats, run->config.retests);
@@ -181,7 +187,7 @@ static void print_spread(const struct topobw *run, int dimension) {
         return;
     plan_link_name(&run->plan.links[spread.low_link], low);
     plan_link_name(&run->plan.links[spread.high_link], high);
-    (void)printf("%c  links %d  min %.6f on %s  max %.6f on %s  avg %.6f GB/s\n", 'X' + dimension,
+    (void)printf("%s  links %d  min %.6f on %s  max %.6f on %s  avg %.6f GB/s\n", run->plan.kinds[dimension],
                  spread.count, spread.low, low, spread.high, high, spread.sum / spread.count);
 }
 
@@ -202,11 +208,11 @@ static double blindest(const struct topobw *run, int dimension) {
 static void print_coverage(const struct topobw *run, int dimension) {
     double blind = blindest(run, dimension);
     if (run->plan.absent[dimension] > 0)
-        (void)printf("%c  not tested: %d links without a rank at both ends\n", 'X' + dimension,
+        (void)printf("%s  not tested: %d links without a rank at both ends\n", run->plan.kinds[dimension],
                      run->plan.absent[dimension]);
     if (blind > 0)
-        (void)printf("%c  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
-                     'X' + dimension, percent(blind));
+        (void)printf("%s  limited by the nodes: a loss below %.0f %% of a link is not seen\n",
+                     run->plan.kinds[dimension], percent(blind));
 }
 
 /* A detour that costs no rate: a way to another network's address, or a network that has routed around a

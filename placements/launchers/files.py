@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from placements.topology import link_tests
 from placements.topology.base import Coordinate, Node, Topology
 
 
@@ -39,14 +40,14 @@ def described(topology: Topology) -> dict[str, Any]:
 def links(topology: Topology) -> str:
     """Return the links file of docs/formats.md: class and rate of every directed link that `topobw` measures.
 
-    Raises InputError for a kind of which it measures none.
+    Where links are no lattice the file lists the tests. Raises InputError for a kind without wiring or fixed routes.
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
     lines += [
         f"link {link.direction} {_three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
         for link in topology.lattice_links()
     ]
-    return "".join(lines)
+    return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology)])
 
 
 def _three(numbers: Coordinate, rest: int) -> str:

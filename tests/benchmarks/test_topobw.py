@@ -365,3 +365,46 @@ def test_without_a_soak_an_unstable_link_is_no_failure(pretend: Pretend, sanitiz
     outcome = pretend(block(8, 1, 1)).run("topobw", 8, *words, folder=sanitized, RAILYARD_TEST_SLOW="2")
     assert outcome.status == 0, outcome
     assert "note: link X+ 2,0,0>3,0,0: unstable in 2 of 6 rounds; --soak SECONDS decides" in outcome.out
+
+
+# ---- tests that the links file lists ----
+
+LISTED = """host 25
+test 0 local 25 2 local:r0-0>r0-1 n0>n1 ,local:r0-0>r0-1,node:n0:sending,node:n1:receiving, ,
+test 0 global 25 2 global:r0-2>r1-0 n2>n3 ,global:r0-2>r1-0,node:n2:sending,node:n3:receiving, ,
+test 1 local 25 2 local:r0-1>r0-0 n1>n0,n3>n2 ,local:r0-1>r0-0, ,node:n1:sending,
+test 63 global 25 3 pair:n0>n9 n0>n9 ,global:r0-2>r1-0, ,
+"""
+
+
+def test_listed_tests_run_in_their_phases(pretend: Pretend, tmp_path: Path) -> None:
+    """A test with a node that has no rank is counted as not tested."""
+    (tmp_path / "links").write_text(LISTED)
+    links = ["--links", str(tmp_path / "links")]
+    read = pretend(block(4, 1, 1)).measured("topobw", 4, *QUICK, *links)
+    assert [(link["link"], link["phase"], link["class"], link["sharing"]) for link in links_of(read)] == [
+        ("local r0-0>r0-1", "0", "local", "exclusive"),
+        ("global r0-2>r1-0", "0", "global", "exclusive"),
+        ("local r0-1>r0-0", "1", "local", "shared"),
+    ]
+    dimensions = {s["labels"]["dimension"] for s in read["series"]}
+    assert dimensions == {"local", "global"}
+    outcome = pretend(block(4, 1, 1)).run("topobw", 4, *QUICK, *links)
+    assert "switches 4x1x1, 3 links in 2 phases" in outcome.out
+    assert "global  not tested: 1 links without a rank at both ends" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "test 64 local 25 2 a:b n0>n1 ,a:b, ,",
+        "test 0 local 0 2 a:b n0>n1 ,a:b, ,",
+        "test 0 local 25 2 a:b n0>n1 a:b ,",
+        "test 0 local 25 2 a:b n0>n1 ,a:b,",
+        "test 0 local 25 2 a:b n0>n1 ,a:b, , more",
+    ],
+)
+def test_a_wrong_listed_test_is_one_line(pretend: Pretend, tmp_path: Path, line: str) -> None:
+    (tmp_path / "links").write_text(f"host 25\n{line}\n")
+    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK, "--links", tmp_path / "links")
+    assert_refused(outcome, "topobw", "line 2", "test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED")

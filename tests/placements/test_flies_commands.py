@@ -11,7 +11,6 @@ import yaml
 from support import flies
 from support.commands import Run
 
-from placements.launchers import files
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import stencil
 from placements.orders.allocation import allocate
@@ -80,11 +79,6 @@ def test_what_needs_fixed_routes_is_refused_without_them(
     with pytest.raises(InputError, match=reason) as error:
         call(topology)
     assert str(error.value).startswith(subject) and "\n" not in str(error.value)
-
-
-def test_what_is_for_tori_says_so() -> None:
-    with pytest.raises(InputError, match="a torus or a fat tree"):
-        files.links(FIXED["dragonfly"])
 
 
 def test_links_and_place_take_a_dragonfly(railyard: Run, tmp_path: Path) -> None:

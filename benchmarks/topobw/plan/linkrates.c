@@ -18,9 +18,9 @@ struct place {
 
 static void bad_line(struct place place, struct problem *problem) {
     problem_set(problem,
-                "--links %s: line %d: not valid; expected host RATE, or link X+ x y z CLASS RATE (a router "
-                "of the torus, "
-                "X+ to Z-, rate in GB/s above 0)",
+                "--links %s: line %d: not valid; expected host RATE, link X+ x y z CLASS RATE (a router of "
+                "the torus, "
+                "X+ to Z-, rate in GB/s above 0), or test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED",
                 place.path, place.line);
 }
 
@@ -84,6 +84,7 @@ static void read_line(char *line, struct place place, struct link_rates *rates, 
     const char *first = textfile_word(&rest);
     bool good = strcmp(first, "host") == 0   ? read_host(rest, rates)
                 : strcmp(first, "link") == 0 ? read_link(rest, rates)
+                : strcmp(first, "test") == 0 ? listed_read(rest, &rates->listed)
                                              : false;
     if (!good)
         bad_line(place, problem);
@@ -115,6 +116,7 @@ const struct link_rate *link_rate_of(const struct link_rates *rates, const int *
 }
 
 void link_rates_free(struct link_rates *rates) {
+    listed_free(&rates->listed);
     free(rates->of_link);
     free(rates->text);
 }

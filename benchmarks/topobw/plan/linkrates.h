@@ -10,16 +10,13 @@
 
 #include "lib/ranks/coordinates.h"
 #include "lib/run/problem.h"
-
-struct link_rate {
-    const char *link_class; /* NULL: not in the file */
-    double rate_gbyte_s;
-};
+#include "topobw/plan/listed.h"
 
 struct link_rates {
     double host_gbyte_s;       /* one node's link to its router */
     struct link_rate *of_link; /* by router (row-major), then X+ X- Y+ Y- Z+ Z-; NULL: no file was given */
     int extents[TORUS_DIMENSIONS];
+    struct listed listed; /* tests one by one, for a network that is no torus */
     char *text;
 };
 

@@ -4,7 +4,7 @@
  * Models the phases of TopoBW (Ezell, CUG'13, Figure 5) for one dimension: even positions send plus, odd ones
  * minus, odd ones plus, even ones minus; a ring of odd length has one more, in which the last and the first
  * send to each other. A ring of 2 has one cable, tested by the first two phases; a ring of 1 has none. Three
- * dimensions take at most PHASES_MAX phases, whatever their lengths.
+ * dimensions take at most 15 phases, whatever their lengths; a listed plan (listed.h) at most PHASES_MAX.
  *
  * Leaves out: links beyond the nearest neighbour.
  */
@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { DIMENSIONS_MAX = 3, PHASES_PER_RING = 5, PHASES_MAX = DIMENSIONS_MAX * PHASES_PER_RING };
+enum { DIMENSIONS_MAX = 3, PHASES_PER_RING = 5, PHASES_MAX = 64 };
 
 enum phase { PHASE_EVEN_PLUS, PHASE_ODD_MINUS, PHASE_ODD_PLUS, PHASE_EVEN_MINUS, PHASE_ENDS };
 

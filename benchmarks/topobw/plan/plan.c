@@ -109,9 +109,97 @@ static void make_room(const struct stations *stations, struct plan *plan) {
     plan->transfers = check_alloc(room, sizeof *plan->transfers);
 }
 
+/* ---- tests one by one ---- */
+
+static int rank_of_host(const struct coordinates *coordinates, const int *lowest, const char *host) {
+    int low = 0;
+    int high = coordinates->node_count - 1;
+    while (low <= high) {
+        int middle = (low + high) / 2;
+        int order = strcmp(host, coordinates->by_host[middle].host);
+        if (order == 0)
+            return lowest[coordinates->by_host[middle].node];
+        if (order < 0)
+            high = middle - 1;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+static bool add_pair(const struct coordinates *coordinates, const int *lowest, char *pair,
+                     struct plan *plan) {
+    char *to = strchr(pair, '>');
+    if (!to)
+        return false;
+    *to = '\0';
+    struct transfer transfer = {.link = plan->link_count,
+                                .from_rank = rank_of_host(coordinates, lowest, pair),
+                                .to_rank = rank_of_host(coordinates, lowest, to + 1)};
+    *to = '>';
+    if (transfer.from_rank < 0 || transfer.to_rank < 0)
+        return false;
+    plan->transfers[plan->transfer_count++] = transfer;
+    return true;
+}
+
+/* A test of which every pair has its ranks; with fewer, its link would not be loaded in full. */
+static void add_listed(const struct coordinates *coordinates, const int *lowest,
+                       const struct listed_test *test, struct plan *plan) {
+    struct tested_link link = {.phase = test->phase,
+                               .dimension = test->kind,
+                               .step = 1,
+                               .first_transfer = plan->transfer_count,
+                               .rate = &test->rate,
+                               .listed = test};
+    bool whole = true;
+    for (char *pair = test->pairs; pair && whole;) {
+        char *comma = strchr(pair, ',');
+        if (comma)
+            *comma = '\0';
+        whole = add_pair(coordinates, lowest, pair, plan);
+        if (comma)
+            *comma = ',';
+        pair = comma ? comma + 1 : NULL;
+    }
+    if (!whole) {
+        plan->transfer_count = link.first_transfer;
+        plan->absent[test->kind]++;
+        return;
+    }
+    link.sharers = plan->transfer_count - link.first_transfer;
+    plan->links[plan->link_count++] = link;
+    plan->phases[link.phase] = true;
+}
+
+static size_t count_pairs(const struct listed *listed) {
+    size_t pairs = 0;
+    for (int test = 0; test < listed->count; test++)
+        for (const char *at = listed->tests[test].pairs; at; at = strchr(at + 1, ','))
+            pairs++;
+    return pairs;
+}
+
+static void plan_listed(const struct coordinates *coordinates, const struct listed *listed,
+                        struct plan *plan) {
+    int *lowest = lowest_ranks(coordinates);
+    *plan = (struct plan){.is_listed = true};
+    for (int kind = 0; kind < listed->kind_count; kind++)
+        plan->kinds[kind] = listed->kinds[kind];
+    plan->links = check_alloc((size_t)listed->count, sizeof *plan->links);
+    plan->transfers = check_alloc(count_pairs(listed), sizeof *plan->transfers);
+    for (int test = 0; test < listed->count; test++)
+        add_listed(coordinates, lowest, &listed->tests[test], plan);
+    free(lowest);
+}
+
 void plan_make(const struct coordinates *coordinates, const struct link_rates *rates, struct plan *plan) {
+    if (rates->listed.count > 0) {
+        plan_listed(coordinates, &rates->listed, plan);
+        return;
+    }
     struct stations stations = find_stations(coordinates);
-    *plan = (struct plan){0};
+    *plan = (struct plan){.kinds = {"X", "Y", "Z"}};
     make_room(&stations, plan);
     for (int dimension = 0; dimension < TORUS_DIMENSIONS; dimension++)
         for (int phase = 0; phase < PHASES_PER_RING; phase++)
@@ -147,9 +235,19 @@ void plan_share(const struct plan *plan, struct role *roles) {
 }
 
 void plan_link_name(const struct tested_link *link, char *name) {
+    if (link->listed) {
+        plan_part_name(link->listed->name, name);
+        return;
+    }
     (void)snprintf(name, LINK_NAME_BYTES, "%c%c %d,%d,%d>%d,%d,%d", 'X' + link->dimension,
                    link->step > 0 ? '+' : '-', link->from[0], link->from[1], link->from[2], link->to[0],
                    link->to[1], link->to[2]);
+}
+
+void plan_part_name(const char *part, char *name) {
+    (void)snprintf(name, LINK_NAME_BYTES, "%s", part);
+    for (char *colon = strchr(name, ':'); colon; colon = strchr(colon, ':'))
+        *colon = ' ';
 }
 
 void plan_free(struct plan *plan) {

@@ -6,6 +6,8 @@
  * where one router has fewer nodes than the other, the rest waits. A link that several nodes send over at
  * once is shared.
  *
+ * For a network that is no torus the links file lists the tests, each with its pairs of nodes.
+ *
  * Leaves out: links with an end outside the allocation (counted in `absent`), and nodes of one router sending
  * to each other.
  */
@@ -24,8 +26,9 @@ struct tested_link {
     int from[TORUS_DIMENSIONS]; /* coordinates of the routers */
     int to[TORUS_DIMENSIONS];
     int first_transfer;
-    int sharers;                  /* transfers over it at once */
-    const struct link_rate *rate; /* NULL: unknown */
+    int sharers;                      /* transfers over it at once */
+    const struct link_rate *rate;     /* NULL: unknown */
+    const struct listed_test *listed; /* NULL on a torus */
 };
 
 /* One node sending to one node. */
@@ -39,9 +42,11 @@ struct plan {
     int link_count;
     struct tested_link *links; /* by phase, then router */
     int transfer_count;
-    struct transfer *transfers;   /* by link */
-    int absent[TORUS_DIMENSIONS]; /* links of the torus without a rank at both ends */
-    bool phases[PHASES_MAX];      /* which are not empty */
+    struct transfer *transfers; /* by link */
+    bool is_listed;
+    const char *kinds[TORUS_DIMENSIONS]; /* what `dimension` means: "X", or a class of a listed plan */
+    int absent[TORUS_DIMENSIONS];        /* links without a rank at both ends */
+    bool phases[PHASES_MAX];             /* which are not empty */
 };
 
 /* What one rank does in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
@@ -63,6 +68,9 @@ void plan_share(const struct plan *plan, struct role *roles);
 
 /* "X+ 0,0,0>1,0,0", as the topology's links are named. */
 void plan_link_name(const struct tested_link *link, char *name);
+
+/* "global r0-3>r8-0" of a listed plan's global:r0-3>r8-0. */
+void plan_part_name(const char *part, char *name);
 
 void plan_free(struct plan *plan);
 

@@ -6,6 +6,7 @@
 #include "lib/run/check.h"
 #include "topobw/run/deadline.h"
 #include "topobw/run/stream.h"
+#include "topobw/verdict/parts.h"
 #include "topobw/verdict/routeprobe.h"
 
 #include <math.h>
@@ -278,10 +279,10 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
 }
 
 /* After the first round: what is unreachable has been found by then. */
-static void probe_routes(struct topobw *run, unsigned phases) {
+static void probe_routes(struct topobw *run, uint64_t phases) {
     struct route_probe probe = route_probe_open();
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
-        if (!(phases >> phase & 1u))
+        if (!(phases >> phase & 1))
             continue;
         deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
         probe_phase(run, &probe, phase);
@@ -391,8 +392,8 @@ static void keep_rounds(struct topobw *run, int rounds) {
 
 /* Collective. Rank 0 has all numbers and judges; returns the phases with links that look bad, on all ranks.
  */
-static unsigned gather_and_judge(struct topobw *run, int new_rounds) {
-    unsigned phases = 0;
+static uint64_t gather_and_judge(struct topobw *run, int new_rounds) {
+    uint64_t phases = 0;
     int count = (int)numbers_per_rank(run);
     deadline_arm(run->limit_s);
     MPI_CHECK(MPI_Gather(run->own, count, MPI_DOUBLE, run->all, count, MPI_DOUBLE, 0, MPI_COMM_WORLD));
@@ -401,9 +402,9 @@ static unsigned gather_and_judge(struct topobw *run, int new_rounds) {
         judge(run);
         for (int link = 0; link < run->plan.link_count; link++)
             if (run->results[link].slow)
-                phases |= 1u << run->plan.links[link].phase;
+                phases |= UINT64_C(1) << run->plan.links[link].phase;
     }
-    MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     deadline_disarm();
     return phases;
 }
@@ -427,32 +428,36 @@ static bool is_bad_transfer(const struct topobw *run, const struct transfer *tra
 }
 
 static void find_blame(struct topobw *run) {
+    run->explained_by = check_alloc((size_t)run->plan.link_count, sizeof(int));
+    if (run->plan.is_listed) {
+        run->findings = parts_blame(&run->plan, run->results, &run->finding_count, run->explained_by);
+        return;
+    }
     size_t transfers = (size_t)run->plan.transfer_count;
     bool *bad = check_alloc(transfers, sizeof *bad);
     for (size_t t = 0; t < transfers; t++)
         bad[t] = is_bad_transfer(run, &run->plan.transfers[t]);
-    run->explained_by = check_alloc((size_t)run->plan.link_count, sizeof(int));
     run->findings = blame(&run->plan, run->results, bad, &run->finding_count, run->explained_by);
     free(bad);
 }
 
 /* ---- all rounds ---- */
 
-static unsigned used_phases(const struct topobw *run) {
-    unsigned mask = 0;
+static uint64_t used_phases(const struct topobw *run) {
+    uint64_t mask = 0;
     for (int phase = 0; phase < PHASES_MAX; phase++)
         if (run->plan.phases[phase])
-            mask |= 1u << phase;
-    MPI_CHECK(MPI_Bcast(&mask, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD));
+            mask |= UINT64_C(1) << phase;
+    MPI_CHECK(MPI_Bcast(&mask, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     return mask;
 }
 
 /* Ends after the first phase in which any rank gave up a transfer. */
-static void measure_round(struct topobw *run, struct stream *stream, unsigned phases, int round,
+static void measure_round(struct topobw *run, struct stream *stream, uint64_t phases, int round,
                           struct problem *problem) {
     bool tries_first = run->rounds_begun++ == 0 && has_first_transfer(&run->config.stream);
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
-        if (phases >> phase & 1u) {
+        if (phases >> phase & 1) {
             if (tries_first)
                 try_phase(run, stream, phase, problem);
             if (run->stuck)
@@ -497,8 +502,8 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
     run->begun_s = MPI_Wtime();
     if (check_rank() == 0)
         open_stream(run, problem);
-    unsigned phases = used_phases(run);
-    unsigned suspects = 0;
+    uint64_t phases = used_phases(run);
+    uint64_t suspects = 0;
     for (bool first = true; first || soaks(run); first = false) {
         for (int round = 0; round < run->config.repeats && !run->stuck; round++) {
             measure_round(run, &stream, phases, round, problem);
@@ -525,6 +530,8 @@ void topobw_free(struct topobw *run) {
     stability_free(&run->stability);
     if (run->rounds_file)
         (void)fclose(run->rounds_file);
+    for (int finding = 0; finding < run->finding_count; finding++)
+        free(run->findings[finding].part);
     free(run->findings);
     free(run->explained_by);
     plan_free(&run->plan);

@@ -28,6 +28,7 @@ struct finding {
     int link;                 /* the first link explained */
     int links;                /* how many */
     double missing;           /* the median of theirs, 0 to 1 */
+    char *part;               /* of a listed plan: what is to blame, "global:r0-3>r8-0"; else NULL */
 };
 
 /*

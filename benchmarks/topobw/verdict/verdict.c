@@ -76,7 +76,7 @@ static bool same_make(const struct tested_link *one, const struct tested_link *o
 }
 
 static bool both_ways(const struct tested_link *link) {
-    return phase_is_both_ways((enum phase)(link->phase % PHASES_PER_RING));
+    return !link->listed && phase_is_both_ways((enum phase)(link->phase % PHASES_PER_RING));
 }
 
 static bool are_peers(const struct tested_link *one, const struct tested_link *other) {
@@ -156,6 +156,11 @@ static double reference_of(const struct link_result *result) {
     return fmax(result->expected_gbyte_s, result->peers_gbyte_s);
 }
 
+/* The routers that a listed test names, or the usual number. */
+static int routers_expected(const struct tested_link *link, int usual) {
+    return link->listed ? link->listed->routers : usual;
+}
+
 static void judge_link(const struct verdict_config *config, int usual, struct link_result *result) {
     if (result->rate_gbyte_s < (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s)
         result->state = LINK_SLOW;
@@ -184,6 +189,6 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
     }
     judge_by_peers(config, plan, results);
     for (int i = 0; i < plan->link_count; i++)
-        judge_link(config, usual, &results[i]);
+        judge_link(config, routers_expected(&plan->links[i], usual), &results[i]);
     return factor;
 }

@@ -1,0 +1,78 @@
+/* Reads "test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED" lines; see listed.h. */
+#include "topobw/plan/listed.h"
+
+#include "lib/input/parse.h"
+#include "lib/input/textfile.h"
+#include "lib/run/check.h"
+#include "topobw/plan/phases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_number(char **rest, uint64_t limit, int *number) {
+    uint64_t value = 0;
+    const char *word = textfile_word(rest);
+    if (!word || !parse_number(word, &value) || value >= limit)
+        return false;
+    *number = (int)value;
+    return true;
+}
+
+static bool find_kind(struct listed *listed, const char *link_class, int *kind) {
+    for (*kind = 0; *kind < listed->kind_count; ++*kind)
+        if (strcmp(listed->kinds[*kind], link_class) == 0)
+            return true;
+    if (listed->kind_count == KINDS_MAX)
+        return false;
+    listed->kinds[listed->kind_count++] = link_class;
+    return true;
+}
+
+static bool is_list(const char *text) {
+    size_t length = text ? strlen(text) : 0;
+    return length > 0 && text[0] == ',' && text[length - 1] == ',';
+}
+
+static void make_room(struct listed *listed) {
+    if (listed->count < listed->room)
+        return;
+    int room = listed->room ? 2 * listed->room : 64;
+    struct listed_test *tests = check_alloc((size_t)room, sizeof *tests);
+    if (listed->count > 0)
+        memcpy(tests, listed->tests, (size_t)listed->count * sizeof *tests);
+    free(listed->tests);
+    listed->tests = tests;
+    listed->room = room;
+}
+
+bool listed_read(char *rest, struct listed *listed) {
+    struct listed_test test = {0};
+    if (!read_number(&rest, PHASES_MAX, &test.phase))
+        return false;
+    test.rate.link_class = textfile_word(&rest);
+    const char *rate = textfile_word(&rest);
+    if (!rate || !parse_positive(rate, &test.rate.rate_gbyte_s) || !read_number(&rest, 64, &test.routers))
+        return false;
+    test.name = textfile_word(&rest);
+    test.pairs = textfile_word(&rest);
+    test.parts = textfile_word(&rest);
+    test.crossed = textfile_word(&rest);
+    if (!is_list(test.parts) || !is_list(test.crossed) || textfile_word(&rest) ||
+        !find_kind(listed, test.rate.link_class, &test.kind))
+        return false;
+    make_room(listed);
+    listed->tests[listed->count++] = test;
+    return true;
+}
+
+bool listed_has(const char *list, const char *part) {
+    size_t length = strlen(part);
+    for (const char *at = strstr(list, part); at; at = strstr(at + 1, part))
+        if (at > list && at[-1] == ',' && at[length] == ',')
+            return true;
+    return false;
+}
+
+void listed_free(struct listed *listed) {
+    free(listed->tests);
+}

@@ -1,0 +1,119 @@
+/* Explains bad tests of a listed plan by parts; see parts.h. */
+#include "topobw/verdict/parts.h"
+
+#include "lib/run/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough for every part's weight: tests loaded in full count for a little more than those crossed. */
+enum { FULL = 17, CROSSED = 16 };
+
+struct search {
+    const struct plan *plan;
+    const struct link_result *results;
+    int *explained_by;
+    int count;
+    struct finding *findings;
+};
+
+static bool is_tested(const struct link_result *result) {
+    return result->state != LINK_UNTESTED;
+}
+
+static bool is_cleared(const struct search *search, const char *part) {
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (is_tested(&search->results[link]) && !verdict_is_bad(&search->results[link]) &&
+            listed_has(search->plan->links[link].listed->parts, part))
+            return true;
+    return false;
+}
+
+static bool is_open(const struct search *search, int link) {
+    return verdict_is_bad(&search->results[link]) && search->explained_by[link] < 0;
+}
+
+static int weight(const struct search *search, int link, const char *part) {
+    const struct listed_test *test = search->plan->links[link].listed;
+    if (!is_open(search, link))
+        return 0;
+    return listed_has(test->parts, part) ? FULL : listed_has(test->crossed, part) ? CROSSED : 0;
+}
+
+static int weights(const struct search *search, const char *part) {
+    int sum = 0;
+    for (int link = 0; link < search->plan->link_count; link++)
+        sum += weight(search, link, part);
+    return sum;
+}
+
+/* The part that begins at a comma of a list, to be freed; *end is the comma after it. */
+static char *next_part(const char *comma, const char **end) {
+    *end = strchr(comma + 1, ',');
+    size_t length = (size_t)(*end - comma - 1);
+    char *part = check_alloc(length + 1, 1);
+    memcpy(part, comma + 1, length);
+    return part;
+}
+
+static void consider(const struct search *search, const char *list, char **best, int *most) {
+    const char *end = NULL;
+    for (const char *comma = list; comma[1]; comma = end) {
+        char *part = next_part(comma, &end);
+        int sum = weights(search, part);
+        bool better = sum > *most && !is_cleared(search, part);
+        if (better) {
+            free(*best);
+            *best = part;
+            *most = sum;
+        } else {
+            free(part);
+        }
+    }
+}
+
+/* The part that explains most of what is open, to be freed; NULL when there is none. */
+static char *find_part(const struct search *search) {
+    char *best = NULL;
+    int most = 0;
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (is_open(search, link)) {
+            consider(search, search->plan->links[link].listed->parts, &best, &most);
+            consider(search, search->plan->links[link].listed->crossed, &best, &most);
+        }
+    return best;
+}
+
+static void add_finding(struct search *search, char *part, int only) {
+    double *missing = check_alloc((size_t)search->plan->link_count, sizeof *missing);
+    struct finding *finding = &search->findings[search->count];
+    *finding = (struct finding){.component = COMPONENT_LINK, .rank = -1, .part = part};
+    if (part && strncmp(part, "node:", strlen("node:")) == 0)
+        finding->component = COMPONENT_NODE;
+    for (int link = 0; link < search->plan->link_count; link++)
+        if (link == only || (part && weight(search, link, part) > 0)) {
+            if (finding->links == 0)
+                finding->link = link;
+            missing[finding->links++] = search->results[link].missing;
+            search->explained_by[link] = search->count;
+        }
+    finding->missing = verdict_median(missing, finding->links);
+    search->count++;
+    free(missing);
+}
+
+struct finding *parts_blame(const struct plan *plan, const struct link_result *results, int *count,
+                            int *explained_by) {
+    struct search search = {.plan = plan, .results = results, .explained_by = explained_by};
+    search.findings = check_alloc((size_t)plan->link_count, sizeof *search.findings);
+    for (int link = 0; link < plan->link_count; link++)
+        explained_by[link] = -1;
+    for (char *part = find_part(&search); part; part = find_part(&search))
+        add_finding(&search, part, -1);
+    for (int link = 0; link < plan->link_count; link++)
+        if (is_open(&search, link))
+            add_finding(&search, NULL, link);
+    *count = search.count;
+    return search.findings;
+}
