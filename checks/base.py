@@ -30,9 +30,10 @@ from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs import interrupted, request, schedule, stagedir, submission, verdict
+from railyard.jobs import interrupted, request, roles, schedule, stagedir, submission, verdict
 from railyard.jobs.partition import Partition
 from railyard.jobs.request import Request
+from railyard.jobs.roles import Roles
 from railyard.jobs.stagedir import Planned
 from railyard.jobs.submission import Submission, Surroundings
 from railyard.records import assemble, references, units
@@ -206,6 +207,32 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``{}``
     on_a_real_machine = variable(dict, value={})
 
+    #: Loads to measure under besides alone: incast, alltoall, broadcast, allreduce, permutation, several at once with a
+    #: full stop between (incast.alltoall), program, or copies (docs/congestion.md). Empty: alone.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: ``[]``
+    loads = variable(typ.List[str], value=[])
+
+    #: Which nodes the measured program gets where there are loads: contiguous, interleaved, by-router, by-group,
+    #: random:SEED, nodes:LIST (their numbers in the allocation, a comma between).
+    #:
+    #: :type: :class:`str`
+    #: :default: ``'interleaved'``
+    split = variable(str, value="interleaved")
+
+    #: Nodes of the measured program where there are loads; 0 for half of the job's.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    victim_nodes = variable(int, value=0)
+
+    #: Command line of the load `program`, which is started again until the measured program has ended.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    load_program = variable(str, value="")
+
     #: Seed of the order of launches, of random allocations and of random placements.
     #:
     #: :type: :class:`int`
@@ -300,6 +327,28 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         for name in [*self.needs, *self.nics]:
             if name in lacks:
                 self.skip(f"{self.current_environ.name} lacks {name}, which {self.benchmark} needs here")
+
+    @run_after("setup")
+    @plainly()
+    def add_loads(self) -> None:
+        """Launch each placement alone and under every load; skip where launches are computed one program at a time."""
+        self.roles: Roles | None = None
+        if not self.loads:
+            return
+        if self.where.is_computed:
+            self.skip(
+                f"{self.where.fullname} computes one program at a time, and {self.short_name} needs several"
+            )
+        self.roles = roles.chosen(
+            self.name,
+            self.loads,
+            self.split,
+            self.victim_nodes,
+            on_a_machine=self.where.origin == "measured",
+            program=self.load_program,
+        )
+        loaded = [f"{name}+{load}" for name in self.placements for load in self.loads]
+        self.placements = [*self.placements, *loaded]
 
     def _is_simulated(self) -> bool:
         return self.where.origin == "simulated"

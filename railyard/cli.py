@@ -31,6 +31,7 @@ COMMANDS = {
     "where": "railyard.jobs.cli:where",
     "topology": "placements.cli.place:topology",
     "tender": "railyard.tender.cli:tender",
+    "together": "railyard.jobs.cli:together",
     "torus": "railyard.torus.cli.torus:torus",
 }
 

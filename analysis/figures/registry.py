@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.cases.cases import Case
-from analysis.figures import applications, nics, overhead
+from analysis.figures import applications, beside, nics, overhead
 from analysis.figures.drawing import Drawing
 
 #: Modules of this folder that are no benchmark's: figures of any case, of several cases, and how figures are made.
@@ -19,6 +19,7 @@ SHARED = frozenset(
     {
         "__init__",
         "applications",
+        "beside",
         "by_extent",
         "drawing",
         "general",
@@ -45,9 +46,15 @@ FIGURES = dict(_figures())
 def own_drawings(case: Case) -> list[Drawing]:
     """Return the figures of the case's benchmark, then those that any case has if it has what they show.
 
-    These are the sizes of a profiled application's messages, what an image costs, and what each of several NICs sent.
+    These are the impact of a load, the sizes of a profiled application's messages, what an image costs, and what each
+    of several NICs sent.
     """
-    common = [*applications.drawings(case), *overhead.drawings(case), *nics.drawings(case)]
+    common = [
+        *beside.drawings(case),
+        *applications.drawings(case),
+        *overhead.drawings(case),
+        *nics.drawings(case),
+    ]
     place = FIGURES.get(case.first.case.benchmark.replace("-", "_"))
     if place is None:
         return common

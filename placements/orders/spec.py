@@ -1,15 +1,17 @@
-"""A placement by its name: `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`, the same text wherever one is asked for.
+"""A placement by its name, the same everywhere: `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING][+LOAD]`.
 
     custom                     the order custom, on the first nodes granted, without binding
     blocks:2x2x4               blocks of 2x2x4 ranks of the grid, one a node
     random:7@scattered/core    in an order drawn from seed 7, on nodes spread over the allocation, a core each
+    plain+incast               as plain, while the load incast runs on other nodes of the job
 
 Leaves out what the words do: `placements.orders` (order), `placements.allocation` (choice), `placements.render`
-(binding).
+(binding), `railyard.jobs.roles` (load).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,6 +44,8 @@ ARGUMENTS = {
     Kind.OPTIMISED: "SEED",
 }
 NEEDS_ARGUMENT = frozenset({Kind.BLOCKS, Kind.FILE})
+#: Names of loads, one or several with a full stop between.
+LOAD = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*")
 #: Orders that mean nothing where nobody knows how the nodes are joined.
 NEED_COORDINATES = frozenset(
     {Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.BY_GROUP, Kind.BY_SWITCH, Kind.OPTIMISED}
@@ -52,7 +56,8 @@ NEED_COORDINATES = frozenset(
 class Spec:
     """A placement's name, taken apart. `argument` is empty where the order has none.
 
-    `choice_seed` is the number after the choice's name: a seed, or a number of groups.
+    `choice_seed` is the number after the choice's name: a seed, or a number of groups. `load` is empty for a program
+    that has the job's network for itself.
     """
 
     order: Kind
@@ -60,6 +65,7 @@ class Spec:
     choice: Choice = Choice.CONTIGUOUS
     choice_seed: int | None = None
     binding: Binding = Binding.NONE
+    load: str = ""
 
     @property
     def needs_coordinates(self) -> bool:
@@ -75,7 +81,8 @@ class Spec:
 
 def parse(text: str) -> Spec:
     """The placement that a name says; InputError names the part that is wrong and what it may be."""
-    rest, binding = _split_last(text, "/", set(Binding))
+    alone, load = split_load(text)
+    rest, binding = _split_last(alone, "/", set(Binding))
     rest, chosen = _split_last(rest, "@", set(Choice))
     order, _, argument = rest.partition(":")
     if order not in set(Kind):
@@ -94,9 +101,18 @@ def parse(text: str) -> Spec:
         choice=Choice(choice or Choice.CONTIGUOUS),
         choice_seed=_integer("placement", f"@{choice}", seed) if seed else None,
         binding=Binding(binding or Binding.NONE),
+        load=load,
     )
     spec.seed(None)
     return spec
+
+
+def split_load(text: str) -> tuple[str, str]:
+    """Return a placement's name without its load, and the load; a file's name is taken whole."""
+    if text.startswith(f"{Kind.FILE}:"):
+        return text, ""
+    before, _, after = text.rpartition("+")
+    return (before, after) if before and LOAD.fullmatch(after) else (text, "")
 
 
 def words() -> str:

@@ -102,7 +102,7 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
     found = allocation(job, granted, described)
     placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
-    placing.write_files(folder, job, placed, node)
+    placing.write_files(folder, job, placed, allocation=found.allocation, node=node)
     if not found.without:
         text = files.coordinates(found.allocation.topology, found.allocation.nodes)
         (folder / "coordinates").write_text(text)

@@ -1,9 +1,10 @@
-"""`railyard granted` and `railyard recover`: what a job script and a person do with a stage directory."""
+"""`railyard granted`, `together`, `recover`: what a job script and a person do with a stage directory."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
 from railyard.jobs import interrupted, node, stagedir
 from railyard.jobs import strays as running
+from railyard.jobs import together as several
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -75,3 +77,26 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         click.echo(
             f"{folder}: {record.status}: {record.reason or 'complete'}; {stagedir.record_path(folder)}"
         )
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("stem")
+@click.option(
+    "--congestor", multiple=True, metavar="NAME=COMMAND", help="Loads the network while the victim runs."
+)
+@click.option(
+    "--program",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Any program as a congestor: started again until the victim has ended.",
+)
+@click.option("--copy", multiple=True, metavar="NAME=COMMAND", help="A copy of the victim, started with it.")
+@click.argument("victim", nargs=-1, required=True, type=click.UNPROCESSED)
+def together(stem: str, victim: tuple[str, ...], **beside: tuple[str, ...]) -> None:
+    """Run the command VICTIM while other programs load the network (in job scripts); STEM begins the names of files.
+
+    The victim starts when every congestor has made the file STEM.NAME.ready. The file STEM.stop tells them that it has
+    ended. A congestor that ends before voids the launch: exit status 75.
+    """
+    companions = [(option, text) for option, texts in beside.items() for text in texts]
+    sys.exit(several.run(several.read(Path(), stem, companions, victim)))

@@ -18,18 +18,44 @@ from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
 from railyard.errors import InputError
-from railyard.jobs import launching
+from railyard.jobs import launching, roles
 from railyard.jobs.stagedir import Job, Placed
 
 
 def place_all(job: Job, allocation: Allocation) -> dict[str, Placement]:
     """Every placement of a job on an allocation; InputError for the first that cannot be."""
+    for name in job.placements:
+        companions(job, allocation, name)
     return {name: place_one(job, allocation, name) for name in job.placements}
 
 
 def place_one(job: Job, allocation: Allocation, name: str) -> Placement:
-    """One placement of a job; InputError where it cannot be on that allocation."""
-    return place(name, allocation, tuple(job.grid), ranks_per_node=job.ranks_per_node, seed=job.seed)
+    """One placement of a job; InputError where it cannot be on that allocation.
+
+    Where other programs run beside it in some launches, it has the victim's nodes in all of them.
+    """
+    own = roles.victims(role_of(job), allocation)
+    return place(name, own, tuple(job.grid), ranks_per_node=job.ranks_per_node, seed=job.seed)
+
+
+def role_of(job: Job) -> roles.Roles | None:
+    """Return what runs beside a job's program in some of its launches; None where nothing does."""
+    said = job.case.get("roles")
+    return roles.Roles.read(said) if said else None
+
+
+def companions(job: Job, allocation: Allocation, name: str) -> list[roles.Placed]:
+    """Return the programs that run beside a placement's; InputError where these nodes have no room for them."""
+    said = role_of(job)
+    if said is None:
+        return []
+    grid, per_node = tuple(job.grid), job.ranks_per_node
+    return roles.placed(said, allocation, name, grid=grid, ranks_per_node=per_node, seed=job.seed)
+
+
+def stem(name: str, companion: roles.Companion) -> str:
+    """Return the beginning of the names of a companion's files, beside those of a placement."""
+    return f"{name}.{companion.name}"
 
 
 def place_what_can(
@@ -48,7 +74,9 @@ def place_what_can(
             continue
         try:
             own = scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
-            made[name] = place_one(job, scheduled if scheduled and own else allocation, name)
+            nodes = scheduled if scheduled and own else allocation
+            companions(job, nodes, name)
+            made[name] = place_one(job, nodes, name)
         except InputError as error:
             cannot[name] = str(error)
     return made, cannot
@@ -59,9 +87,20 @@ def needs_coordinates(name: str) -> bool:
     return spec.parse(name).needs_coordinates
 
 
-def write_files(folder: Path, job: Job, placed: dict[str, Placement], node: NodeLayout | None = None) -> None:
+def write_files(
+    folder: Path,
+    job: Job,
+    placed: dict[str, Placement],
+    *,
+    allocation: Allocation,
+    node: NodeLayout | None = None,
+) -> None:
     """What the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
     for name, placement in placed.items():
+        for beside in companions(job, allocation, name):
+            own = stem(name, beside.companion)
+            for policy in job.nic_policies:
+                _write_launch_files(folder, job, beside.placement, name=own, policy=policy, node=node)
         for policy in job.nic_policies:
             _write_launch_files(folder, job, placement, name=name, policy=policy, node=node)
         mark(folder, name).touch()
@@ -76,7 +115,11 @@ def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
     """Groups of placements that put every rank on the same node and slot: their launches measure one thing."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, placement in placed.items():
-        where = (*(node.name for node in placement.nodes), *placement.local_ranks.tolist())
+        where = (
+            spec.split_load(name)[1],
+            *(node.name for node in placement.nodes),
+            *placement.local_ranks.tolist(),
+        )
         groups.setdefault(where, []).append(name)
     return [names for names in groups.values() if len(names) > 1]
 
@@ -109,7 +152,12 @@ def described(
         nics={p: launching.assigned_nics(some, p, job.devices, node) for p in policies if some},
         cannot=cannot,
         has_groups=stands is None and allocation.topology.has_groups,
+        roles={name: _hosts(companions(job, allocation, name)) for name in placed},
     )
+
+
+def _hosts(found: list[roles.Placed]) -> dict[str, list[str]]:
+    return {each.companion.name: [node.name for node in each.placement.nodes] for each in found}
 
 
 def _write_launch_files(

@@ -18,8 +18,9 @@ from placements.nics.policies import Host, Kind
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.topology import catalog
 from railyard.errors import InputError
-from railyard.jobs import requirements, schedule
+from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.partition import Partition
+from railyard.jobs.roles import Roles
 from railyard.records.record import Software
 
 
@@ -27,7 +28,8 @@ from railyard.records.record import Software
 class Request:
     """What a check requests. The fields are the variables of `checks.base.PlacedCheck` that have the same names.
 
-    `name` is the check's, with its parameters; `software` lists whose programs are launched.
+    `name` is the check's, with its parameters; `software` lists whose programs are launched, `roles` what runs beside
+    them in some launches.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Request:
     seed: int
     challenge: str
     archive: str
+    roles: Roles | None = None
 
     @property
     def check(self) -> str:
@@ -157,8 +160,11 @@ def whole_grid(request: Request, where: Partition, granted: Allocation) -> list[
     """Return a grid of all slots.
 
     It has the block's form where all of the block was granted, with the nodes of a router along Y and the ranks of a
-    node along Z.
+    node along Z. Where other programs run beside it, its slots are the victim's.
     """
+    if request.roles:
+        own = roles.victims(request.roles, granted)
+        return schedule.cubic(len(own.indices) * request.ranks_per_node)
     slots = len(granted.indices) * request.ranks_per_node
     whole = list(granted.topology.box_of_cells(granted.block))
     whole[-1] *= request.ranks_per_node
@@ -179,4 +185,5 @@ def case(request: Request) -> dict[str, Any]:
         "software": list(map(str, request.software)),
         "seed": request.seed,
         "launches_per_combination": request.launches,
+        **({"roles": request.roles.document()} if request.roles else {}),
     }

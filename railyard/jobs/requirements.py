@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from placements.nics import policies
 from placements.nics.policies import Kind
+from placements.orders import spec
 from placements.orders.allocation import allocate
 from placements.topology import catalog
 from railyard.errors import InputError
@@ -82,7 +83,11 @@ def rails(nic_policies: Sequence[str]) -> int:
 
 def bound(placements: Sequence[str]) -> list[str]:
     """Return the placements with every rank bound to a NUMA domain, without which no NIC is near to a rank."""
-    return [name if "/" in name else f"{name}/numa" for name in placements]
+    return [_bound(*spec.split_load(name)) for name in placements]
+
+
+def _bound(alone: str, load: str) -> str:
+    return (alone if "/" in alone else f"{alone}/numa") + (f"+{load}" if load else "")
 
 
 def split_placements(placements: Sequence[str], without: str) -> tuple[list[str], dict[str, str]]:

@@ -19,7 +19,9 @@ from placements import launchers
 from placements.orders import spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement
+from railyard.errors import InputError
 from railyard.jobs import launching, placing
+from railyard.jobs import roles as role
 from railyard.jobs.stagedir import Job, Planned
 from railyard.records import launch_order
 from railyard.records.record import Software, combination_name
@@ -48,6 +50,10 @@ def launches(
         (kind, policy): _prepared(job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy)
         for kind, policy in itertools.product(job.placements, job.nic_policies)
     }
+    beside = {
+        (kind, policy): _companions(job, allocation, kind, policy)
+        for kind, policy in itertools.product(job.placements, job.nic_policies)
+    }
     return [
         Planned(
             index=index,
@@ -56,9 +62,43 @@ def launches(
             software=str(whose),
             repeat=repeat,
             command=prepared[kind, policy].command(program(index, whose)),
+            roles=[
+                _planned(job, each, ready, victim=program(index, whose), stem=f"launch-{index:03d}")
+                for each, ready in beside[kind, policy]
+            ],
         )
         for index, (repeat, kind, policy, whose) in enumerate(_in_rounds(job))
     ]
+
+
+def _companions(
+    job: Job, allocation: Allocation, kind: str, policy: str
+) -> list[tuple[role.Companion, launching.Prepared]]:
+    """Return the programs that run beside a placement's, rendered for the launcher.
+
+    Their commands are the same on other nodes; where these nodes have no room for them, there are none, and the
+    placement cannot be launched either.
+    """
+    try:
+        found = placing.companions(job, allocation, kind)
+    except InputError:
+        return []
+    return [
+        (each.companion, _prepared(job, each.placement, placing.stem(kind, each.companion), policy))
+        for each in found
+    ]
+
+
+def _planned(
+    job: Job, companion: role.Companion, ready: launching.Prepared, *, victim: Sequence[str], stem: str
+) -> dict[str, object]:
+    words = role.program(companion, victim, stem, counts_nics=job.origin == "measured")
+    return {
+        "name": companion.name,
+        "role": str(companion.role),
+        "again": companion.again,
+        "command": ready.command(words),
+    }
 
 
 def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[str]:
@@ -71,7 +111,7 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[st
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
         f"echo {_NOW} > {stem}.begun",
-        f"{limited(launch.command, limit_s)} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
+        f"{limited(together(launch), limit_s)} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
     ]
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))
@@ -88,7 +128,11 @@ def digests(launches: Sequence[Planned], when: str) -> list[str]:
     The job itself looks, because its PATH decides which program a name means.
     """
     words = dict.fromkeys(
-        word for each in launches for word in shlex.split(each.command) if _is_program(word)
+        word
+        for each in launches
+        for command in (each.command, *(str(beside["command"]) for beside in each.roles))
+        for word in shlex.split(command)
+        if _is_program(word)
     )
     each = (
         'f=$(command -v -- "$w" || echo "$w"); [ -f "$f" ] || continue; '
@@ -113,6 +157,23 @@ def limited(command: str, limit_s: int) -> str:
     found = ASSIGNMENTS.match(command)
     before = found[0] if found else ""
     return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"
+
+
+def together(launch: Planned) -> str:
+    """Return the command of a launch: its own, or `railyard together` with the programs that run beside it."""
+    if not launch.roles:
+        return launch.command
+    found = ASSIGNMENTS.match(launch.command)
+    before = found[0] if found else ""
+    words = [
+        word
+        for each in launch.roles
+        for word in (
+            "--program" if each["again"] else f"--{each['role']}",
+            f"{each['name']}={each['command']}",
+        )
+    ]
+    return f"{before}railyard together {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
 
 
 def cubic(slots: int) -> list[int]:

@@ -31,7 +31,8 @@ from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.errors import InputError, RunError
-from railyard.jobs import launching, nic_counters, surroundings
+from railyard.jobs import beside, launching, nic_counters, surroundings
+from railyard.jobs.beside import Around
 from railyard.records import assemble, provenance
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import archive, sessions
@@ -58,7 +59,10 @@ TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One planned launch: its number in the job, what it is to measure, and its line in the job script."""
+    """One planned launch: its number in the job, what it is to measure, and its line in the job script.
+
+    `roles` are the programs that run beside it: name, role, command, and whether it is started again when it has ended.
+    """
 
     index: int
     placement: str
@@ -66,6 +70,7 @@ class Planned:
     repeat: int
     command: str
     software: str = Software.NATIVE
+    roles: Sequence[Mapping[str, Any]] = ()
 
     @property
     def stem(self) -> str:
@@ -135,7 +140,8 @@ class Placed:
     """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
 
     `nics` are, for each policy, the NICs of each local rank; `allocation` and `topology` are the record's. With
-    `has_groups` the first number of a node's coordinate is its group.
+    `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of the ranks of each
+    program that runs beside a placement's.
     """
 
     allocation: Mapping[str, Any]
@@ -145,6 +151,7 @@ class Placed:
     nics: Mapping[str, Sequence[Sequence[str]]]
     cannot: Mapping[str, str] = field(default_factory=dict)
     has_groups: bool = False
+    roles: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 def write(folder: Path, written: Job | Placed) -> None:
@@ -324,6 +331,10 @@ def _run_of(
     if end and start and job.launch_limit_s and job.launch_limit_s <= end[1] - start[0]:
         reason = f"ended after its limit of {job.launch_limit_s} s (launch_limit_s){reason and f': {reason}'}"
     nics, found = evidence.get("nics"), None
+    around = _around(folder, job, placed, launch) if launch.roles and end else None
+    if around:
+        reason = "; ".join(around.reasons) or reason
+        nics = beside.of_hosts(nics, hosts or ())
     if placed and hosts:
         nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch=launch, nics=nics)
     return assemble.LaunchRun(
@@ -341,12 +352,15 @@ def _run_of(
         output=folder / f"{stem}.json",
         expected_hosts=hosts,
         reason=reason,
-        guard=evidence.get("guard"),
+        guard=beside.guard(evidence.get("guard"), around),
+        roles=around.roles if around else None,
         nics=nics,
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
         has_groups=placed is not None and placed.has_groups,
-        fault=_read_application(folder, job, launch, len(hosts)) if hosts and end else "",
+        fault=_read_application(folder, job, stem, len(hosts)) or (around.fault if around else "")
+        if hosts and end
+        else "",
     )
 
 
@@ -378,15 +392,26 @@ def _elapsed_s(start: Sequence[float] | None, end: Sequence[float] | None) -> fl
     return elapsed if elapsed >= 0 else None
 
 
-def _read_application(folder: Path, job: Job, launch: Planned, ranks: int) -> str:
+def _around(folder: Path, job: Job, placed: Placed | None, launch: Planned) -> Around:
+    """Return what the programs beside a launch's left."""
+    left = beside.Left(
+        folder=folder,
+        stem=launch.stem,
+        planned=launch.roles,
+        hosts=placed.roles.get(launch.placement, {}) if placed else {},
+        devices=job.devices,
+        read_copy=lambda stem, ranks: _read_application(folder, job, stem, ranks),
+    )
+    return beside.found(left)
+
+
+def _read_application(folder: Path, job: Job, stem: str, ranks: int) -> str:
     """Make the benchmark output of a program that is not ours; why it is no result, or nothing."""
     benchmark = job.case["benchmark"]
     if not job.read_by and not applications.is_application(benchmark):
         return ""
     parameters = job.case["parameters"]
-    return applications.read(
-        folder, launch.stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by
-    )
+    return applications.read(folder, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by)
 
 
 def _reason(

@@ -87,7 +87,7 @@ def write(folder: Path, submission: Submission) -> Script:
     stagedir.write(folder, job)
     if not where.scheduled:
         node = node_layout.parse(node_description.describe()) if job.binds_by_script else None
-        placing.write_files(folder, job, placed, node)
+        placing.write_files(folder, job, placed, allocation=granted, node=node)
         coordinates: dict[str, Coordinate] | None = None if where.topology else {}
         stagedir.write(
             folder, placing.described(job, granted, placed, cannot=cannot, stands=coordinates, node=node)

@@ -31,7 +31,8 @@ class LaunchRun:
     asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
     the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
     what is wrong with the data or why there is no output, where the check knows more than the output tells. With
-    `has_groups` the first number of a node's coordinate is its group.
+    `has_groups` the first number of a node's coordinate is its group. `roles` are the programs that ran beside it, as
+    the record's schema has them.
     """
 
     placement: str
@@ -54,6 +55,7 @@ class LaunchRun:
     begun_monotonic_s: float | None = None
     ended_monotonic_s: float | None = None
     has_groups: bool = False
+    roles: Sequence[Mapping[str, Json]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +231,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "begun_monotonic_s": run.begun_monotonic_s,
         "ended_monotonic_s": run.ended_monotonic_s,
         "reported": dict(output.reported) if output else {},
+        "roles": None if run.roles is None else [dict(each) for each in run.roles],
     }
 
 

@@ -24,7 +24,7 @@ from railyard.records.spans import Spans
 
 SCHEMA = "record-v1.json"
 #: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.7"
+FORMAT = "railyard-record/1.8"
 ID_DIGITS = 12
 #: Keys that are made from the content and therefore are no part of it.
 DERIVED = frozenset({"id", "sha256"})
@@ -116,6 +116,7 @@ class Case:
     cube: tuple[int, ...] | None = None
     devices: tuple[str, ...] | None = None
     challenge: str = ""
+    roles: Mapping[str, Json] | None = None
 
 
 class Guarded(StrEnum):
@@ -143,6 +144,32 @@ class NicBytes:
     nic: str
     tx_bytes: int
     rx_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A program that ran beside the one that a launch measured: `congestor` or `copy`, on other nodes.
+
+    Times are seconds after the measured program's start, `victim_s` when that one ended; `nics` are what the NICs of
+    its nodes counted meanwhile. Those of a congestor that counted them itself begin when its load is there.
+    """
+
+    name: str
+    role: str
+    command: str
+    status: Status
+    reason: str
+    exit_status: int | None
+    starts: int
+    begun_s: float | None
+    ended_s: float | None
+    victim_s: float | None
+    hosts: tuple[str, ...]
+    placement_verdict: Verdict
+    ranks: tuple[Rank, ...]
+    series: tuple[Series, ...]
+    reported: Mapping[str, Json]
+    nics: tuple[NicBytes, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +204,7 @@ class Launch:
     ended_monotonic_s: float | None = None
     reported: Mapping[str, Json] = dataclass_field(default_factory=dict)
     spans: Spans | None = None
+    roles: tuple[Beside, ...] | None = None
 
     @property
     def is_void(self) -> bool:
@@ -342,8 +370,21 @@ def _parse_launch(item: Mapping[str, Json]) -> Launch:
         "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
         "software": Software(item.get("software", Software.NATIVE)),
         "spans": spans.parse(item.get("spans")),
+        "roles": None if item.get("roles") is None else tuple(map(_parse_beside, item["roles"])),
     }
     return Launch(**{**item, **parsed})
+
+
+def _parse_beside(item: Mapping[str, Json]) -> Beside:
+    parsed = {
+        "status": Status(item["status"]),
+        "hosts": tuple(item["hosts"]),
+        "placement_verdict": Verdict(item["placement_verdict"]),
+        "ranks": benchmark.parse_ranks(item["ranks"]),
+        "series": benchmark.parse_series(item["series"]),
+        "nics": None if item["nics"] is None else tuple(NicBytes(**each) for each in item["nics"]),
+    }
+    return Beside(**{**item, **parsed})
 
 
 def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
@@ -375,6 +416,9 @@ def _check_launches(record: Record) -> None:
         _check_launch_status(record.source, launch, field)
         benchmark.check_ranks(launch.ranks, record.source, f"{field}.ranks")
         benchmark.check_series(launch.series, record.source, f"{field}.series")
+        for number, each in enumerate(launch.roles or ()):
+            benchmark.check_ranks(each.ranks, record.source, f"{field}.roles[{number}].ranks")
+            benchmark.check_series(each.series, record.source, f"{field}.roles[{number}].series")
         combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
         if combination in seen:
             raise InputError(

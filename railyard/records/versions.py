@@ -78,6 +78,13 @@ VERSIONS: tuple[Version, ...] = (
         change="a launch may have spans: the switches and groups of its nodes, and the nodes of each group",
         launch_fields=frozenset({"spans"}),
     ),
+    Version(
+        name="railyard-record/1.8",
+        date="2026-11-22",
+        change="a launch and a case may have roles: programs that run beside the one that is measured",
+        launch_fields=frozenset({"roles"}),
+        case_fields=frozenset({"roles"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})

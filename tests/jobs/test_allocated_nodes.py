@@ -28,6 +28,7 @@ def job(folder: Path, **changes: Any) -> Any:
         "grid": [4],
         "ranks_per_node": 1,
         "needs_coordinates": False,
+        "case": {},
     }
     return SimpleNamespace(**{**fields, **changes})
 

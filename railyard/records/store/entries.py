@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from railyard.errors import InputError
 from railyard.records import benchmark, record
-from railyard.records.benchmark import Labels
+from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
@@ -148,7 +148,12 @@ def _values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
 
 def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
     """A launch's value of each series."""
-    return {key: value_of(taken) for key, taken in launch_samples(launch).items()}
+    return values_of(launch.series)
+
+
+def values_of(series: Iterable[Series]) -> dict[tuple[str, Labels], float]:
+    """Return the value of each series of a program."""
+    return {key: value_of(taken) for key, taken in samples_of(series).items()}
 
 
 def value_of(taken: Sequence[Sequence[float]]) -> float:
@@ -158,7 +163,12 @@ def value_of(taken: Sequence[Sequence[float]]) -> float:
 
 def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
     """A launch's repeats of each series, of several pairs of hosts or ranks one after another."""
+    return samples_of(launch.series)
+
+
+def samples_of(series: Iterable[Series]) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
+    """Return the repeats of each series of a program, of several pairs of hosts or ranks one after another."""
     taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
-    for series in launch.series:
-        taken.setdefault((series.fom, benchmark.point(series.labels)), []).append(series.samples)
+    for each in series:
+        taken.setdefault((each.fom, benchmark.point(each.labels)), []).append(each.samples)
     return taken

@@ -6,6 +6,7 @@ caller's. It starts its daemons through `railyard-enter -s`, which stands where 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -133,6 +134,8 @@ def _watched(
     torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
 ) -> int:
     """Run a launcher on a host (None: here), the guard watching; its exit status."""
+    if locks.is_together(torus.name):
+        return _ended(_started(torus, command, environment, host))
     _check_router(torus)
     torus = _take_locks(torus)
     with fidelity.Watch(torus) as watch:
@@ -157,6 +160,16 @@ def _watched_once_granted(torus: Torus, command: Sequence[str], environment: Map
             status = _ended(launched)
     _report(watch)
     return status
+
+
+@contextlib.contextmanager
+def together(torus: Torus) -> Iterator[Torus]:
+    """Hold the locks of one launch, and watch, for all launchers that start within: they are one launch together."""
+    _check_router(torus)
+    torus = _take_locks(torus)
+    with fidelity.Watch(torus) as watch, locks.as_one_launch(torus.name):
+        yield torus
+    _report(watch)
 
 
 def _check_router(torus: Torus) -> None:

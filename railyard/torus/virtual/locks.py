@@ -26,6 +26,8 @@ from railyard.errors import RunError
 SILENT_S = 2.0
 PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
+#: The torus whose locks `railyard together` holds for the launchers that it starts.
+TOGETHER = "RAILYARD_TOGETHER"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
 
@@ -52,6 +54,21 @@ def take_turn(*, inheritable: bool = False) -> int:
     descriptor = _held(machine_file(), open_for_all, LAUNCH)
     os.set_inheritable(descriptor, inheritable)
     return descriptor
+
+
+@contextlib.contextmanager
+def as_one_launch(torus: str) -> Iterator[None]:
+    """Let launchers that start within run at once on a torus whose locks this process holds."""
+    os.environ[TOGETHER] = torus
+    try:
+        yield
+    finally:
+        del os.environ[TOGETHER]
+
+
+def is_together(torus: str) -> bool:
+    """Return whether the process that started this one holds the locks of a launch on the torus for it."""
+    return os.environ.get(TOGETHER) == torus and INSIDE_LAUNCH not in os.environ
 
 
 @contextlib.contextmanager

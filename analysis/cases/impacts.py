@@ -1,0 +1,183 @@
+"""Launches under load beside the same launches alone: impact factors, and copies against one copy.
+
+Models: for each placement, NIC policy and software of a case whose launches had companions the samples alone and under
+every load, of the figure of merit that tells most: each pair of ranks by itself where a benchmark has that, otherwise
+the one that the page shows first. Copies: the slowest, the median and the sum of all copies of a launch against the
+launches with one copy. Leaves out: what the factors are (`analysis.stats.impact`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from analysis.cases import cases
+from analysis.cases.cases import Case, Combination
+from analysis.cases.comparison import place
+from analysis.stats import impact, medians
+from analysis.stats.impact import Factor, Samples
+from analysis.stats.medians import Summary
+from placements.orders.spec import split_load
+from railyard.jobs.roles import COPIES, Role
+from railyard.records import units
+from railyard.records.benchmark import Labels
+from railyard.records.record import Launch
+from railyard.records.store import entries
+from railyard.records.units import Better
+
+#: Beginnings of figures of merit that hold the samples of each pair of ranks.
+PAIRS = "pair_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """A load's effect on one series of a combination; `sent_gbyte_s` is what its NICs sent, the median of launches."""
+
+    combination: Combination
+    load: str
+    fom: str
+    labels: Labels
+    factors: Sequence[Factor]
+    sent_gbyte_s: float | None
+
+    @property
+    def headline(self) -> Factor:
+        """The factor of the average."""
+        return self.factors[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """Copies that ran at once: over launches, their slowest, median and sum (of rates alone), and one copy alone."""
+
+    combination: Combination
+    fom: str
+    labels: Labels
+    count: int
+    slowest: Summary
+    median: Summary
+    total: Summary | None
+    alone: Summary
+
+
+def alone_of(combination: Combination) -> Combination:
+    """Return the same combination without its load."""
+    name, _ = split_load(combination.placement)
+    return Combination(placement=name, nic_policy=combination.nic_policy, software=combination.software)
+
+
+def impacts(case: Case) -> list[Impact]:
+    """Return the effect of every load but copies, in the order of the case; all tests are one family."""
+    taken = _samples(case)
+    rows = [
+        (loaded, key)
+        for loaded in case.combinations
+        if (load := split_load(loaded.placement)[1]) and load != COPIES
+        for key in taken.get(loaded, {})
+        if key in taken.get(alone_of(loaded), {})
+    ]
+    measured = [
+        Samples(
+            alone=taken[alone_of(loaded)][key],
+            loaded=taken[loaded][key],
+            better=units.unit_of(key[0]).better,
+        )
+        for loaded, key in rows
+    ]
+    return [
+        Impact(
+            combination=alone_of(loaded),
+            load=split_load(loaded.placement)[1],
+            fom=fom,
+            labels=labels,
+            factors=found,
+            sent_gbyte_s=_sent(case, loaded),
+        )
+        for (loaded, (fom, labels)), found in zip(rows, impact.factors(measured), strict=True)
+    ]
+
+
+Taken = dict[Combination, dict[tuple[str, Labels], list[tuple[float, ...]]]]
+
+
+def _samples(case: Case) -> Taken:
+    """Return combination -> series -> the samples of each launch, of the figure of merit that tells most."""
+    launches = [launch for _, launch in cases.launches(case) if launch.is_result]
+    fom = _telling({series.fom for launch in launches for series in launch.series})
+    taken: Taken = {}
+    for launch in launches:
+        of = taken.setdefault(cases.combination_of(launch), {})
+        for key, samples in entries.launch_samples(launch).items():
+            if key[0] == fom:
+                of.setdefault(key, []).append(tuple(itertools.chain.from_iterable(samples)))
+    return taken
+
+
+def _telling(foms: set[str]) -> str:
+    directed = [fom for fom in foms if units.unit_of(fom).better is not Better.NEITHER]
+    return min(directed, key=lambda fom: (not fom.startswith(PAIRS), *place(fom)), default="")
+
+
+def _sent(case: Case, loaded: Combination) -> float | None:
+    """Return what the NICs of the congestors sent a second while the victim ran, the median over launches."""
+    rates = [
+        sum(nic.tx_bytes for nic in each.nics) / each.victim_s * 1e-9
+        for launch in _of(case, loaded)
+        for each in launch.roles or ()
+        if each.role == Role.CONGESTOR and each.nics is not None and each.victim_s
+    ]
+    return statistics.median(rates) if rates else None
+
+
+def _of(case: Case, combination: Combination) -> Iterator[Launch]:
+    return (
+        launch
+        for _, launch in cases.launches(case)
+        if launch.is_result and cases.combination_of(launch) == combination
+    )
+
+
+def copies(case: Case) -> list[Copies]:
+    """Return what copies that ran at once came to, for each series of the figure of merit that the page shows first."""
+    made = []
+    for loaded in case.combinations:
+        if split_load(loaded.placement)[1] == COPIES:
+            made += list(_copies(case, loaded))
+    return made
+
+
+def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
+    with_copies, single = list(_of(case, loaded)), list(_of(case, alone_of(loaded)))
+    if not with_copies or not single:
+        return
+    fom = _telling({series.fom for launch in single for series in launch.series})
+    better = units.unit_of(fom).better if fom else Better.NEITHER
+    for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
+        launches = [values for launch in with_copies if (values := _of_copies(launch, key))]
+        alone = [value for launch in single if (value := entries.launch_values(launch).get(key)) is not None]
+        if not launches or not alone:
+            continue
+        worst = max if better is Better.LOWER else min
+        yield Copies(
+            combination=alone_of(loaded),
+            fom=fom,
+            labels=key[1],
+            count=max(map(len, launches)),
+            slowest=medians.summarise([worst(values) for values in launches]),
+            median=medians.summarise([statistics.median(values) for values in launches]),
+            total=medians.summarise([sum(values) for values in launches])
+            if better is Better.HIGHER
+            else None,
+            alone=medians.summarise(alone),
+        )
+
+
+def _of_copies(launch: Launch, key: tuple[str, Labels]) -> list[float]:
+    """Return the value of each copy of a launch, the measured program first; empty where one has none."""
+    found = [entries.launch_values(launch).get(key)]
+    found += [
+        entries.values_of(each.series).get(key) for each in launch.roles or () if each.role == Role.COPY
+    ]
+    return [value for value in found if value is not None] if None not in found else []

@@ -1,0 +1,177 @@
+"""Impact factors: how many times worse a program's samples are under load than alone.
+
+Models: the average and the 99 and 99.9 percentiles of all samples of all launches, loaded over alone for times and
+alone over loaded for rates, so that above 1 is always worse; of a rate the percentile is the value that 99 % of the
+samples exceed. The interval is the percentile bootstrap over launches, which vary independently as samples do not. The
+test is the rank test of the launches' own values, corrected over the family that the caller names.
+
+`gpcnet` is the same factor as GPCNeT 1.3 defines it (utils.c, `summarize_performance` and `print_comparison_results`;
+Chunduri et al., SC'19, section 3): percentiles are edges of 100,000 equal buckets. Its rounding of printed figures to
+one decimal is left out, because the factor of two rounded numbers depends on their unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.stats.medians import ENOUGH
+from analysis.stats.ranktest import family
+from railyard.records.units import Better
+
+Array = npt.NDArray[np.float64]
+Launches = Sequence[Sequence[float]]
+DRAWS = 2000
+SEED = 20191
+BUCKETS = 100_000
+
+
+class Statistic(StrEnum):
+    """What a factor compares."""
+
+    AVERAGE = "average"
+    P99 = "p99"
+    P999 = "p99.9"
+
+
+#: The share of samples that a percentile lets pass, and how many samples it needs at least.
+SHARES = {Statistic.P99: 0.99, Statistic.P999: 0.999}
+LEAST_SAMPLES = {Statistic.AVERAGE: 1, Statistic.P99: 100, Statistic.P999: 1000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """The samples of each launch, alone and under one load; `better` is the unit's better direction."""
+
+    alone: Launches
+    loaded: Launches
+    better: Better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factor:
+    """`value` above 1 is worse under load; None where there are too few samples for the statistic.
+
+    `low` and `high` bound 95 %, None without enough launches. `p_holm` is the corrected p-value of the rank test of
+    launches, `launches` how many there are on each side, `gpcnet` the factor by GPCNeT's definition (none for p99.9,
+    of which GPCNeT prints no factor).
+    """
+
+    statistic: Statistic
+    value: float | None
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    is_significant: bool
+    launches: tuple[int, int]
+    samples: tuple[int, int]
+    gpcnet: float | None
+
+
+def factors(measured: Sequence[Samples]) -> list[list[Factor]]:
+    """Return the factors of several loads or series, each by every statistic; all tests are one family."""
+    asked = [(place, statistic) for place in range(len(measured)) for statistic in Statistic]
+    tests = family([_sides(measured[place], statistic) for place, statistic in asked])
+    made: list[list[Factor]] = [[] for _ in measured]
+    for (place, statistic), test in zip(asked, tests, strict=True):
+        pair = next(iter(test.values()), None)
+        made[place].append(
+            _factor(
+                measured[place],
+                statistic,
+                p_holm=pair.p_holm if pair else None,
+                is_significant=bool(pair and pair.is_significant),
+            )
+        )
+    return made
+
+
+def _sides(measured: Samples, statistic: Statistic) -> dict[str, list[float]]:
+    of = _function(statistic, measured.better)
+    return {
+        "alone": [float(of(np.asarray(each))) for each in measured.alone],
+        "loaded": [float(of(np.asarray(each))) for each in measured.loaded],
+    }
+
+
+def _factor(measured: Samples, statistic: Statistic, *, p_holm: float | None, is_significant: bool) -> Factor:
+    counts = (sum(map(len, measured.alone)), sum(map(len, measured.loaded)))
+    value, low, high = None, None, None
+    if min(counts) >= LEAST_SAMPLES[statistic]:
+        of = _function(statistic, measured.better)
+        value = _ratio(float(of(_all(measured.alone))), float(of(_all(measured.loaded))), measured.better)
+        low, high = interval(measured, of)
+    return Factor(
+        statistic=statistic,
+        value=value,
+        low=low,
+        high=high,
+        p_holm=p_holm,
+        is_significant=is_significant and value is not None,
+        launches=(len(measured.alone), len(measured.loaded)),
+        samples=counts,
+        gpcnet=gpcnet(measured, statistic) if value is not None else None,
+    )
+
+
+def _function(statistic: Statistic, better: Better) -> Callable[[Array], float]:
+    if statistic is Statistic.AVERAGE:
+        return lambda values: float(values.mean())
+    share = SHARES[statistic] if better is Better.LOWER else 1 - SHARES[statistic]
+    return lambda values: float(np.quantile(values, share))
+
+
+def interval(measured: Samples, of: Callable[[Array], float]) -> tuple[float | None, float | None]:
+    """Return the 95 % bootstrap interval of a factor over launches; None twice with fewer than six on a side."""
+    if min(len(measured.alone), len(measured.loaded)) < ENOUGH:
+        return None, None
+    chance = np.random.default_rng(SEED)
+    drawn = [
+        _ratio(_drawn(measured.alone, of, chance), _drawn(measured.loaded, of, chance), measured.better)
+        for _ in range(DRAWS)
+    ]
+    low, high = np.percentile(np.array([each for each in drawn if each is not None]), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _drawn(launches: Launches, of: Callable[[Array], float], chance: np.random.Generator) -> float:
+    chosen = chance.integers(0, len(launches), len(launches))
+    return of(_all([launches[place] for place in chosen]))
+
+
+def _all(launches: Launches) -> Array:
+    return np.concatenate([np.asarray(each, dtype=float) for each in launches])
+
+
+def _ratio(alone: float, loaded: float, better: Better) -> float | None:
+    above, below = (loaded, alone) if better is Better.LOWER else (alone, loaded)
+    return above / below if below > 0 and math.isfinite(above) else None
+
+
+def gpcnet(measured: Samples, statistic: Statistic) -> float | None:
+    """Return the congestion impact factor of all samples by GPCNeT's definition; None for what it does not print."""
+    if statistic is Statistic.P999:
+        return None
+    alone, loaded = _all(measured.alone), _all(measured.loaded)
+    if statistic is Statistic.AVERAGE:
+        return _ratio(float(alone.mean()), float(loaded.mean()), measured.better)
+    from_least = measured.better is Better.LOWER
+    return _ratio(_bucket(alone, from_least), _bucket(loaded, from_least), measured.better)
+
+
+def _bucket(values: Array, from_least: bool) -> float:
+    """Return the edge of the bucket in which 99 % of the samples are reached, counted from the better end."""
+    low, high = float(values.min()), float(values.max())
+    if high == low:
+        return low
+    width = (high - low) / (BUCKETS - 1)
+    counts = np.bincount(((values - low) / width).astype(np.int64), minlength=BUCKETS)
+    wanted = int(0.99 * len(values))
+    if from_least:
+        return low + (int(np.argmax(np.cumsum(counts) >= wanted)) + 1) * width
+    return low + (BUCKETS - 1 - int(np.argmax(np.cumsum(counts[::-1]) >= wanted))) * width

@@ -1,0 +1,45 @@
+/* The option table of congestor; see config.h. */
+#include "congestor/config.h"
+
+#include "lib/input/rows.h"
+#include "lib/output/output.h"
+#include "lib/run/check.h"
+
+#define FIELD(name) offsetof(struct config, name)
+
+static const struct option_row rows[] = {
+    ROW("pattern", "NAME", "alltoall", LOAD_PATTERN_NAMES, "what a round sends", parse_load_pattern,
+        FIELD(pattern)),
+    ROW("size", "BYTES", "64KiB", "8B to 64MiB in whole numbers of 8 B", "of a message", parse_size,
+        FIELD(bytes)),
+    ROW("rounds", "COUNT", "0", "0 (until --stop or --limit) to 1000000", "rounds to send", parse_count0,
+        FIELD(rounds)),
+    ROW_WARMUPS("1", "untimed rounds before", FIELD(warmups)),
+    ROW("limit", "SECONDS", "600", "0 to 1000000", "ends after so much time", parse_seconds, FIELD(limit_s)),
+    ROW_ABSENT("ready", "FILE", "none", "a path that can be written",
+               "rank 0 makes it when the load is there, after the untimed rounds", parse_text, FIELD(ready)),
+    ROW_ABSENT("stop", "FILE", "none", "a path", "ends when rank 0 sees this file", parse_text, FIELD(stop)),
+    ROW_SEED(FIELD(seed)),
+    ROW_JSON(FIELD(json)),
+};
+
+enum { LEAST_BYTES = 8, MOST_BYTES = 1 << 26 };
+
+static void settle(void *configuration, unsigned given, struct problem *problem) {
+    const struct config *config = configuration;
+    (void)given;
+    if (config->bytes < LEAST_BYTES || config->bytes > MOST_BYTES || config->bytes % sizeof(double) != 0)
+        problem_set(problem, "--size %zuB: not a message; valid: 8B to 64MiB in whole numbers of 8 B",
+                    config->bytes);
+    else if (check_ranks() < 2)
+        problem_set(problem, "1 rank sends nothing; valid: 2 ranks or more");
+    output_probe(config->json, problem);
+}
+
+const struct option_table congestor_options = {
+    .program = "congestor",
+    .purpose = "traffic that fills a network while another program is measured, and its own times",
+    .rows = rows,
+    .count = sizeof rows / sizeof rows[0],
+    .settle = settle,
+};

@@ -1,0 +1,26 @@
+/*
+ * What a user of congestor chooses.
+ *
+ * Leaves out: what a pattern does (patterns.h).
+ */
+#ifndef RAILYARD_CONGESTOR_CONFIG_H
+#define RAILYARD_CONGESTOR_CONFIG_H
+
+#include "congestor/patterns.h"
+#include "lib/input/options.h"
+
+struct config {
+    const struct load_pattern *pattern;
+    size_t bytes;
+    int rounds; /* 0: until the stop file or the limit */
+    int warmups;
+    double limit_s;
+    uint64_t seed;
+    const char *ready; /* NULL: none; as the next two */
+    const char *stop;
+    const char *json;
+};
+
+extern const struct option_table congestor_options;
+
+#endif

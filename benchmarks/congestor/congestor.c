@@ -1,0 +1,209 @@
+/*
+ * congestor: traffic that fills a network while another program, the victim, is measured.
+ *
+ * Sends rounds of one pattern (patterns.h) until a stop file appears, a time is over, or so many rounds are
+ * sent. A file says when the load is there. The time of every round is kept, so that the same program is a
+ * victim, too: with --rounds and a small message it measures an allreduce of 8 bytes. One round before and
+ * one after the timed ones are verified.
+ *
+ * After GPCNeT's congestors (Chunduri et al., SC'19). Leaves out: the victim, and who starts both
+ * (`railyard together`).
+ */
+#include "congestor/config.h"
+#include "counters/nics.h"
+#include "lib/measure/clock.h"
+#include "lib/output/report.h"
+#include "lib/output/table.h"
+#include "lib/run/check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Between two looks for the stop file: each look is a broadcast, in which the load pauses. */
+static const double look_s = 0.05;
+
+enum { SAMPLES_ROOM = 1 << 16, BATCH_MOST = 1 << 20 };
+
+enum end { GOES_ON, BY_ROUNDS, BY_STOP, BY_LIMIT };
+static const char *const end_names[] = {"", "rounds", "stop", "limit"};
+
+struct congestor {
+    struct config config;
+    struct load load;
+    double *round_s; /* of this rank; on rank 0 at last the slowest rank's */
+    int kept;        /* of them: the first SAMPLES_ROOM rounds */
+    int rounds;
+    double elapsed_s;
+    enum end end;
+};
+
+/* ---- rounds ---- */
+
+/* Collective. False on all ranks, with the message printed, when the data of any rank are wrong. */
+static bool verify(struct congestor *congestor) {
+    struct problem problem = {0};
+    if (!load_verified_round(&congestor->load))
+        problem_set(&problem, "data are wrong, no time is printed: pattern %s on rank %d",
+                    congestor->load.pattern->name, check_rank());
+    return !problem_agree(&problem, congestor_options.program);
+}
+
+static void timed_round(struct congestor *congestor) {
+    double start_s = clock_now_s();
+    congestor->load.pattern->round(&congestor->load);
+    if (congestor->kept < SAMPLES_ROOM)
+        congestor->round_s[congestor->kept++] = clock_now_s() - start_s;
+    congestor->rounds++;
+}
+
+/* On rank 0. */
+static enum end look(const struct congestor *congestor, double begun_s) {
+    const struct config *config = &congestor->config;
+    if (config->stop && access(config->stop, F_OK) == 0)
+        return BY_STOP;
+    if (clock_now_s() - begun_s >= config->limit_s)
+        return BY_LIMIT;
+    return config->rounds && congestor->rounds >= config->rounds ? BY_ROUNDS : GOES_ON;
+}
+
+/* Collective. How it ends, or the rounds until the next look. */
+static enum end look_together(struct congestor *congestor, double begun_s, int *batch) {
+    int word[] = {GOES_ON, 1};
+    if (check_rank() == 0) {
+        double round_s = (clock_now_s() - begun_s) / fmax(1, congestor->rounds);
+        double rounds = congestor->rounds ? look_s / fmax(round_s, 1e-9) : 1;
+        word[0] = (int)look(congestor, begun_s);
+        word[1] = (int)fmin(fmax(1, rounds), BATCH_MOST);
+        if (congestor->config.rounds)
+            word[1] = (int)fmin(word[1], congestor->config.rounds - congestor->rounds);
+    }
+    MPI_CHECK(MPI_Bcast(word, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    *batch = word[1];
+    return (enum end)word[0];
+}
+
+/* Collective. */
+static void send_rounds(struct congestor *congestor) {
+    int batch = 0;
+    double begun_s = clock_now_s();
+    congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
+    while ((congestor->end = look_together(congestor, begun_s, &batch)) == GOES_ON)
+        for (int i = 0; i < batch; i++)
+            timed_round(congestor);
+    congestor->elapsed_s = clock_now_s() - begun_s;
+    MPI_CHECK(MPI_Reduce(check_rank() == 0 ? MPI_IN_PLACE : congestor->round_s, congestor->round_s,
+                         congestor->kept, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+}
+
+/* Collective. The word that the load is there; a problem on rank 0 where it cannot be written. */
+static bool tell_ready(const char *path) {
+    struct problem problem = {0};
+    FILE *file = path && check_rank() == 0 ? fopen(path, "w") : NULL;
+    if (path && check_rank() == 0 && (!file || fclose(file) != 0))
+        problem_set(&problem, "--ready %s: cannot be written: %s", path, strerror(errno));
+    return !problem_agree(&problem, congestor_options.program);
+}
+
+/* ---- print and write ---- */
+
+static uint64_t round_bytes(const struct congestor *congestor) {
+    return congestor->load.pattern->round_bytes((uint64_t)congestor->load.ranks, congestor->load.bytes);
+}
+
+static void add_series(const struct congestor *congestor, struct series_list *list) {
+    struct series times = {.fom = "round_us", .count = congestor->kept};
+    struct series rate = {.fom = "aggregate_bandwidth_gbyte_s", .count = 1};
+    times.samples = check_alloc((size_t)congestor->kept, sizeof(double));
+    for (int i = 0; i < congestor->kept; i++)
+        times.samples[i] = 1e6 * congestor->round_s[i];
+    rate.samples = check_alloc(1, sizeof(double));
+    rate.samples[0] = 1e-9 * (double)round_bytes(congestor) * congestor->rounds / congestor->elapsed_s;
+    series_label(&times, "pattern", congestor->load.pattern->name, 0);
+    series_label(&times, "size_bytes", NULL, (int64_t)congestor->load.bytes);
+    series_label(&rate, "pattern", congestor->load.pattern->name, 0);
+    series_label(&rate, "size_bytes", NULL, (int64_t)congestor->load.bytes);
+    series_add(list, times);
+    series_add(list, rate);
+}
+
+static void write_parameters(struct json *json, const void *context) {
+    const struct congestor *congestor = context;
+    json_key_text(json, "pattern", congestor->load.pattern->name);
+    json_key_integer(json, "size_bytes", (int64_t)congestor->load.bytes);
+    json_key_integer(json, "rounds", congestor->config.rounds);
+    json_key_integer(json, "warmups", congestor->config.warmups);
+    json_key(json, "seed");
+    json_unsigned(json, congestor->config.seed);
+    json_key_integer(json, "rounds_sent", congestor->rounds);
+    json_key(json, "round_bytes");
+    json_unsigned(json, round_bytes(congestor));
+    json_key(json, "elapsed_s");
+    json_double(json, congestor->elapsed_s);
+    json_key_text(json, "ended_by", end_names[congestor->end]);
+}
+
+static void print_heading(const void *context, const struct evidence_list *evidence) {
+    const struct congestor *congestor = context;
+    table_heading(congestor_options.program, evidence);
+    (void)printf(
+        "\n%d rounds of %llu bytes of payload in %.3g s, ended by %s; first and last round verified\n\n",
+        congestor->rounds, (unsigned long long)round_bytes(congestor), congestor->elapsed_s,
+        end_names[congestor->end]);
+}
+
+/* Collective. Prints and writes. */
+static int report_load(const struct congestor *congestor) {
+    struct series_list list = {0};
+    struct evidence_list evidence;
+    evidence_gather(&evidence);
+    if (check_rank() == 0 && congestor->rounds > 0)
+        add_series(congestor, &list);
+    struct document document = {congestor_options.program, write_parameters, congestor, &evidence, &list};
+    int status = report(&document, print_heading, congestor->config.json);
+    series_free(&list);
+    evidence_free(&evidence);
+    return status;
+}
+
+/* Collective. The NICs are counted while the load is there, and at no other time. */
+static int run_load(struct congestor *congestor) {
+    if (!verify(congestor))
+        return EXIT_DATA_WRONG;
+    for (int i = 0; i < congestor->config.warmups; i++)
+        congestor->load.pattern->round(&congestor->load);
+    struct nics *nics = nics_begin();
+    bool told = tell_ready(congestor->config.ready);
+    if (told)
+        send_rounds(congestor);
+    nics_end(nics);
+    if (!told)
+        return EXIT_NOT_WRITTEN;
+    return verify(congestor) ? report_load(congestor) : EXIT_DATA_WRONG;
+}
+
+static int run(int argc, char **argv) {
+    struct congestor *congestor = check_alloc(1, sizeof *congestor);
+    enum options_outcome outcome = options_settle(&congestor_options, argc, argv, &congestor->config);
+    int status = options_status(outcome);
+    if (outcome == OPTIONS_RUN) {
+        const struct config *config = &congestor->config;
+        load_open(&congestor->load, config->pattern, config->bytes, config->seed);
+        status = run_load(congestor);
+        load_close(&congestor->load);
+    }
+    free(congestor->round_s);
+    free(congestor);
+    return status;
+}
+
+/* Not check_main, which counts the NICs from MPI's start on. */
+int main(int argc, char **argv) {
+    check_mpi_init(&argc, &argv);
+    int status = run(argc, argv);
+    MPI_CHECK(MPI_Finalize());
+    return status;
+}

@@ -1,0 +1,200 @@
+/* The table of patterns; see patterns.h. To add one: its functions and a row. */
+#include "congestor/patterns.h"
+
+#include "lib/measure/payload.h"
+#include "lib/run/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 24, PART = 24 };
+
+/* What rank `from` sends to rank `to`; the same to all ranks where `to` is 0. */
+static uint64_t key(const struct load *load, int from, int to) {
+    return payload_key(load->seed, (uint64_t)to, (uint64_t)from, PART);
+}
+
+static bool holds(const struct load *load, const char *place, int from, int to) {
+    return payload_first_difference(place, load->bytes, key(load, from, to)) == load->bytes;
+}
+
+static void fill_one(struct load *load) {
+    payload_fill(load->outgoing, load->bytes, key(load, load->rank, 0));
+}
+
+/* ---- incast: all ranks to rank 0 ---- */
+
+static uint64_t to_or_from_one(uint64_t ranks, uint64_t bytes) {
+    return (ranks - 1) * bytes;
+}
+
+static void incast(struct load *load) {
+    if (load->rank > 0) {
+        MPI_CHECK(MPI_Send(load->outgoing, (int)load->bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
+        return;
+    }
+    for (int from = 1; from < load->ranks; from++)
+        MPI_CHECK(MPI_Irecv(load->incoming + (size_t)from * load->bytes, (int)load->bytes, MPI_BYTE, from,
+                            TAG, MPI_COMM_WORLD, &load->requests[from - 1]));
+    MPI_CHECK(MPI_Waitall(load->ranks - 1, load->requests, MPI_STATUSES_IGNORE));
+}
+
+static bool incast_arrived(const struct load *load) {
+    for (int from = 1; load->rank == 0 && from < load->ranks; from++)
+        if (!holds(load, load->incoming + (size_t)from * load->bytes, from, 0))
+            return false;
+    return true;
+}
+
+/* ---- alltoall ---- */
+
+static uint64_t between_all(uint64_t ranks, uint64_t bytes) {
+    return ranks * (ranks - 1) * bytes;
+}
+
+static void fill_all(struct load *load) {
+    for (int to = 0; to < load->ranks; to++)
+        payload_fill(load->outgoing + (size_t)to * load->bytes, load->bytes, key(load, load->rank, to));
+}
+
+static void alltoall(struct load *load) {
+    MPI_CHECK(MPI_Alltoall(load->outgoing, (int)load->bytes, MPI_BYTE, load->incoming, (int)load->bytes,
+                           MPI_BYTE, MPI_COMM_WORLD));
+}
+
+static bool alltoall_arrived(const struct load *load) {
+    for (int from = 0; from < load->ranks; from++)
+        if (!holds(load, load->incoming + (size_t)from * load->bytes, from, load->rank))
+            return false;
+    return true;
+}
+
+/* ---- broadcast: rank 0 puts its message into the memory of all others ---- */
+
+static void broadcast(struct load *load) {
+    MPI_CHECK(MPI_Win_fence(MPI_MODE_NOPRECEDE, load->window));
+    for (int to = 1; load->rank == 0 && to < load->ranks; to++)
+        MPI_CHECK(MPI_Put(load->outgoing, (int)load->bytes, MPI_BYTE, to, 0, (int)load->bytes, MPI_BYTE,
+                          load->window));
+    MPI_CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, load->window));
+}
+
+static bool broadcast_arrived(const struct load *load) {
+    return load->rank == 0 || holds(load, load->incoming, 0, 0);
+}
+
+/* ---- allreduce: small whole numbers, whose sum is exact in any order ---- */
+
+static int words(const struct load *load) {
+    return (int)(load->bytes / sizeof(double));
+}
+
+/* Each rank must send and receive this much at least, whatever the algorithm (Patarasuk and Yuan, 2009). */
+static uint64_t least_of_allreduce(uint64_t ranks, uint64_t bytes) {
+    return 2 * (ranks - 1) * bytes;
+}
+
+static void fill_numbers(struct load *load) {
+    double *numbers = (double *)(void *)load->outgoing;
+    for (int i = 0; i < words(load); i++)
+        numbers[i] = load->rank + 1 + i % 7;
+}
+
+static void allreduce(struct load *load) {
+    MPI_CHECK(
+        MPI_Allreduce(load->outgoing, load->incoming, words(load), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+}
+
+static bool allreduce_arrived(const struct load *load) {
+    const double *sums = (const double *)(const void *)load->incoming;
+    for (int i = 0; i < words(load); i++)
+        if (payload_bits(sums[i]) !=
+            payload_bits(0.5 * load->ranks * (load->ranks + 1) + (double)load->ranks * (i % 7)))
+            return false;
+    return true;
+}
+
+/* ---- permutation: along the cycle of a random order, so that no rank meets itself ---- */
+
+static uint64_t one_each(uint64_t ranks, uint64_t bytes) {
+    return ranks * bytes;
+}
+
+static void permutation(struct load *load) {
+    MPI_CHECK(MPI_Sendrecv(load->outgoing, (int)load->bytes, MPI_BYTE, load->to, TAG, load->incoming,
+                           (int)load->bytes, MPI_BYTE, load->from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+static bool permutation_arrived(const struct load *load) {
+    return holds(load, load->incoming, load->from, 0);
+}
+
+/* The same order on all ranks (Fisher and Yates). */
+static void choose_partners(struct load *load) {
+    int *order = check_alloc((size_t)load->ranks, sizeof *order);
+    for (int i = 0; i < load->ranks; i++)
+        order[i] = i;
+    for (int i = load->ranks - 1; i > 0; i--) {
+        int other = (int)(payload_word(load->seed, (uint64_t)i) % (uint64_t)(i + 1));
+        int kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    for (int i = 0; i < load->ranks; i++)
+        if (order[i] == load->rank) {
+            load->to = order[(i + 1) % load->ranks];
+            load->from = order[(i + load->ranks - 1) % load->ranks];
+        }
+    free(order);
+}
+
+/* ---- the table ---- */
+
+static const struct load_pattern table[] = {
+    {"incast", true, false, false, to_or_from_one, fill_one, incast, incast_arrived},
+    {"alltoall", false, true, false, between_all, fill_all, alltoall, alltoall_arrived},
+    {"broadcast", false, false, true, to_or_from_one, fill_one, broadcast, broadcast_arrived},
+    {"allreduce", false, false, false, least_of_allreduce, fill_numbers, allreduce, allreduce_arrived},
+    {"permutation", false, false, false, one_each, fill_one, permutation, permutation_arrived},
+};
+
+bool parse_load_pattern(const char *text, void *field) {
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(text, table[i].name) == 0) {
+            *(const struct load_pattern **)field = &table[i];
+            return true;
+        }
+    return false;
+}
+
+void load_open(struct load *load, const struct load_pattern *pattern, size_t bytes, uint64_t seed) {
+    *load = (struct load){.pattern = pattern, .bytes = bytes, .seed = seed, .window = MPI_WIN_NULL};
+    load->rank = check_rank();
+    load->ranks = check_ranks();
+    size_t all = bytes * (size_t)load->ranks;
+    load->incoming_bytes = pattern->is_alltoall || (pattern->is_incast && load->rank == 0) ? all : bytes;
+    load->outgoing = check_alloc_pages(pattern->is_alltoall ? all : bytes);
+    load->incoming = check_alloc_pages(load->incoming_bytes);
+    load->requests = check_alloc((size_t)load->ranks, sizeof *load->requests);
+    choose_partners(load);
+    pattern->fill(load);
+    if (pattern->is_one_sided)
+        MPI_CHECK(MPI_Win_create(load->incoming, (MPI_Aint)load->incoming_bytes, 1, MPI_INFO_NULL,
+                                 MPI_COMM_WORLD, &load->window));
+}
+
+void load_close(struct load *load) {
+    if (load->window != MPI_WIN_NULL)
+        MPI_CHECK(MPI_Win_free(&load->window));
+    free(load->requests);
+    free(load->incoming);
+    free(load->outgoing);
+}
+
+bool load_verified_round(struct load *load) {
+    memset(load->incoming, 0, load->incoming_bytes);
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* nobody writes into a window that is being cleared */
+    load->pattern->round(load);
+    payload_test_fault(load->incoming, load->bytes, load->rank);
+    return load->pattern->arrived(load);
+}

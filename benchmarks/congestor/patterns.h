@@ -1,0 +1,59 @@
+/*
+ * Patterns of traffic that fill a network: what one round sends between which ranks, and whether it arrived.
+ *
+ * A round of a pattern is collective over MPI_COMM_WORLD. Leaves out: how many rounds, and their times.
+ */
+#ifndef RAILYARD_CONGESTOR_PATTERNS_H
+#define RAILYARD_CONGESTOR_PATTERNS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct load;
+
+struct load_pattern {
+    const char *name;
+    bool is_incast;    /* rank 0 holds a message of every rank */
+    bool is_alltoall;  /* every rank holds a message from and to every rank */
+    bool is_one_sided; /* the received messages are a window */
+    uint64_t (*round_bytes)(uint64_t ranks, uint64_t message_bytes); /* that all ranks send, of payload */
+    void (*fill)(struct load *load);                                 /* what this rank sends */
+    void (*round)(struct load *load);                                /* collective */
+    bool (*arrived)(const struct load *load); /* whether this rank holds what it was sent */
+};
+
+/* This rank's part of a pattern. */
+struct load {
+    const struct load_pattern *pattern;
+    int rank;
+    int ranks;
+    int to; /* of a permutation: whom this rank sends to, and who sends to it */
+    int from;
+    size_t bytes; /* of a message */
+    uint64_t seed;
+    char *outgoing;
+    char *incoming;
+    size_t incoming_bytes;
+    MPI_Win window;        /* MPI_WIN_NULL but for one-sided patterns */
+    MPI_Request *requests; /* one for each rank */
+};
+
+/* Parser for option tables: the name of a pattern into const struct load_pattern *. */
+bool parse_load_pattern(const char *text, void *field);
+
+/* The patterns and what each does, for --help. */
+#define LOAD_PATTERN_NAMES                                                                                   \
+    "incast (all ranks to the first), alltoall, broadcast (MPI_Put from the first into all), allreduce (a "  \
+    "sum of doubles), permutation (random, without fixed points)"
+
+/* Collective. Memory, the permutation of this seed, and the window. */
+void load_open(struct load *load, const struct load_pattern *pattern, size_t bytes, uint64_t seed);
+void load_close(struct load *load);
+
+/* Collective. Clears what was received, sends one round, and looks: false where this rank's data are wrong.
+ */
+bool load_verified_round(struct load *load);
+
+#endif

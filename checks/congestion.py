@@ -1,0 +1,153 @@
+"""Victims alone and under load, on the same nodes: impact factors after GPCNeT (Chunduri et al., SC'19), and copies.
+
+Every check of the suite can be a victim (`-S loads=incast,alltoall`). Those here are GPCNeT's own victims, a halo, and
+a machine filled with copies. docs/congestion.md is the guide.
+"""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, variable
+
+from checks import scales
+from checks.base import PlacedCheck
+from checks.halo import HaloCheck
+
+
+class Pt2ptVictim(PlacedCheck):
+    """Pairs along the cycle of a random order of the nodes, all at once: GPCNeT's random ring."""
+
+    descr = "Pairs of a random ring, alone and under load"
+    benchmark = "pt2pt"
+    placements = ["plain"]
+    loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
+
+    #: What is measured: latency or bandwidth.
+    #:
+    #: :type: :class:`str`
+    #: :default: required
+    test = variable(str)
+
+    #: Message sizes in bytes.
+    #:
+    #: :type: :class:`List[int]`
+    #: :default: by `scale`
+    sizes = variable(typ.List[int], value=[])
+
+    #: Samples of each pair in each launch.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    #: Messages in flight for bandwidth.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``8``
+    window = variable(int, value=8)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {
+            "pattern": "random",
+            "tests": [self.test],
+            "sizes_bytes": self.sizes,
+            "window": self.window,
+            "repeats": self.repeats,
+        }
+        self.options = [
+            *("--pattern", "random"),
+            *("--tests", self.test),
+            *("--sizes", ",".join(map(str, self.sizes))),
+            *("--window", str(self.window)),
+            *("--batch", "1"),
+            *("--windows", "1"),
+            *scales.timing(scales.Scale.SMALL, repeats=self.repeats, warmups=1),
+        ]
+
+
+@rfm.simple_test
+class congestion_latency(Pt2ptVictim):
+    """One-way time of 8 B; each sample is one message there and back."""
+
+    tags = {"congestion"}
+    test = "latency"
+    small = {"sizes": [8], "repeats": 60}
+    standard = {"sizes": [8], "repeats": 1000}
+    large = {"repeats": 10000}
+
+
+@rfm.simple_test
+class congestion_bandwidth(Pt2ptVictim):
+    """Bandwidth of 128 KiB messages, eight in flight; all pairs begin each sample together."""
+
+    tags = {"congestion"}
+    test = "bandwidth"
+    small = {"sizes": [4096], "repeats": 20}
+    standard = {"sizes": [1 << 17], "repeats": 200}
+    large = {"repeats": 1000}
+
+
+@rfm.simple_test
+class congestion_allreduce(PlacedCheck):
+    """An allreduce of 8 B over all ranks of the victim."""
+
+    descr = "Allreduce of 8 B, alone and under load"
+    tags = {"congestion"}
+    benchmark = "congestor"
+    placements = ["plain"]
+    loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
+
+    #: Allreduces of a launch.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    rounds = variable(int, value=0)
+
+    small = {"rounds": 200}
+    standard = {"rounds": 10000}
+    large = {"rounds": 60000}
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        self.parameters = {"pattern": "allreduce", "size_bytes": 8, "rounds": self.rounds}
+        self.options = ["--pattern", "allreduce", "--size", "8B", "--rounds", str(self.rounds)]
+
+
+@rfm.simple_test
+class congestion_halo(HaloCheck):
+    """A halo exchange; under two congestors at once, too."""
+
+    valid_systems = ["+torus"]
+    tags = {"congestion"}
+    placements = ["plain"]
+    loads = ["incast", "alltoall", "incast.permutation"]
+    small = {"cells": 16, "repeats": 10}
+
+
+@rfm.simple_test
+class congestion_copies(HaloCheck):
+    """A machine filled with copies of one program, of which the slowest counts; one copy alone beside it."""
+
+    valid_systems = ["+torus"]
+    tags = {"congestion", "copies"}
+    placements = ["plain"]
+    loads = ["copies"]
+    small = {"cells": 16, "repeats": 10}
+
+    #: Nodes of a copy.
+    victim_nodes = 2
+
+
+@rfm.simple_test
+class congestion_smoke(Pt2ptVictim):
+    """The whole path in seconds."""
+
+    tags = {"smoke"}
+    block = [2, 2, 2]
+    test = "latency"
+    loads = ["incast"]
+    small = {"sizes": [8], "repeats": 20}
+    standard = {"sizes": [8], "repeats": 100}
+    launches = 1

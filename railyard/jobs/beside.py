@@ -1,0 +1,164 @@
+"""What the programs that ran beside a launch's victim left, and whether the victim really had its load. Pure reading.
+
+Models: for each congestor or copy its hosts, ranks, times, figures and the bytes of its NICs during the victim's time,
+as the record has them; a congestor's load is proved where its nodes' NICs sent at least a tenth of one of its own
+rounds meanwhile. Copies and congestors must have run where they were placed. Leaves out: running them
+(`railyard.jobs.together`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railyard.errors import InputError
+from railyard.jobs import nic_counters
+from railyard.jobs.roles import Role
+from railyard.records import assemble, benchmark
+from railyard.records.benchmark import Benchmark
+from railyard.records.record import Guarded, Verdict
+
+FORMAT = "railyard-roles/1"
+#: Share of one round's payload that a congestor's NICs must have sent.
+LEAST_ROUNDS = 0.1
+REPORTED = ("pattern", "size_bytes", "rounds_sent", "round_bytes", "elapsed_s", "ended_by")
+#: What a guard has of its own; the rest is figures.
+NOBODY_LOOKED = {"verdict": str(Guarded.OK), "reasons": []}
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The companions of a launch. `reasons` say why it was ended, `fault` what is wrong with a companion, `void` why
+    the load is not proved.
+    """
+
+    roles: list[Json]
+    reasons: list[str]
+    fault: str
+    void: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Where a launch's files are, and what is known of its companions before it ran.
+
+    `planned` are their names, roles and commands, `hosts` the hosts of each one's ranks; `read_copy` makes the output
+    of a copy of a program that is not ours, by its files' names and its ranks.
+    """
+
+    folder: Path
+    stem: str
+    planned: Sequence[Mapping[str, Any]]
+    hosts: Mapping[str, Sequence[str]]
+    devices: Sequence[str] | None
+    read_copy: Callable[[str, int], str]
+
+
+def found(left: Left) -> Around:
+    """Return what the companions of a launch left."""
+    said = _json(left.folder / f"{left.stem}.roles")
+    if said.get("format") != FORMAT:
+        return Around(
+            roles=[], reasons=[], fault="railyard together left no word of the programs beside it", void=[]
+        )
+    ended = {each["name"]: each for each in said["roles"]}
+    made = [_role(left, each, ended.get(each["name"], {}), said) for each in left.planned]
+    fault = next((f"{each['name']}: {each['reason']}" for each in made if each["status"] != "ok"), "")
+    void = [word for each in made if each["role"] == Role.CONGESTOR and (word := _unproved(each))]
+    return Around(roles=made, reasons=said["reasons"], fault=fault, void=void)
+
+
+def _role(left: Left, planned: Mapping[str, Any], ended: Mapping[str, Any], said: Mapping[str, Any]) -> Json:
+    name, own = planned["name"], f"{left.stem}.{planned['name']}"
+    hosts = list(left.hosts.get(name, ()))
+    is_copy = planned["role"] == Role.COPY
+    unread = left.read_copy(own, len(hosts)) if is_copy and ended.get("exit_status") == 0 else ""
+    output, fault = _output(left.folder / f"{own}.json") if not planned["again"] else (None, "")
+    verdict, moved = assemble.judge_placement(hosts, output)
+    status = ended.get("exit_status")
+    failed = "" if status == 0 or planned["again"] else f"exit status {status}"
+    wrong = "its data are wrong" if output and output.verified is False else ""
+    reason = next(filter(None, [failed, unread, fault, wrong, moved]), "")
+    return {
+        "name": name,
+        "role": planned["role"],
+        "command": planned["command"],
+        "status": "failed" if reason else "ok",
+        "reason": assemble.one_line(reason),
+        "exit_status": status,
+        "starts": ended.get("starts", 0),
+        "begun_s": _since(said, ended.get("begun_s")),
+        "ended_s": _since(said, ended.get("ended_s")),
+        "victim_s": _since(said, said["victim"]["ended_s"]),
+        "hosts": hosts,
+        "placement_verdict": str(verdict if not planned["again"] else Verdict.CANNOT_TELL),
+        "ranks": list(output.ranks_json) if output else [],
+        "series": list(output.series_json) if output else [],
+        "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
+        "nics": _nics(left, own, hosts, said["nics"]),
+    }
+
+
+def _since(said: Mapping[str, Any], time_s: float | None) -> float | None:
+    """Return a time as seconds after the victim's start."""
+    begun_s = said["victim"]["begun_s"]
+    return None if time_s is None or begun_s is None else round(time_s - begun_s, 3)
+
+
+def _output(path: Path) -> tuple[Benchmark | None, str]:
+    if not path.exists():
+        return None, "it left no output"
+    try:
+        return benchmark.load(path), ""
+    except InputError as error:
+        return None, str(error).replace(str(path), path.name)
+
+
+def _nics(left: Left, own: str, hosts: Sequence[str], counted: list[Json] | None) -> list[Json] | None:
+    """The NICs of a companion's nodes: as the torus counted them in the victim's time, or as its own ranks did."""
+    if counted is not None:
+        return of_hosts(counted, hosts)
+    path = left.folder / f"{own}.nics"
+    return nic_counters.read(path, left.devices, list(dict.fromkeys(hosts))).nics if path.exists() else None
+
+
+def of_hosts(nics: list[Json] | None, hosts: Sequence[str]) -> list[Json] | None:
+    """Return the NICs of some nodes; None where none were counted."""
+    if nics is None:
+        return None
+    return [each for each in nics if any(assemble.same_host(each["node"], host) for host in set(hosts))]
+
+
+def _unproved(role: Json) -> str:
+    """Return why a congestor's load is not proved; empty where it is."""
+    if role["nics"] is None:
+        return f"nothing counted the NICs of congestor {role['name']}"
+    sent = sum(each["tx_bytes"] for each in role["nics"])
+    least = max(1.0, LEAST_ROUNDS * role["reported"].get("round_bytes", 0))
+    if sent >= least:
+        return ""
+    return (
+        f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
+    )
+
+
+def guard(seen: Mapping[str, Any] | None, around: Around | None) -> Mapping[str, Any] | None:
+    """Return the guard's word with what the load has to add; a load that is not proved makes it void."""
+    if around is None or not around.void:
+        return seen
+    word = {**NOBODY_LOOKED, **(seen or {})}
+    kept = word["reasons"] if word["verdict"] == Guarded.VOID else []
+    return {**word, "verdict": str(Guarded.VOID), "reasons": [*kept, *around.void]}
+
+
+def _json(path: Path) -> Json:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}

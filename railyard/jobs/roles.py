@@ -1,0 +1,278 @@
+"""Programs that run beside the one that is measured: which there are, and which nodes each gets. Pure.
+
+A launch has roles. The victim is the check's own program. Under a load, other programs run at the same time on other
+nodes of the job: congestors, which go on until the victim has ended, or copies of the victim, which end by themselves.
+A placement's name says the load (`plain+incast`). The victim has the same nodes alone and under every load.
+
+Loads: the congestor's patterns (`incast`, `alltoall`, `broadcast`, `allreduce`, `permutation`), several of them at once
+with a full stop between (`incast.alltoall`), `program` (any program, started again until the victim has ended), and
+`copies`.
+
+Rules that divide the nodes: `contiguous`, `interleaved` (node by node in turn), `by-router` and `by-group` (all nodes
+of a router or a group to one role), `random:SEED`, `nodes:LIST` (the victim's nodes by their numbers in the
+allocation). Leaves out: who starts the programs (`railyard.jobs.together`), and what they left
+(`railyard.jobs.beside`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.orders import by_group, spec
+from placements.orders.allocation import Allocation
+from placements.orders.placement import Placement, place
+from railyard.errors import InputError
+
+Ints = NDArray[np.int64]
+KIB = 1 << 10
+COPIES = "copies"
+PROGRAM = "program"
+#: Bytes of a message of each pattern: on a machine, and on the slow links of a virtual torus. Those on a machine are
+#: GPCNeT's (its A2A, incast and broadcast send 512 doubles, its allreduce 819,200 floats), but for the permutation.
+PATTERNS: Mapping[str, tuple[int, int]] = {
+    "incast": (4 * KIB, 32 * KIB),
+    "alltoall": (4 * KIB, 8 * KIB),
+    "broadcast": (4 * KIB, 32 * KIB),
+    "allreduce": (3_276_800, 32 * KIB),
+    "permutation": (1024 * KIB, 32 * KIB),
+}
+LOADS = (*PATTERNS, PROGRAM, COPIES)
+RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
+
+
+class Role(StrEnum):
+    """What a program that runs beside the victim does."""
+
+    CONGESTOR = "congestor"
+    COPY = "copy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companion:
+    """One program beside the victim. `program` is empty for a copy; `again`: it is started again when it has ended."""
+
+    name: str
+    role: Role
+    program: Sequence[str] = ()
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The loads of a check by name, and how its nodes are divided; `victim_nodes` 0 is half of them."""
+
+    rule: str
+    victim_nodes: int
+    loads: Mapping[str, Sequence[Companion]]
+
+    def document(self) -> dict[str, Any]:
+        """Return the roles as the job's file and the record hold them."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Roles:
+        """Return the roles that a document holds."""
+        loads = {
+            name: [Companion(**{**each, "role": Role(each["role"])}) for each in companions]
+            for name, companions in document["loads"].items()
+        }
+        return cls(rule=document["rule"], victim_nodes=document["victim_nodes"], loads=loads)
+
+
+def chosen(
+    check: str, names: Sequence[str], rule: str, victim_nodes: int, *, on_a_machine: bool, program: str = ""
+) -> Roles:
+    """Return the roles of a check; raises InputError for a load or a rule that there is not."""
+    if rule.partition(":")[0] not in {word.partition(":")[0] for word in RULES.split(", ")}:
+        raise InputError(check, "split", rule, RULES)
+    loads = {name: _companions(check, name, on_a_machine, program) for name in names}
+    return Roles(rule=rule, victim_nodes=victim_nodes, loads=loads)
+
+
+def _companions(check: str, load: str, on_a_machine: bool, program: str) -> list[Companion]:
+    parts = load.split(".")
+    if not set(parts) <= set(LOADS) or (COPIES in parts and len(parts) > 1):
+        raise InputError(
+            check, "loads", load, f"{', '.join(LOADS)}; several congestors with a full stop between"
+        )
+    if load == COPIES:
+        return [Companion(name="copy", role=Role.COPY)]
+    if PROGRAM in parts and not program:
+        raise InputError(
+            check, "load_program", problem="empty", valid="the command line of the load `program`"
+        )
+    counted: dict[str, int] = {}
+    found = []
+    for part in parts:
+        counted[part] = counted.get(part, 0) + 1
+        name = part if counted[part] == 1 else f"{part}-{counted[part]}"
+        words = shlex.split(program) if part == PROGRAM else _congestor(part, on_a_machine)
+        found.append(Companion(name=name, role=Role.CONGESTOR, program=words, again=part == PROGRAM))
+    return found
+
+
+def _congestor(pattern: str, on_a_machine: bool) -> list[str]:
+    size = PATTERNS[pattern][0 if on_a_machine else 1]
+    return ["congestor", "--pattern", pattern, "--size", f"{size}B", "--limit", "86400"]
+
+
+# ---- nodes ----
+
+
+def victims(roles: Roles | None, allocation: Allocation) -> Allocation:
+    """Return the victim's nodes of an allocation; all of them where nothing runs beside it."""
+    return allocation if roles is None else _taken(allocation, _split(roles, allocation)[0])
+
+
+def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Companion, Allocation]]:
+    """Return the programs of a load and the nodes of each.
+
+    As many copies run as there is room for beside the victim. Raises InputError where a program has no node.
+    """
+    own, rest = _split(roles, allocation)
+    asked = list(roles.loads[load])
+    if load == COPIES:
+        asked = [
+            dataclasses.replace(asked[0], name=f"copy-{number}")
+            for number in range(1, len(rest) // len(own) + 1)
+        ]
+    if not asked or len(rest) < len(asked):
+        valid = f"at least one for each program of {load}, beside {len(own)} of the victim"
+        raise InputError("roles", "nodes", len(allocation.indices), valid)
+    weights = [len(own)] * len(asked) if load == COPIES else [len(rest) // len(asked)] * len(asked)
+    rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
+    parts = _dealt(_taken(allocation, rest), rule, weights)
+    return [(companion, _taken(allocation, rest[part])) for companion, part in zip(asked, parts, strict=True)]
+
+
+def _split(roles: Roles, allocation: Allocation) -> tuple[Ints, Ints]:
+    """Return the places of the victim's nodes in the allocation, and those of all others."""
+    count = len(allocation.indices)
+    wanted = roles.victim_nodes or count // 2
+    if not 1 <= wanted < count:
+        raise InputError("roles", "victim_nodes", wanted, f"1 to {count - 1}: the job has {count} nodes")
+    own, rest = _dealt(allocation, roles.rule, [wanted, count - wanted])
+    if roles.victim_nodes and len(own) != wanted and not roles.rule.startswith("nodes:"):
+        raise InputError("roles", "victim_nodes", wanted, f"{len(own)}, which {roles.rule} gives here")
+    return own, rest
+
+
+def _dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Ints]:
+    """Return the places of each part, in the allocation's order; weights are the nodes that each part is to have."""
+    word, _, argument = rule.partition(":")
+    every = np.arange(len(allocation.indices), dtype=np.int64)
+    if word == "nodes":
+        own = _listed(argument, len(every))
+        return [own, np.setdiff1d(every, own)]
+    match word:
+        case "interleaved":
+            return _in_turn([every[k : k + 1] for k in every], weights)
+        case "by-router":
+            return _in_turn(_boxes(by_group.switches(allocation)), weights)
+        case "by-group":
+            return _in_turn(_boxes(by_group.groups(allocation)), weights)
+        case "random":
+            if not argument.isdecimal():
+                raise InputError("roles", "split", rule, "random:SEED with a whole number")
+            every = np.random.default_rng(int(argument)).permutation(every)
+    ends = np.cumsum(weights)
+    return [np.sort(every[end - weight : end]) for end, weight in zip(ends, weights, strict=True)]
+
+
+def _boxes(keys: Ints) -> list[Ints]:
+    """Return the places of each switch's or group's nodes, in the order in which the allocation comes to them."""
+    return [np.flatnonzero(keys == key) for key in dict.fromkeys(keys.tolist())]
+
+
+def _in_turn(units: Sequence[Ints], weights: Sequence[int]) -> list[Ints]:
+    """Deal whole units to parts so that each has its share as early as can be; of equal ones the first is served.
+
+    Raises InputError where a part gets no unit.
+    """
+    parts: list[list[Ints]] = [[] for _ in weights]
+    dealt = np.zeros(len(weights))
+    total, seen = math.fsum(weights), 0
+    for unit in units:
+        seen += len(unit)
+        behind = np.asarray(weights) * seen / total - dealt
+        chosen = int(np.argmax(np.round(behind, 9)))
+        parts[chosen].append(unit)
+        dealt[chosen] += len(unit)
+    if any(not part for part in parts):
+        raise InputError(
+            "roles", "split", problem=f"{len(units)} units for {len(weights)} roles", valid=RULES
+        )
+    return [np.sort(np.concatenate(part)) for part in parts]
+
+
+def _listed(text: str, count: int) -> Ints:
+    try:
+        found = sorted({int(word) for word in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or found[0] < 0 or found[-1] >= count or len(found) == count:
+        valid = (
+            f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
+        )
+        raise InputError("roles", "split", f"nodes:{text}", valid)
+    return np.array(found, dtype=np.int64)
+
+
+def _taken(allocation: Allocation, places: Ints) -> Allocation:
+    return dataclasses.replace(allocation, indices=allocation.indices[places])
+
+
+# ---- placements ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A companion with its ranks on its nodes."""
+
+    companion: Companion
+    placement: Placement
+
+
+def placed(
+    roles: Roles, allocation: Allocation, name: str, *, grid: tuple[int, ...], ranks_per_node: int, seed: int
+) -> list[Placed]:
+    """Return the companions of a placement's load, none without a load.
+
+    A congestor fills its nodes in plain order. A copy is placed on its nodes as the victim is on its own.
+    """
+    said = spec.parse(name)
+    if not said.load:
+        return []
+    found = []
+    for companion, nodes in companions(roles, allocation, said.load):
+        own = grid if companion.role is Role.COPY else (len(nodes.indices) * ranks_per_node,)
+        order = spec.split_load(name)[0] if companion.role is Role.COPY else "plain"
+        where = place(order, nodes, own, ranks_per_node=ranks_per_node, seed=seed)
+        if companion.role is Role.CONGESTOR:
+            where = dataclasses.replace(where, binding=said.binding)
+        found.append(Placed(companion=companion, placement=where))
+    return found
+
+
+def program(companion: Companion, victim: Sequence[str], stem: str, *, counts_nics: bool) -> list[str]:
+    """Return what each rank of a companion runs; `stem` names the launch's files, `victim` is the victim's program.
+
+    A congestor of ours says when it is ready, looks for the stop file and, with `counts_nics`, counts its nodes' NICs.
+    """
+    own = f"{stem}.{companion.name}"
+    if companion.role is Role.COPY:
+        return [word.replace(stem, own) for word in victim]
+    if companion.again:
+        return list(companion.program)
+    counted = ["env", f"RAILYARD_NICS={own}.nics"] if counts_nics else []
+    files = ["--ready", f"{own}.ready", "--stop", f"{stem}.stop", "--json", f"{own}.json"]
+    return [*counted, *companion.program, *files]
