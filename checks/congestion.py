@@ -20,6 +20,7 @@ class Pt2ptVictim(PlacedCheck):
 
     descr = "Pairs of a random ring, alone and under load"
     benchmark = "pt2pt"
+    torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
 
@@ -96,6 +97,7 @@ class congestion_allreduce(PlacedCheck):
     descr = "Allreduce of 8 B, alone and under load"
     tags = {"congestion"}
     benchmark = "congestor"
+    torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["incast", "alltoall", "broadcast", "allreduce", "permutation"]
 
@@ -121,6 +123,7 @@ class congestion_halo(HaloCheck):
 
     valid_systems = ["+torus"]
     tags = {"congestion"}
+    torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["incast", "alltoall", "incast.permutation"]
     small = {"cells": 16, "repeats": 10}
@@ -132,6 +135,7 @@ class congestion_copies(HaloCheck):
 
     valid_systems = ["+torus"]
     tags = {"congestion", "copies"}
+    torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["copies"]
     small = {"cells": 16, "repeats": 10}
@@ -145,7 +149,6 @@ class congestion_smoke(Pt2ptVictim):
     """The whole path in seconds."""
 
     tags = {"smoke"}
-    block = [2, 2, 2]
     test = "latency"
     loads = ["incast"]
     small = {"sizes": [8], "repeats": 20}

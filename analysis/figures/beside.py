@@ -43,7 +43,7 @@ def _impact(found: Sequence[Impact]) -> list[Drawing]:
         Drawing(
             name="impact",
             title=IMPACT_TITLE,
-            description=f"{IMPACT_TITLE}: how many times worse than alone, by load. {said}",
+            description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {said}",
             paint=lambda figure: _paint(figure.subplots(), found),
             data=_impact_data(found),
             height_in=1.2 + _ROW_IN * len(found),
@@ -58,23 +58,26 @@ def _name(found: Sequence[Impact], each: Impact) -> str:
     if len({other.combination for other in found}) > 1:
         parts += [each.combination.placement, each.combination.nic_policy]
     if len({other.labels for other in found}) > 1:
-        parts.append(label_text(each.labels))
+        parts.append(_figure(found, each))
     return ", ".join(parts)
+
+
+def _figure(found: Sequence[Impact], each: Impact) -> str:
+    """The figure of merit, with the labels in which the rows differ."""
+    common = frozenset.intersection(*(frozenset(other.labels) for other in found))
+    labels = tuple(label for label in each.labels if label not in common)
+    return ", ".join(filter(None, [_stem(each.fom), label_text(labels)]))
 
 
 def _sentence(found: Sequence[Impact], each: Impact) -> str:
     factor = each.headline
     if factor.value is None:
         return f"Under {_name(found, each)}: no factor."
-    tail = next(
-        (one for one in each.factors if one.statistic is Statistic.P99 and one.value is not None), None
-    )
-    rest = f", p99 {tail.value:.2f} times" if tail and tail.value is not None else ""
+    tail = next((one for one in each.factors if one.statistic is Statistic.P99), None)
+    rest = f", of p99 {tail.value:.2f}" if tail and tail.value is not None else ""
     shown = "a difference is shown" if factor.is_significant else "no difference is shown"
-    return (
-        f"Under {_name(found, each)} the {_stem(each.fom)} is {factor.value:.2f} times worse on average"
-        f"{_between(factor)}{rest}; {shown}."
-    )
+    of = f"impact factor of {_stem(each.fom)} under {_name(found, each)}"
+    return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 
 
 def _stem(fom: str) -> str:
@@ -115,7 +118,7 @@ def _paint(axes: Axes, found: Sequence[Impact]) -> None:
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
-    axes.set_xlabel("times worse than alone")
+    axes.set_xlabel("impact factor (1: as alone, above: worse)")
     axes.set_title(IMPACT_TITLE)
     axes.legend(loc="best", fontsize="small")
 
@@ -128,7 +131,7 @@ def _impact_data(found: Sequence[Impact]) -> DataTable:
             each.load,
             each.combination.placement,
             each.combination.nic_policy,
-            ", ".join(filter(None, [units.stem(each.fom), label_text(each.labels)])),
+            _figure(found, each),
             str(factor.statistic),
             _number(factor.value),
             _number(factor.low),

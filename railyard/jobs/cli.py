@@ -79,7 +79,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         )
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command()
 @click.argument("stem")
 @click.option(
     "--congestor", multiple=True, metavar="NAME=COMMAND", help="Loads the network while the victim runs."

@@ -6,33 +6,24 @@ A placement's name says the load (`plain+incast`). The victim has the same nodes
 
 Loads: the congestor's patterns (`incast`, `alltoall`, `broadcast`, `allreduce`, `permutation`), several of them at once
 with a full stop between (`incast.alltoall`), `program` (any program, started again until the victim has ended), and
-`copies`.
-
-Rules that divide the nodes: `contiguous`, `interleaved` (node by node in turn), `by-router` and `by-group` (all nodes
-of a router or a group to one role), `random:SEED`, `nodes:LIST` (the victim's nodes by their numbers in the
-allocation). Leaves out: who starts the programs (`railyard.jobs.together`), and what they left
-(`railyard.jobs.beside`).
+`copies`. Leaves out: how the nodes are divided (`placements.orders.division`), who starts the programs
+(`railyard.jobs.together`), and what they left (`railyard.jobs.beside`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from placements.orders import by_group, spec
+from placements.orders import division, spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
 from railyard.errors import InputError
 
-Ints = NDArray[np.int64]
 KIB = 1 << 10
 COPIES = "copies"
 PROGRAM = "program"
@@ -46,7 +37,6 @@ PATTERNS: Mapping[str, tuple[int, int]] = {
     "permutation": (1024 * KIB, 32 * KIB),
 }
 LOADS = (*PATTERNS, PROGRAM, COPIES)
-RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
 
 
 class Role(StrEnum):
@@ -92,8 +82,7 @@ def chosen(
     check: str, names: Sequence[str], rule: str, victim_nodes: int, *, on_a_machine: bool, program: str = ""
 ) -> Roles:
     """Return the roles of a check; raises InputError for a load or a rule that there is not."""
-    if rule.partition(":")[0] not in {word.partition(":")[0] for word in RULES.split(", ")}:
-        raise InputError(check, "split", rule, RULES)
+    division.check(check, rule)
     loads = {name: _companions(check, name, on_a_machine, program) for name in names}
     return Roles(rule=rule, victim_nodes=victim_nodes, loads=loads)
 
@@ -130,7 +119,10 @@ def _congestor(pattern: str, on_a_machine: bool) -> list[str]:
 
 def victims(roles: Roles | None, allocation: Allocation) -> Allocation:
     """Return the victim's nodes of an allocation; all of them where nothing runs beside it."""
-    return allocation if roles is None else _taken(allocation, _split(roles, allocation)[0])
+    if roles is None:
+        return allocation
+    own, _ = division.split(allocation, roles.rule, roles.victim_nodes)
+    return division.taken(allocation, own)
 
 
 def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Companion, Allocation]]:
@@ -138,7 +130,7 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
 
     As many copies run as there is room for beside the victim. Raises InputError where a program has no node.
     """
-    own, rest = _split(roles, allocation)
+    own, rest = division.split(allocation, roles.rule, roles.victim_nodes)
     asked = list(roles.loads[load])
     if load == COPIES:
         asked = [
@@ -150,85 +142,11 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
         raise InputError("roles", "nodes", len(allocation.indices), valid)
     weights = [len(own)] * len(asked) if load == COPIES else [len(rest) // len(asked)] * len(asked)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
-    parts = _dealt(_taken(allocation, rest), rule, weights)
-    return [(companion, _taken(allocation, rest[part])) for companion, part in zip(asked, parts, strict=True)]
-
-
-def _split(roles: Roles, allocation: Allocation) -> tuple[Ints, Ints]:
-    """Return the places of the victim's nodes in the allocation, and those of all others."""
-    count = len(allocation.indices)
-    wanted = roles.victim_nodes or count // 2
-    if not 1 <= wanted < count:
-        raise InputError("roles", "victim_nodes", wanted, f"1 to {count - 1}: the job has {count} nodes")
-    own, rest = _dealt(allocation, roles.rule, [wanted, count - wanted])
-    if roles.victim_nodes and len(own) != wanted and not roles.rule.startswith("nodes:"):
-        raise InputError("roles", "victim_nodes", wanted, f"{len(own)}, which {roles.rule} gives here")
-    return own, rest
-
-
-def _dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Ints]:
-    """Return the places of each part, in the allocation's order; weights are the nodes that each part is to have."""
-    word, _, argument = rule.partition(":")
-    every = np.arange(len(allocation.indices), dtype=np.int64)
-    if word == "nodes":
-        own = _listed(argument, len(every))
-        return [own, np.setdiff1d(every, own)]
-    match word:
-        case "interleaved":
-            return _in_turn([every[k : k + 1] for k in every], weights)
-        case "by-router":
-            return _in_turn(_boxes(by_group.switches(allocation)), weights)
-        case "by-group":
-            return _in_turn(_boxes(by_group.groups(allocation)), weights)
-        case "random":
-            if not argument.isdecimal():
-                raise InputError("roles", "split", rule, "random:SEED with a whole number")
-            every = np.random.default_rng(int(argument)).permutation(every)
-    ends = np.cumsum(weights)
-    return [np.sort(every[end - weight : end]) for end, weight in zip(ends, weights, strict=True)]
-
-
-def _boxes(keys: Ints) -> list[Ints]:
-    """Return the places of each switch's or group's nodes, in the order in which the allocation comes to them."""
-    return [np.flatnonzero(keys == key) for key in dict.fromkeys(keys.tolist())]
-
-
-def _in_turn(units: Sequence[Ints], weights: Sequence[int]) -> list[Ints]:
-    """Deal whole units to parts so that each has its share as early as can be; of equal ones the first is served.
-
-    Raises InputError where a part gets no unit.
-    """
-    parts: list[list[Ints]] = [[] for _ in weights]
-    dealt = np.zeros(len(weights))
-    total, seen = math.fsum(weights), 0
-    for unit in units:
-        seen += len(unit)
-        behind = np.asarray(weights) * seen / total - dealt
-        chosen = int(np.argmax(np.round(behind, 9)))
-        parts[chosen].append(unit)
-        dealt[chosen] += len(unit)
-    if any(not part for part in parts):
-        raise InputError(
-            "roles", "split", problem=f"{len(units)} units for {len(weights)} roles", valid=RULES
-        )
-    return [np.sort(np.concatenate(part)) for part in parts]
-
-
-def _listed(text: str, count: int) -> Ints:
-    try:
-        found = sorted({int(word) for word in text.split(",")})
-    except ValueError:
-        found = []
-    if not found or found[0] < 0 or found[-1] >= count or len(found) == count:
-        valid = (
-            f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
-        )
-        raise InputError("roles", "split", f"nodes:{text}", valid)
-    return np.array(found, dtype=np.int64)
-
-
-def _taken(allocation: Allocation, places: Ints) -> Allocation:
-    return dataclasses.replace(allocation, indices=allocation.indices[places])
+    parts = division.dealt(division.taken(allocation, rest), rule, weights)
+    return [
+        (companion, division.taken(allocation, rest[part]))
+        for companion, part in zip(asked, parts, strict=True)
+    ]
 
 
 # ---- placements ----

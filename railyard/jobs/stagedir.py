@@ -334,6 +334,7 @@ def _run_of(
     around = _around(folder, job, placed, launch) if launch.roles and end else None
     if around:
         reason = "; ".join(around.reasons) or reason
+    if job.case.get("roles"):
         nics = beside.of_hosts(nics, hosts or ())
     if placed and hosts:
         nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch=launch, nics=nics)

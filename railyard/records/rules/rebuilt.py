@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placements.hosts import naming
-from placements.orders import spec
+from placements.orders import division, spec
 from placements.orders.allocation import Allocation, Order
 from placements.orders.placement import place
 from placements.orders.spec import Kind
@@ -139,14 +139,28 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
     shape = grid(read)
     if shape is None and said.order in {Kind.PLAIN, Kind.CUSTOM, Kind.BLOCKS, Kind.HILBERT}:
         return None
+    nodes = _victims(read, rebuilt)
+    if nodes is None:
+        return None
     made = place(
         placement,
-        rebuilt.allocation,
+        nodes,
         shape or (ranks,),
         ranks_per_node=ranks_per_node(read),
         seed=read.case.seed,
     )
     return [node.name for node in made.nodes]
+
+
+def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
+    """Return the nodes of the measured program; None where its share needs coordinates that are not known."""
+    said = read.case.roles
+    if said is None:
+        return rebuilt.allocation
+    if said["rule"] in {"by-router", "by-group"} and not rebuilt.is_located:
+        return None
+    own, _ = division.split(rebuilt.allocation, said["rule"], said["victim_nodes"])
+    return division.taken(rebuilt.allocation, own)
 
 
 def local_ranks(of_rank: Sequence[str]) -> list[int]:
