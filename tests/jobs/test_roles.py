@@ -1,0 +1,151 @@
+"""Programs that run beside the measured one: which nodes, which words, and what their files prove."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placements.orders.allocation import allocate
+from placements.topology import catalog
+from railyard.errors import InputError
+from railyard.jobs import beside, roles
+from railyard.jobs.roles import Roles
+
+EIGHT = allocate(catalog.load("gemini-2x2x2"), "snake")
+
+
+def asked(*loads: str, rule: str = "interleaved", victim_nodes: int = 0) -> Roles:
+    return roles.chosen("check", loads, rule, victim_nodes, on_a_machine=False, program="sleep 1")
+
+
+@pytest.mark.parametrize("load", ["incast", "incast.alltoall", "allreduce.allreduce.program", "copies"])
+@pytest.mark.parametrize("rule", ["interleaved", "contiguous", "by-router", "random:3", "nodes:0,5"])
+def test_no_node_has_two_programs_and_the_victim_s_nodes_stay(load: str, rule: str) -> None:
+    said = asked(load, rule=rule, victim_nodes=2)
+    own = [node.name for node in roles.victims(said, EIGHT).nodes]
+    others = [node.name for _, nodes in roles.companions(said, EIGHT, load) for node in nodes.nodes]
+    assert len(own) == 2
+    assert not set(own) & set(others) and len(set(others)) == len(others)
+
+
+def test_copies_fill_the_allocation() -> None:
+    said = asked("copies", victim_nodes=2)
+    found = roles.companions(said, EIGHT, "copies")
+    assert [companion.name for companion, _ in found] == ["copy-1", "copy-2", "copy-3"]
+    assert {len(nodes.indices) for _, nodes in found} == {2}
+
+
+def test_two_congestors_of_one_pattern_have_two_names() -> None:
+    found = roles.companions(asked("incast.incast"), EIGHT, "incast.incast")
+    assert [companion.name for companion, _ in found] == ["incast", "incast-2"]
+
+
+def test_a_congestor_writes_its_own_files_and_a_copy_the_victim_s_under_another_name() -> None:
+    incast = asked("incast").loads["incast"][0]
+    words = roles.program(incast, [], "launch-003", counts_nics=True)
+    assert words[:2] == ["env", "RAILYARD_NICS=launch-003.incast.nics"]
+    assert words[-6:] == [
+        *("--ready", "launch-003.incast.ready"),
+        *("--stop", "launch-003.stop"),
+        *("--json", "launch-003.incast.json"),
+    ]
+    copy = roles.companions(asked("copies", victim_nodes=4), EIGHT, "copies")[0][0]
+    victim = ["halo", "--json", "launch-003.json"]
+    assert roles.program(copy, victim, "launch-003", counts_nics=False)[-1] == "launch-003.copy-1.json"
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [("hurricane", "incast, alltoall"), ("copies.incast", "full stop"), ("incast.", "incast")],
+)
+def test_an_unknown_load_is_refused_with_those_that_exist(load: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        asked(load)
+
+
+def test_too_few_nodes_for_a_load_are_refused() -> None:
+    with pytest.raises(InputError, match="at least one for each program"):
+        roles.companions(asked("incast.alltoall", victim_nodes=7), EIGHT, "incast.alltoall")
+
+
+def test_roles_survive_their_document() -> None:
+    said = asked("incast.program", "copies", rule="random:3", victim_nodes=2)
+    again = Roles.read(json.loads(json.dumps(said.document())))
+    assert again.document() == json.loads(json.dumps(said.document()))
+
+
+# ---- what is left of a launch ----
+
+
+def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, status: int = 0) -> beside.Left:
+    """A launch whose congestor ran on two nodes and says that its rounds have 1000 bytes."""
+    output = {
+        "format": "railyard-benchmark/1",
+        "benchmark": "congestor",
+        "version": "0.1.0",
+        "parameters": {"pattern": "incast", "round_bytes": 1000, "rounds_sent": 9},
+        "mpi": {"library": "x", "standard": "3.1", "ranks": 2},
+        "verified": True,
+        "ranks": [{"rank": rank, "host": f"n{rank}"} for rank in range(2)],
+        "series": [{"fom": "round_us", "labels": {}, "samples": [1.0]}],
+    }
+    nics = [{"node": f"n{k}", "nic": "nic0", "tx_bytes": sent or 0, "rx_bytes": 0} for k in range(4)]
+    (folder / "launch-000.incast.json").write_text(json.dumps(output))
+    (folder / "launch-000.roles").write_text(
+        json.dumps(
+            {
+                "format": beside.FORMAT,
+                "reasons": reasons or [],
+                "victim": {"begun_s": 100.0, "ended_s": 108.0},
+                "roles": [
+                    {"name": "incast", "exit_status": status, "begun_s": 98.0, "ended_s": 109.0, "starts": 1}
+                ],
+                "nics": None if sent is None else nics,
+            }
+        )
+    )
+    planned: list[dict[str, Any]] = [
+        {"name": "incast", "role": "congestor", "again": False, "command": "mpirun congestor"}
+    ]
+    return beside.Left(
+        folder=folder,
+        stem="launch-000",
+        planned=planned,
+        hosts={"incast": ["n0", "n1"]},
+        devices=None,
+        read_copy=lambda *_: "",
+    )
+
+
+def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None:
+    found = beside.found(left(tmp_path, sent=60))
+    (role,) = found.roles
+    assert (found.fault, found.void, role["status"]) == ("", [], "ok")
+    assert [nic["node"] for nic in role["nics"]] == ["n0", "n1"]
+    assert (role["begun_s"], role["victim_s"], role["ended_s"]) == (-2.0, 8.0, 9.0)
+    assert beside.guard({"verdict": "ok", "reasons": []}, found) == {"verdict": "ok", "reasons": []}
+
+
+@pytest.mark.parametrize(("sent", "words"), [(20, "sent 40 bytes"), (None, "nothing counted")])
+def test_a_load_that_is_not_proved_makes_the_launch_void(
+    tmp_path: Path, sent: int | None, words: str
+) -> None:
+    found = beside.found(left(tmp_path, sent=sent))
+    guard = beside.guard(None, found)
+    assert guard is not None and guard["verdict"] == "void" and words in guard["reasons"][0]
+
+
+def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
+    here = left(tmp_path, sent=600)
+    path = tmp_path / "launch-000.incast.json"
+    path.write_text(path.read_text().replace('"n1"', '"n7"'))
+    assert beside.found(here).fault == "incast: rank 1 ran on n7, asked n1"
+
+
+def test_a_launch_without_a_word_of_its_companions_fails(tmp_path: Path) -> None:
+    here = left(tmp_path, sent=600)
+    (tmp_path / "launch-000.roles").write_text("{")
+    assert "left no word" in beside.found(here).fault
