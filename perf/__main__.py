@@ -18,6 +18,7 @@
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
+    fuzz        10,000 hostile bundles, records, topologies and tender files each: tracebacks, time, memory
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
     matrix-torus  the same with 16 ranks on a virtual torus
@@ -41,6 +42,7 @@ from perf import (
     archive,
     flies,
     forgeries,
+    fuzz,
     guard,
     halo_mpis,
     matrix,
@@ -98,6 +100,7 @@ def main() -> None:
         "archive": archive.report,
         "tender": tenders.measure,
         "forgeries": forgeries.measure,
+        "fuzz": fuzz.measure,
     }
     if unknown := set(arguments.section) - set(sections):
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(sections)}")
