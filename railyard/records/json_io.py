@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -203,16 +204,39 @@ def _write(parts: list[str], value: Json, indent: str) -> None:
         parts.append(line)
     elif isinstance(value, dict):
         deeper = indent + " "
-        mark = "{"
-        for key in sorted(value):
-            parts.append(f"{mark}\n{deeper}{_compact(key)}: ")
-            _write(parts, value[key], deeper)
-            mark = ","
+        for key, beginning in _beginnings(tuple(value), deeper):
+            parts.append(beginning)
+            item = value[key]
+            if (scalar := _SCALARS.get(type(item))) is not None:
+                parts.append(scalar(item))
+            else:
+                _write(parts, item, deeper)
         parts.append(f"\n{indent}}}")
     elif isinstance(value[0], dict) and not any(isinstance(item, dict) for item in value[0].values()):
         parts.append(_block(value, indent))
     else:
         parts.append(_written(value, indent))
+
+
+@functools.lru_cache(maxsize=1024)
+def _beginnings(keys: tuple[str, ...], indent: str) -> list[tuple[str, str]]:
+    """Return the keys of an object in order, each with what comes before its value."""
+    lines = [(key, f"\n{indent}{_string(key)}: ") for key in sorted(keys)]
+    return [(key, f"{',' if number else '{'}{line}") for number, (key, line) in enumerate(lines)]
+
+
+def _float(value: float) -> str:
+    return repr(value) if math.isfinite(value) else _ENCODER.encode(value)
+
+
+#: How a scalar is written, as the encoder does.
+_SCALARS: Mapping[type, Callable[[Any], str]] = {
+    str: _string,
+    int: repr,
+    float: _float,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda value: "null",
+}
 
 
 def _block(items: list[Json], indent: str) -> str:
@@ -264,12 +288,9 @@ def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
 
 def _compact(value: Json) -> str:
     """Return one line; strings, integers and lists of ordinary numbers are written without an encoder."""
-    kind = type(value)
-    if kind is str:
-        return _string(value)
-    if kind is int:
-        return repr(value)
-    if kind is list and (line := _numbers(value)) is not None:
+    if (scalar := _SCALARS.get(type(value))) is not None:
+        return scalar(value)
+    if isinstance(value, list) and (line := _numbers(value)) is not None:
         return line
     return _ENCODER.encode(value)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 
 import orjson
 
 from railyard.records import units
+from railyard.records.benchmark import Series
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules.registry import Fault, ended_well, rule
 
@@ -51,18 +51,24 @@ def within(read: Record) -> Iterator[Fault]:
                 yield Fault(field=f"{field}.series[{place}]", text=text)
 
 
+_Point = frozenset[tuple[str, str | int]]
+
+
+def _point(series: Series) -> _Point:
+    """Return what a series was taken at, as a key."""
+    return frozenset(series.labels.items())
+
+
 @rule("bytes")
 def payload(read: Record) -> Iterator[Fault]:
     """In `halo`, bandwidth times the iteration's time is the same number of bytes in every sample of every launch."""
     if read.case.benchmark != "halo":
         return
-    wanted: dict[str, float] = {}
+    wanted: dict[_Point, float] = {}
     for field, launch in ended_well(read):
-        times = {
-            json.dumps(dict(s.labels), sort_keys=True): s for s in launch.series if s.fom == "iteration_us"
-        }
+        times = {_point(s): s for s in launch.series if s.fom == "iteration_us"}
         for place, series in enumerate(launch.series):
-            key = json.dumps(dict(series.labels), sort_keys=True)
+            key = _point(series)
             if series.fom != "bandwidth_gbyte_s" or key not in times:
                 continue
             taken = times[key].samples
@@ -83,7 +89,7 @@ def parts(read: Record) -> Iterator[Fault]:
     if read.case.benchmark != "halo" or read.origin not in RAN:
         return
     for field, launch in ended_well(read):
-        by = {(s.fom, json.dumps(dict(s.labels), sort_keys=True)): s.samples for s in launch.series}
+        by = {(s.fom, _point(s)): s.samples for s in launch.series}
         for (fom, labels), samples in by.items():
             whole = by.get(("iteration_us", labels))
             if fom not in {"exchange_us", "pack_us", "unpack_us", "wait_us"} or whole is None:
