@@ -73,6 +73,7 @@ def good(
     grid: Sequence[int] = GRID,
     order: str = "contiguous",
     speed: float = 1.0,
+    slow: Mapping[str, float] | None = None,
     challenge: str = "",
     check: str = "halo_3d",
     system: str = "",
@@ -83,7 +84,10 @@ def good(
     change: Change = unchanged,
     case_changes: Mapping[str, Any] | None = None,
 ) -> Record:
-    """A job of halo; `seed` is that of the figures, and of the order where there is no challenge."""
+    """A job of halo; `seed` is that of the figures, and of the order where there is no challenge.
+
+    `slow` is how many times as long an iteration takes under a placement, as where ranks share a slow link.
+    """
     network = catalog.load(topology)
     computed = origin in {"simulated", "modelled"}
     asked = nic_policies or (["library-default"] if computed or origin == "measured" else POLICIES)
@@ -121,7 +125,9 @@ def good(
         runs = []
         for index, (repeat, placement, policy, _) in enumerate(drawn):
             placed = place(placement, granted, tuple(grid), seed=seeded)
-            document = _document(case, placed, _series(chance, speed, computed=computed))
+            document = _document(
+                case, placed, _series(chance, speed / (slow or {}).get(placement, 1.0), computed=computed)
+            )
             since = UP_S + index * (LAUNCH_S + 1)
             run = LaunchRun(
                 index=index,

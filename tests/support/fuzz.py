@@ -7,6 +7,7 @@ line or accepted. Leaves out: archives that unpack to far more than they are (te
 
 from __future__ import annotations
 
+import copy
 import functools
 import gzip
 import hashlib
@@ -121,11 +122,11 @@ def _changed(document: Any, chance: random.Random) -> Any:
         if how < 0.15:
             del part[last]
         elif how < 0.25 and isinstance(part, list):
-            part.extend([part[last]] * chance.choice([1, 2, 50]))
+            part.extend(copy.deepcopy([part[last]] * chance.choice([1, 2, 50])))
         elif how < 0.35 and isinstance(part, dict):
-            part[chance.choice(["x", "a\nb", "\u200b", "schema", "id"])] = part[last]
+            part[chance.choice(["x", "a\nb", "\u200b", "schema", "id"])] = copy.deepcopy(part[last])
         else:
-            part[last] = chance.choice(VALUES)
+            part[last] = copy.deepcopy(chance.choice(VALUES))
     return document
 
 
