@@ -19,7 +19,7 @@ from placements.hosts.binding import Binding
 from placements.launchers import Rendered, files, openmpi
 from placements.orders import by_group, spec
 from placements.orders.placement import Placement, check_ranks
-from placements.topology import catalog
+from placements.topology import cabinets, catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 
@@ -29,7 +29,10 @@ FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates
 @click.command()
 @click.argument("name", required=False)
 @click.option("--yaml", "as_yaml", is_flag=True, help="As the YAML document that railyard reads.")
-def topology(name: str | None, as_yaml: bool) -> None:
+@click.option(
+    "--cabinets", "as_cabinets", is_flag=True, help="The place of each router in a large Cray's cabinets."
+)
+def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     """Describe the topology NAME (or a .yml file): extents, link classes, rates. Without NAME list those that ship."""
     if name is None:
         click.echo("\n".join(catalog.known()))
@@ -37,6 +40,11 @@ def topology(name: str | None, as_yaml: bool) -> None:
     topo = catalog.load(name)
     if as_yaml:
         click.echo(yaml.safe_dump(topo.to_dict(), sort_keys=False), nl=False)
+        return
+    if as_cabinets:
+        torus = catalog.torus(topo, "--cabinets")
+        for at in torus.coordinates:
+            click.echo(f"{_comma(at)} {cabinets.place(at, torus.extents)}")
         return
     links = Counter((topo.joins(k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
     table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))

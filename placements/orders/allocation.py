@@ -38,13 +38,15 @@ class Choice(StrEnum):
     """Which of the granted nodes a smaller job takes; the scheduler's order stays.
 
     `contiguous` the first, `scattered` at equal steps, `random` from a seed, `by-router` one node of every router
-    before the second of any. The others are explained in `by_group`.
+    before the second of any, `half-routers:K` the first routers, K of which give one of their two nodes. The others are
+    explained in `by_group`.
     """
 
     CONTIGUOUS = "contiguous"
     SCATTERED = "scattered"
     RANDOM = "random"
     BY_ROUTER = "by-router"
+    HALF_ROUTERS = "half-routers"
     ONE_SWITCH = "one-switch"
     ONE_GROUP = "one-group"
     FEW_GROUPS = "few-groups"
@@ -54,8 +56,8 @@ class Choice(StrEnum):
 
     @property
     def argument(self) -> str:
-        """Return what the number after the choice's name is: a seed, a count of groups, or nothing."""
-        if self in {Choice.FEW_GROUPS, Choice.EVEN_GROUPS}:
+        """Return what the number after the choice's name is: a seed, a count of groups or routers, or nothing."""
+        if self in {Choice.FEW_GROUPS, Choice.EVEN_GROUPS, Choice.HALF_ROUTERS}:
             return "K"
         return "SEED" if self in {Choice.RANDOM, Choice.RANDOM_SWITCHES, Choice.RANDOM_GROUPS} else ""
 
@@ -195,6 +197,8 @@ def choose(allocation: Allocation, count: int, choice: Choice, number: int | Non
         case Choice.BY_ROUTER:
             slots = allocation.topology.slots[allocation.indices]
             taken = np.sort(np.argsort(slots, kind="stable")[:count])
+        case Choice.HALF_ROUTERS:
+            taken = by_group.halved(by_group.switches(allocation), count, given)
         case Choice.ONE_SWITCH:
             taken = by_group.one(by_group.switches(allocation), count, "switch")
         case Choice.ONE_GROUP:

@@ -4,6 +4,7 @@ Choices (`Choice`), each among the nodes that were granted:
 
 one-switch            the nodes of one switch; of those with room for the job the one with the fewest granted nodes
 one-group             the nodes of one group, likewise
+half-routers:K        the first routers with two granted nodes, K of which give one node alone
 few-groups:K          the K groups with the most granted nodes, each filled before the next
 even-groups:K         the K groups with the most granted nodes, equally many nodes of each (one more of the first)
 random-switches:SEED  switches in an order drawn from the seed, each filled before the next
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from placements.orders.allocation import Allocation
 
 Ints = NDArray[np.int64]
+#: Nodes of a Gemini router.
+TWO = 2
 
 
 def groups(allocation: Allocation) -> Ints:
@@ -50,6 +53,27 @@ def one(boxes: Ints, count: int, word: str) -> Ints:
         raise InputError("placement", f"nodes in one {word}", count, most)
     best = numbers[fitting[np.argmin(sizes[fitting])]]
     return np.flatnonzero(boxes == best)[:count]
+
+
+def halved(boxes: Ints, count: int, halves: int) -> Ints:
+    """Return places of `count` nodes of the first routers, `halves` of which, at equal steps, give one node of two.
+
+    So Pedretti et al., CUG'13, had 8,192 nodes on 4,118 routers: 44 of them gave one node. Raises InputError where the
+    numbers do not fit, or too few routers have two granted nodes.
+    """
+    numbers, sizes = np.unique(boxes, return_counts=True)
+    both = numbers[sizes == TWO]
+    routers = (count + halves) // TWO
+    if (count + halves) % TWO or halves > routers or routers > len(both):
+        valid = f"K with K + {count} even, and K + {count} at most twice the {len(both)} routers with two granted nodes"
+        raise InputError("placement", "half-routers", halves, valid)
+    walk = boxes[np.isin(boxes, both)]
+    first = walk[np.sort(np.unique(walk, return_index=True)[1])][:routers]
+    half = first[np.arange(halves) * routers // max(halves, 1)]
+    kept = np.isin(boxes, first)
+    seconds = np.array([np.flatnonzero(boxes == router)[1] for router in half.tolist()], dtype=np.int64)
+    kept[seconds] = False
+    return np.flatnonzero(kept)
 
 
 def fill(boxes: Ints, order: Ints, count: int) -> Ints:

@@ -30,10 +30,11 @@ from placements.orders.allocation import (
 )
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind, Spec
+from placements.topology import catalog
 from railyard.errors import InputError
 
 #: A torus has no groups, and one router does not hold half of the nodes; see test_by_group.py.
-TORUS_CHOICES = [c for c in Choice if "group" not in c and c != Choice.ONE_SWITCH]
+TORUS_CHOICES = [c for c in Choice if "group" not in c and c not in {Choice.ONE_SWITCH, Choice.HALF_ROUTERS}]
 EXTENTS = st.tuples(*[st.integers(1, 4)] * 3)
 ORDERS = ["plain", "cart-create", "snake", "hilbert", "random:3", "scheduler", "blocks:1x1x2"]
 JOBS = {
@@ -402,3 +403,19 @@ def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
     done = railyard(*arguments, "--launcher", "openmpi4", "--output", str(tmp_path / "new"))
     assert done.stdout == "mpirun -np 16 --rankfile placement.rankfile PROGRAM\n", done.stderr
     assert len((tmp_path / "new/placement.rankfile").read_text().splitlines()) == 16
+
+
+def test_half_routers_give_one_node_as_of_the_8192_nodes_on_4118_routers() -> None:
+    """Pedretti et al., CUG'13, section IV: 4,118 routers for 8,192 nodes of Cielo."""
+    granted = allocate(catalog.load("cielo"), "snake")
+    chosen = choose(granted, 8192, Choice.HALF_ROUTERS, 44)
+    routers, nodes = np.unique(granted.topology.router_of_node[chosen.indices], return_counts=True)
+    assert len(chosen.indices) == 8192 and len(routers) == 4118
+    assert sorted(np.unique(nodes, return_counts=True)[1].tolist()) == [44, 4074]
+
+
+@pytest.mark.parametrize(("count", "halves"), [(8192, 43), (9216, 2), (4, 6)])
+def test_half_routers_that_do_not_fit_are_refused_in_one_line(count: int, halves: int) -> None:
+    granted = allocate(catalog.load("cielo"), "snake")
+    with pytest.raises(InputError, match=r"half-routers: .*routers with two granted nodes"):
+        choose(granted, count, Choice.HALF_ROUTERS, halves)
