@@ -23,6 +23,12 @@ class HaloCheck(PlacedCheck):
     #: :default: by `scale`
     cells = variable(int, value=0)
 
+    #: Doubles of each cell of a face: ghost layers times variables.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``1``
+    values = variable(int, value=1)
+
     #: Ways to exchange: manual, persistent, datatypes, neighbours; copy packs alone.
     #:
     #: :type: :class:`List[str]`
@@ -96,6 +102,9 @@ class HaloCheck(PlacedCheck):
         if self.stencil != "faces":
             self.parameters["stencil"] = self.stencil
             self.options += ["--stencil", self.stencil]
+        if self.values != 1:
+            self.parameters["values"] = self.values
+            self.options += ["--values", str(self.values)]
         if self.memory != "host":
             self.parameters["memory"] = self.memory
             self.options += ["--memory", self.memory]
@@ -172,9 +181,43 @@ class halo_injection(HaloPaper):
 
     @run_after("setup")
     def limit_injection(self) -> None:
-        self.parameters = {**self.parameters, "injection_percent": self.percent}
-        if self.percent < 100:
-            self.preparations = [f"export RAILYARD_FAULTS='--injection {self.percent}'"]
+        limited(self, self.percent)
+
+
+def limited(check: HaloCheck, percent: int) -> None:
+    """Let every NIC of a check's network send at `percent` of its rate, and add that to the case."""
+    check.parameters = {**check.parameters, "injection_percent": percent}
+    if percent == 100:
+        return
+    simulated = f"export RAILYARD_FAULTS='--injection {percent}'"
+    emulated = f'railyard torus fault "$RAILYARD_TORUS" --injection {percent} || exit 1'
+    check.preparations = [simulated if check.where.is_computed else emulated]
+
+
+@rfm.simple_test
+class halo_s3d(HaloCheck):
+    """Ezell, CUG'13, Figure 7: faces as those of S3D, four layers of 14 variables, by injection; 96 nodes.
+
+    S3D itself is not public. Its 14 variables are nine species and five conserved ones. Emulated on the network
+    `router`, whose buffers are finite, so that congestion can cost more than sharing; and simulated.
+    """
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus +simulated", "+torus %origin=emulated"]
+    torus = "gemini-4x2x6-two-nodes"
+    network = "router"
+    allocation = "contiguous"
+    placements = ["cart-create"]
+    grid = [4, 4, 6]
+    values = 4 * 14
+    #: Share of its rate at which every NIC sends, in percent.
+    percent = parameter(range(40, 101, 10))
+    small = {"cells": 8}
+    launches = 2
+
+    @run_after("setup")
+    def limit_injection(self) -> None:
+        limited(self, self.percent)
 
 
 @rfm.simple_test

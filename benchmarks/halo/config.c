@@ -49,6 +49,8 @@ static const struct option_row rows[] = {
      "ranks of the grid positions, instead of --order", parse_text, FIELD(rank_map)},
     {"cells", "N[xM[xK]]", "128", NULL, "one length for all dimensions, or one for each; 1 to 1000000",
      "local cells (doubles) per rank and dimension", parse_extents, FIELD(cells)},
+    {"values", "COUNT", "1", NULL, "at least 1", "doubles of each cell of a face: ghost layers x variables",
+     parse_count, FIELD(values)},
     {"preset", "NAME", NULL, "none", "pena2013-2d (65536 cells per dimension), pena2013-3d (1536)",
      "dimensions and cells of a paper", parse_preset, FIELD(preset)},
     {"stencil", "NAME", "faces", NULL, "faces (4 or 6 neighbours), full (8 or 26: edges and corners, too)",
@@ -128,8 +130,8 @@ static void settle_cells(struct halo_config *config, struct problem *problem) {
         config->cells.length[d] = config->cells.length[0];
     config->cells.count = config->dimensions;
     for (int d = 0; d < config->dimensions; d++)
-        if (cells_of_face(&config->cells, d) > INT_MAX)
-            problem_set(problem, "--cells %s: a face has more than %d cells", text, INT_MAX);
+        if (cells_of_face(&config->cells, d) * (size_t)config->values > INT_MAX)
+            problem_set(problem, "--cells %s: a face has more than %d doubles", text, INT_MAX);
 }
 
 static void settle(void *configuration, unsigned mask, struct problem *problem) {

@@ -27,6 +27,7 @@ struct halo_config {
     enum grid_order order;
     const char *rank_map;
     struct extents cells;
+    int values; /* doubles of each cell of a face: ghost layers times variables */
     const struct halo_preset *preset;
     size_t face_memory;
     bool full_stencil; /* edges and corners, too */

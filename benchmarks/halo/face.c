@@ -21,8 +21,9 @@ static void fold(struct face_shape *shape, size_t limit_bytes) {
 }
 
 /* Blocks go through the dimensions before the first with a step, and repeat over those after it. */
-struct face_shape face_shape(const struct extents *cells, const int *step, size_t limit_bytes) {
-    struct face_shape shape = {.blocks = 1, .length = 1, .stride = 1};
+struct face_shape face_shape(const struct extents *cells, size_t values, const int *step,
+                             size_t limit_bytes) {
+    struct face_shape shape = {.blocks = 1, .length = values, .stride = values};
     int d = 0;
     for (; d < cells->count && step[d] == 0; d++)
         shape.length *= cells->length[d];

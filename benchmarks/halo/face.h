@@ -1,8 +1,9 @@
 /*
  * Where the cells of one face, edge or corner of a local array lie in memory, and packing them.
  *
- * The modelled array has one double per cell and its first dimension (X) contiguous. A face is a set of
- * blocks of consecutive cells at one stride, and so are edges and corners:
+ * The modelled array has its first dimension (X) contiguous and one double per cell, or `values` consecutive
+ * doubles: ghost layers times variables. Below, a cell is one double. A face is a set of blocks of
+ * consecutive cells at one stride, and so are edges and corners:
  *
  *     NxM     X: M blocks of 1, stride N      Y: 1 block of N
  *     NxMxK   X: MK blocks of 1, stride N     Y: K blocks of N, stride NM     Z: 1 block of NM
@@ -31,9 +32,9 @@ struct face_shape {
     size_t pitch;  /* cells by which each further pass is shifted */
 };
 
-/* The cells that a neighbour gets which is one step (-1, 0, 1) away along each dimension of an array of these
- * cells, folded to about limit_bytes if longer. */
-struct face_shape face_shape(const struct extents *cells, const int *step, size_t limit_bytes);
+/* The doubles that a neighbour gets which is one step (-1, 0, 1) away along each dimension of an array of
+ * these cells with so many values each, folded to about limit_bytes if longer. */
+struct face_shape face_shape(const struct extents *cells, size_t values, const int *step, size_t limit_bytes);
 
 /* The cells of the face. */
 size_t face_cells(const struct face_shape *shape);

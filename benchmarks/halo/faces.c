@@ -23,7 +23,7 @@ static void add_face(const struct halo_config *config, const struct grid *grid, 
     struct face *face = &faces->face[faces->count++];
     for (int d = 0; d < config->dimensions; d++)
         face->step[d] = sign * step[d];
-    face->shape = face_shape(&config->cells, step, config->face_memory);
+    face->shape = face_shape(&config->cells, (size_t)config->values, step, config->face_memory);
     face->cells = (int)face_cells(&face->shape);
     face->neighbour = grid_neighbour(grid, face->step);
     face->boundary = allocate_strided(faces->memory, face_extent(&face->shape));

@@ -239,6 +239,7 @@ static void write_parameters(struct json *json, const void *context) {
     json_key_text(json, "order", grid_order_name(config->order));
     parameters_integers(json, "rank_map", halo->grid.rank_at, (int)grid_size(&halo->grid.extents));
     parameters_extents(json, "cells", &config->cells);
+    json_key_integer(json, "values", config->values);
     json_key_text(json, "preset", config->preset ? config->preset->name : NULL);
     write_faces(json, halo);
     json_key_integer(json, "face_memory_bytes", (int64_t)config->face_memory);

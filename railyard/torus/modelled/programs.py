@@ -62,7 +62,7 @@ def _options(words: Sequence[str]) -> Mapping[str, str]:
 
 def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
-    size = traffic.face_bytes(cells[0], len(grid))
+    size = traffic.face_bytes(cells[0], len(grid), 8 * int(options.get("values", "1")))
     loads = _loads(topology, nodes, traffic.make("stencil6", grid, size_bytes=size))
     yield _series("exchange_us", 1e6 * _slowest_s(loads))
 
