@@ -17,6 +17,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case
 from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
+from analysis.stats import protocols
 from analysis.text.numbers import percent, size_text
 
 EFFICIENCY = "efficiency_percent"
@@ -51,7 +52,7 @@ def drawings(case: Case) -> list[Drawing]:
     sent, received = curves_of(case, SENT, " sent"), curves_of(case, RECEIVED, " received")
     if not efficiency:
         return []
-    return [_efficiency(efficiency), _bytes([*sent, *received])]
+    return [_efficiency(efficiency), _bytes(sent, received)]
 
 
 def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
@@ -79,7 +80,8 @@ def _efficiency(curves: Sequence[Curve]) -> Drawing:
     )
 
 
-def _bytes(curves: Sequence[Curve]) -> Drawing:
+def _bytes(sent: Sequence[Curve], received: Sequence[Curve]) -> Drawing:
+    curves = [*sent, *received]
     title = "Bytes counted at the source for one message"
     return Drawing(
         name="counted",
@@ -87,8 +89,23 @@ def _bytes(curves: Sequence[Curve]) -> Drawing:
         description=f"{title}, by message size, sent and received.",
         paint=lambda figure: _paint(figure.subplots(), curves, title, "bytes", logarithmic=True),
         data=_data(curves, "bytes"),
+        statement=_protocols(sent, received),
         foms=CLAIMED,
     )
+
+
+def _protocols(sent: Sequence[Curve], received: Sequence[Curve]) -> str:
+    """Return the protocols of each kind of ping: sizes, bytes on the wire for each byte, and header."""
+    parts = []
+    for out, back in zip(sent, received, strict=False):
+        found = protocols.find(out.points, back.points)
+        texts = [
+            f"{size_text(each.smallest)} to {size_text(each.largest)} {each.bytes_per_byte:.3g} bytes per byte"
+            f" and a header of {each.header_bytes:.0f}"
+            for each in found
+        ]
+        parts.append(f"{out.name.removesuffix(' sent')}: " + ", ".join(texts))
+    return f"Protocols by message size. {'; '.join(parts)}." if parts else ""
 
 
 def _statement(curves: Sequence[Curve]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from analysis.cases import cases, comparison, published, spread, tables
+from analysis.cases import cases, comparison, outliers, published, spread, tables
 from analysis.cases.cases import Case, Tally
 from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Panel
@@ -141,7 +141,7 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], earlier: Seque
         figures=figure_views(drawn.drawings, images),
         published=published.rows(case, found),
         table=_table(case, found) if found else None,
-        spread=spread.tables(case),
+        spread=[*spread.tables(case), *outliers.tables(case)],
         troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
         reasons=[
             (each.id, str(each.status), each.reason) for each in case.records if each.status is not Status.OK
