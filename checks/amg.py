@@ -5,7 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
 
 
 class AmgCheck(MiniAppCheck):
@@ -52,3 +52,19 @@ class amg_multirail(AmgCheck):
 @profiled
 class amg_profile(AmgCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+@timed_by_policy
+class amg_mpi_time(AmgCheck):
+    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+
+    studies = ["llnl-multirail"]
+
+
+@rfm.simple_test
+@with_threads
+class amg_hybrid(AmgCheck):
+    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
+
+    studies = ["llnl-multirail"]

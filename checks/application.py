@@ -25,7 +25,9 @@ from checks import scales
 from checks.base import PlacedCheck, plainly
 from checks.building import applications_image, applications_native
 from checks.multirail import POSTER
-from railyard.applications import building, mpip
+from placements.hosts.binding import Binding
+from placements.orders import spec
+from railyard.applications import building, mpip, torus_counters
 from railyard.applications.building import Build
 from railyard.applications.launch import PROFILER, need_parser
 from railyard.applications.patterns import Patterns
@@ -130,6 +132,18 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``False``
     profile = variable(typ.Bool, value=False)
 
+    #: Keep what the virtual torus counts during each launch: bytes and stalls of its routers, by class of link.
+    #:
+    #: :type: :class:`bool`
+    #: :default: ``False``
+    counted = variable(typ.Bool, value=False)
+
+    #: OpenMP threads of each rank, 0 for a program that is built or started without OpenMP.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    threads = variable(int, value=0)
+
     @run_after("init")
     def choose_machine(self) -> None:
         """Grid and ranks a node of the scale, where the check itself does not say."""
@@ -160,6 +174,15 @@ class ApplicationCheck(PlacedCheck):
     def _packages(self) -> list[str]:
         """Return what an image must have been built with."""
         return [self.package, *(["mpip"] if self.profile else [])] if self.package else []
+
+    @run_after("setup")
+    @plainly()
+    def leave_room_for_threads(self) -> None:
+        """Refuse a binding that would put all threads of a rank on one core."""
+        bound = [name for name in self.placements if spec.parse(name).binding is Binding.CORE]
+        if self.threads > 1 and bound:
+            valid = "a placement without /core, or threads=1"
+            raise InputError(self.name, "placements", f"{bound[0]}, {self.threads} threads per rank", valid)
 
     @run_after("setup")
     @plainly()
@@ -204,6 +227,8 @@ class ApplicationCheck(PlacedCheck):
             **inside,
             **native,
             **({"profiled_by": PROFILER} if self.profile else {}),
+            **({"counted_by": torus_counters.COUNTED_BY} if self.counted else {}),
+            **({"threads_per_rank": self.threads} if self.threads else {}),
         }
 
     @run_before("run")
@@ -220,6 +245,8 @@ class ApplicationCheck(PlacedCheck):
         witness = ["railyard-witness", f"launch-{index:03d}.witness"]
         if self.profile:
             witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
+        if self.threads:
+            witness = ["env", f"OMP_NUM_THREADS={self.threads}", *witness]
         return [*(self.carried.command if inside and self.carried else ()), *witness, *words]
 
     def _from_the_job(self, name: str) -> str:
@@ -234,7 +261,8 @@ class ApplicationCheck(PlacedCheck):
         kept = {self.leaves: "left"} if self.leaves else {}
         kept |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
         moves = [f"mv -f {pattern} {launch.stem}.{ending} 2>/dev/null" for pattern, ending in kept.items()]
-        return [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
+        lines = [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
+        return _with_counters(lines, launch.stem) if self.counted else lines
 
 
 class MiniAppCheck(ApplicationCheck):
@@ -291,6 +319,12 @@ class MiniAppCheck(ApplicationCheck):
             self.options = filled.split()
 
 
+def _with_counters(lines: list[str], stem: str) -> list[str]:
+    """Return a launch's lines between two readings of the torus's counters."""
+    read = 'railyard torus counters "$RAILYARD_TORUS" --json'
+    return [f"{read} > {stem}.before", *lines, f"{read} --since {stem}.before > {stem}.counted"]
+
+
 def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
     """Give a check the NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
 
@@ -310,6 +344,16 @@ def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
 def profiled(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
     """A check whose one launch mpiP watches."""
     return _with(check, {"placements": ["cart-create"], "launches": 1, "profile": True})
+
+
+def timed_by_policy(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
+    """Give a check the poster's NIC policies and mpiP in every launch: time in MPI by policy, over six launches."""
+    return _with(with_poster_policies(check), {"profile": True})
+
+
+def with_threads(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
+    """Give a check two OpenMP threads per rank; the program must be built with OpenMP."""
+    return _with(check, {"threads": 2, "placements": ["cart-create"]})
 
 
 def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppCheck]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
 
 
 class LuleshCheck(MiniAppCheck):
@@ -59,3 +59,19 @@ class lulesh_multirail(LuleshCheck):
 @profiled
 class lulesh_profile(LuleshCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+@timed_by_policy
+class lulesh_mpi_time(LuleshCheck):
+    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+
+    studies = ["llnl-multirail"]
+
+
+@rfm.simple_test
+@with_threads
+class lulesh_hybrid(LuleshCheck):
+    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
+
+    studies = ["llnl-multirail"]

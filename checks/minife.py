@@ -5,7 +5,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies, with_threads
 
 
 class MinifeCheck(MiniAppCheck):
@@ -53,3 +53,19 @@ class minife_multirail(MinifeCheck):
 @profiled
 class minife_profile(MinifeCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+@timed_by_policy
+class minife_mpi_time(MinifeCheck):
+    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+
+    studies = ["llnl-multirail"]
+
+
+@rfm.simple_test
+@with_threads
+class minife_hybrid(MinifeCheck):
+    """MPI with OpenMP: two threads per rank, for a program that is built with OpenMP."""
+
+    studies = ["llnl-multirail"]

@@ -75,3 +75,23 @@ class minighost_multirail(MinighostCheck):
 @profiled
 class minighost_profile(MinighostCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+class minighost_stalls(MinighostCheck):
+    """Pedretti et al., CUG'13, Figures 6 and 7: rows, blocks and random order, with the bytes and stalls of routers.
+
+    The virtual torus alone counts stalls, on the network `router`, whose buffers are finite. Eight ranks per node, for
+    the paper's sixteen: as a row of the grid, as 2x2x2, and at random.
+    """
+
+    studies = ["pedretti2013"]
+    valid_systems = ["+torus %origin=emulated"]
+    torus = "gemini-3x3x3"
+    network = "router"
+    allocation = "contiguous"
+    placements = ["cart-create", "blocks:2x2x2", "random:1"]
+    grid = [6, 6, 6]
+    ranks_per_node = 8
+    counted = True
+    launches = 2

@@ -49,6 +49,36 @@ class multirail_contention(ContentionCheck):
 
 
 @rfm.simple_test
+class catalyst_halo(MultirailCheck):
+    """The poster's machine: 256 of Catalyst's nodes, two ranks on each, simulated."""
+
+    studies = ["llnl-multirail"]
+    tags = {"multirail"}
+    valid_systems = ["+torus +simulated"]
+    torus = "catalyst-dual-rail"
+    nics = POSTER
+    grid = [32, 16]
+    small = {"cells": 4096, "repeats": 1}
+
+
+@rfm.simple_test
+class catalyst_contention(ContentionCheck):
+    """The poster's high contention on 256 of Catalyst's nodes, four pairs per node, simulated."""
+
+    studies = ["llnl-multirail"]
+    tags = {"multirail"}
+    valid_systems = ["+torus +simulated"]
+    torus = "catalyst-dual-rail"
+    nodes = 256
+    ranks_per_node = 4
+    nics = POSTER
+    pairs = [4]
+    grid = [1024]
+    small = {"window": 1, "sizes": [8, 1 << 15], "repeats": 1}
+    least_s = 0.0
+
+
+@rfm.simple_test
 class multirail_smoke(MultirailCheck):
     """The whole path in seconds; too few launches to compare policies."""
 

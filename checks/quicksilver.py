@@ -11,7 +11,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from checks.application import MiniAppCheck, profiled, with_poster_policies
+from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
 from railyard.applications.patterns import Patterns
 from railyard.applications.reading import NUMBER
 
@@ -136,3 +136,11 @@ class quicksilver_multirail(QuicksilverCheck):
 @profiled
 class quicksilver_profile(QuicksilverCheck):
     """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+@timed_by_policy
+class quicksilver_mpi_time(QuicksilverCheck):
+    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+
+    studies = ["llnl-multirail"]

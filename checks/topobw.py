@@ -42,7 +42,7 @@ class TopoBwCheck(PlacedCheck):
     # With fewer messages the rates of 64 nodes at once spread further.
     small = {"message_bytes": 1 << 16, "messages": 4, "repeats": 3}
     standard = {"message_bytes": 1 << 20, "messages": 64, "repeats": 5}
-    large = {"message_bytes": 1 << 22, "messages": 64, "repeats": 10}
+    large = {"message_bytes": 1 << 22, "messages": 300, "repeats": 10}
 
     #: How far below its peers a sound link may be, in percent.
     #:
@@ -108,6 +108,19 @@ class topobw_shared(TopoBwCheck):
     torus = "gemini-4x4x4-two-nodes"
     small = {"message_bytes": 1 << 18, "repeats": 1}
     tolerance_percent = 15.0  # the nodes of a router send 8.24 GB/s together, not Z's 9.55 (Ezell, Figure 6)
+
+
+@rfm.simple_test
+class topobw_titan(TopoBwCheck):
+    """Two columns of Titan: rings of 24 routers along Z with all their cables, and both kinds of link along Y."""
+
+    valid_systems = ["+torus +simulated"]
+    studies = ["ezell2013"]
+    tags = {"topobw"}
+    torus = "titan"
+    block = [2, 4, 24]
+    small = {"message_bytes": 1 << 18, "repeats": 1}
+    tolerance_percent = 15.0
 
 
 @rfm.simple_test

@@ -43,5 +43,15 @@ def check_world(witness: Witness, ranks: int) -> None:
         raise InputError("the witness", "ranks", witness.size, wanted)
 
 
+def check_threads(reading: Reading, wanted: Json) -> None:
+    """Raise InputError when the program reports another number of threads per rank than was requested, if any was.
+
+    A program that reports none is built without OpenMP, or does not print them; its figures count as they are.
+    """
+    reported = reading.parameters.get("threads")
+    if wanted and reported not in (None, wanted):
+        raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
+
+
 def _series(each: Series) -> dict[str, Json]:
     return {"fom": each.fom, "labels": dict(each.labels), "samples": list(each.samples)}

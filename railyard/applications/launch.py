@@ -4,6 +4,7 @@
     launch-NNN.left     the file that it wrote, for programs that do
     launch-NNN.witness  where its ranks ran (`railyard-witness`)
     launch-NNN.mpiP     mpiP's report, for launches that were profiled
+    launch-NNN.counted  what the virtual torus counted, for launches whose stalls are kept
     launch-NNN.json     the benchmark output, made here
 
 Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of this
@@ -20,7 +21,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.applications import convert, mpip, osu, patterns, witness
+from railyard.applications import convert, mpip, osu, patterns, torus_counters, witness
 from railyard.applications.reading import Parser
 from railyard.errors import InputError
 from railyard.records.benchmark import Series
@@ -116,7 +117,10 @@ def _document(
     seen = witness.load(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
     reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
-    profile = _profile(folder / f"{stem}.mpiP") if parameters.get("profiled_by") == PROFILER else ()
+    convert.check_threads(reading, parameters.get("threads_per_rank"))
+    profile = list(_profile(folder / f"{stem}.mpiP")) if parameters.get("profiled_by") == PROFILER else []
+    if parameters.get("counted_by") == torus_counters.COUNTED_BY:
+        profile += torus_counters.read(folder / f"{stem}.counted")
     return convert.document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
 
 

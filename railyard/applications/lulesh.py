@@ -42,6 +42,7 @@ def parse(text: str, left: str, source: str) -> Reading:
     finite(energy, source, "Final Origin Energy")
     elapsed = said.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
     fom = said.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
+    threads = said.lines(r"Num threads: (\d+)")
     fault = _asymmetry(said) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)
     series = [single("fom_zone_s", fom), single("elapsed_s", elapsed)]
     return Reading(
@@ -50,7 +51,11 @@ def parse(text: str, left: str, source: str) -> Reading:
         ranks=ranks,
         series=[] if fault else series,
         fault=fault,
-        parameters={"edge": edge, "iterations": iterations},
+        parameters={
+            "edge": edge,
+            "iterations": iterations,
+            **({"threads": int(threads[0][1])} if len(threads) == 1 else {}),
+        },
     )
 
 

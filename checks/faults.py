@@ -1,0 +1,79 @@
+"""Mini-applications on a network with faults: the combinations that Ezell, CUG'13, names as future work.
+
+Each check runs one program in one scenario; the report compares the scenarios case by case. The faults are put on the
+virtual torus before the first launch, and the record names them. Leaves out: faults that appear while a program runs.
+"""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from checks.amg import AmgCheck
+from checks.lulesh import LuleshCheck
+from checks.minife import MinifeCheck
+from checks.minighost import MinighostCheck
+
+#: Scenario -> faults, as arguments of `railyard torus fault`. `cabinet` is Ezell's auto-throttled cabinet: each node of
+#: the plane X = 0 sends at a quarter of its rate.
+SCENARIOS = {
+    "sound": [],
+    "lane": ["'X+ 0,0,0>1,0,0' --lanes-lost 1"],
+    "link": ["'X+ 0,0,0>1,0,0' --down"],
+    "cabinet": [f"n0-{y}-{z} --injection 25" for y in range(2) for z in range(2)],
+}
+
+
+class FaultyNetwork(rfm.RegressionMixin):
+    """A network with the faults of one scenario."""
+
+    #: The scenario: sound, lane (one of three lanes lost), link (a cable down), cabinet (its nodes throttled).
+    scenario = parameter(list(SCENARIOS))
+
+    @run_after("setup")
+    def break_the_network(self) -> None:
+        """Put the scenario's faults on the torus of the job."""
+        self.parameters = {**self.parameters, "scenario": self.scenario}
+        self.preparations = [
+            *self.preparations,
+            *(
+                f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
+                for words in SCENARIOS[self.scenario]
+            ),
+        ]
+
+
+@rfm.simple_test
+class lulesh_faults(FaultyNetwork, LuleshCheck):
+    """LULESH in each scenario."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus %origin=emulated"]
+    placements = ["cart-create"]
+
+
+@rfm.simple_test
+class amg_faults(FaultyNetwork, AmgCheck):
+    """AMG in each scenario."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus %origin=emulated"]
+    placements = ["cart-create"]
+
+
+@rfm.simple_test
+class minife_faults(FaultyNetwork, MinifeCheck):
+    """Conjugate gradients of miniFE in each scenario."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus %origin=emulated"]
+    placements = ["cart-create"]
+
+
+@rfm.simple_test
+class minighost_faults(FaultyNetwork, MinighostCheck):
+    """MiniGhost in each scenario."""
+
+    studies = ["ezell2013"]
+    valid_systems = ["+torus %origin=emulated"]
+    placements = ["cart-create"]

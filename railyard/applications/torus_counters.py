@@ -1,0 +1,76 @@
+"""What a virtual torus counted during one launch, as series: Pedretti et al., CUG'13, Figures 6 and 7, of any program.
+
+Models: `railyard torus counters --json` between two moments on the network `router`. Each router's stalls are added up
+by class of link (host, X, Y, Z); the mean over routers and the most of any router are kept, as the paper draws them. An
+input stall belongs to the router at which packets arrived, an output stall to the one that they were to leave. Leaves
+out: bytes of the management network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from railyard.applications.reading import single
+from railyard.errors import InputError
+from railyard.records.benchmark import Series
+from railyard.torus.virtual import counters
+from railyard.torus.virtual.counters import Counter, Reading
+
+#: What a counted case has in its parameter `counted_by`.
+COUNTED_BY = "virtual torus"
+HOST = "H"
+CLASSES: Mapping[str, str] = {HOST: "host", "X": "X", "Y": "Y", "Z": "Z"}
+
+
+def read(path: Path) -> list[Series]:
+    """Return a launch's series; InputError for a file that is missing, cut off, or without stalls."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        valid = "what `railyard torus counters NAME --since FILE --json` prints"
+        raise InputError(path.name, "", problem=str(error), valid=valid) from error
+    return series(counters.from_dict(document, path.name))
+
+
+def series(reading: Reading) -> list[Series]:
+    """Return the bytes that routers injected, and their stalls by class of link; InputError without stalls."""
+    if any(link.input_stall_ns is None for link in reading.links):
+        valid = "counters of a torus with --network router, whose buffers are finite"
+        raise InputError(reading.torus, "input_stall_ns", problem="not counted", valid=valid)
+    sent = _by_router((link.target, link.bytes) for link in reading.links if _is(link, HOST, "+"))
+    found = [single("injected_bytes", _mean(sent)), single("most_injected_bytes", max(sent.values()))]
+    for letter, name in CLASSES.items():
+        for kind, stalls in (("input", _input(reading, letter)), ("output", _output(reading, letter))):
+            if stalls:
+                found.append(single(f"mean_{kind}_stall_us", _mean(stalls) / 1e3, links=name))
+                found.append(single(f"most_{kind}_stall_us", max(stalls.values()) / 1e3, links=name))
+    return found
+
+
+def _input(reading: Reading, letter: str) -> dict[str, int]:
+    """Return the nanoseconds that packets waited at each router after they had come by links of a class."""
+    arrived = (link for link in reading.links if _is(link, letter, "+" if letter == HOST else ""))
+    return _by_router((link.target, link.input_stall_ns or 0) for link in arrived)
+
+
+def _output(reading: Reading, letter: str) -> dict[str, int]:
+    """Return the nanoseconds for which links of a class that leave each router were idle for a full buffer."""
+    left = (link for link in reading.links if _is(link, letter, "-" if letter == HOST else ""))
+    return _by_router((link.source, link.output_stall_ns or 0) for link in left)
+
+
+def _is(link: Counter, letter: str, direction: str) -> bool:
+    return link.dimension == letter and direction in ("", link.direction)
+
+
+def _by_router(amounts: Iterator[tuple[str, int]]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for router, amount in amounts:
+        sums[router] = sums.get(router, 0) + amount
+    return sums
+
+
+def _mean(sums: Mapping[str, int]) -> float:
+    return sum(sums.values()) / len(sums)
