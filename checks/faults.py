@@ -6,6 +6,8 @@ virtual torus before the first launch, and the record names them. Leaves out: fa
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
@@ -26,6 +28,9 @@ SCENARIOS = {
 
 class FaultyNetwork(rfm.RegressionMixin):
     """A network with the faults of one scenario."""
+
+    parameters: Any
+    preparations: Any
 
     #: The scenario: sound, lane (one of three lanes lost), link (a cable down), cabinet (its nodes throttled).
     scenario = parameter(list(SCENARIOS))

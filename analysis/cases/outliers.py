@@ -80,7 +80,7 @@ def _rows(of: tuple[str, Labels], by_policy: Mapping[str, Values]) -> list[tuple
     fom, labels = of
     title = ", ".join(filter(None, [units.stem(fom), comparison.label_text(labels), units.unit_of(fom).text]))
     base = by_policy.get(ONE_RAIL)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for policy, values in by_policy.items():
         variation = medians.spread_percent(values)
         shown = NOTHING if variation is None else percent(variation, signed=False)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from railyard.applications import amg, convert, launch, lulesh, minife, minighost, mpip, osu, patterns
+from railyard.applications import amg, convert, launch, lulesh, minife, minighost, mpip, osu, patterns, umt
 from railyard.applications.patterns import Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
@@ -31,6 +31,7 @@ RECORDED: dict[str, Parser] = {
     "amg-8": amg.parse,
     "minife-8": minife.parse,
     "minighost-8": minighost.parse,
+    "umt-8": umt.parse,
     "osu_latency-2": osu.parser("osu_latency", [1 << power for power in range(17)]),
     "osu_bw-2": osu.parser("osu_bw", [1 << power for power in range(17)]),
     "osu_mbw_mr-8": osu.parser("osu_mbw_mr", SIZES),
@@ -44,6 +45,7 @@ PRINTED = {
     "amg-8": ("fom_per_s", r"Figure of Merit (FOM_1):", 0),
     "minife-8": ("cg_mflop_s", "Total CG Mflops:", 0),
     "minighost-8": ("total_gflop_s", "GFLOPS_Total:", 0),
+    "umt-8": ("unknowns_per_s", "figure of merit =", 0),
 }
 
 
@@ -135,6 +137,12 @@ def test_half_a_number_is_none() -> None:
             "final origin energy is 2.720532e+04, to be 2.720531e+04",
         ),
         ("amg-8", "Relative Residual Norm = ", "Relative Residual Norm = 1", "to be at most 1e-08"),
+        (
+            "umt-8",
+            "error= 0.00060287",
+            "error= 0.0060287",
+            "the largest error is 0.0060287, to be at most 0.002",
+        ),
     ],
 )
 def test_a_failed_verification_refuses_the_figure_of_merit(name: str, old: str, new: str, said: str) -> None:
@@ -150,6 +158,15 @@ def test_a_run_that_failed_its_own_verification_is_said_so(name: str) -> None:
     parse = RECORDED[name.replace("failed", "8")]
     found = parse(text_of(name), text_of(name, "left") or text_of(name.replace("failed", "8"), "left"), name)
     assert not found.verified and not found.series
+
+
+def test_threads_that_the_program_did_not_have_are_refused() -> None:
+    """UMT prints its OpenMP threads; a program that prints none counts as it is."""
+    convert.check_threads(read("umt-8"), 1)
+    convert.check_threads(read("lulesh-8"), 2)
+    convert.check_threads(read("umt-8"), None)
+    with pytest.raises(InputError, match=r"UMT: threads: .*2, as were requested"):
+        convert.check_threads(read("umt-8"), 2)
 
 
 @pytest.mark.parametrize("said", ["nan", "-nan", "NaN", "inf"])

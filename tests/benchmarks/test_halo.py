@@ -101,6 +101,14 @@ def test_exchanges_exactly(
     assert parameters["exchanged_bytes"] == 4 * sum(face_bytes)
 
 
+def test_values_of_a_cell_are_ghost_layers_times_variables_in_every_variant(tmp_path: Path) -> None:
+    """S3D's faces: four layers of 14 variables."""
+    options = ["--grid", "2x1x1", "--cells", "3x4x5", "--values", "56", "--repeats", "1"]
+    read = measured("halo", 2, *options, *VARIANTS, folder=tmp_path)
+    assert read["parameters"]["face_bytes"] == [8 * 56 * 20, 8 * 56 * 15, 8 * 56 * 12]
+    assert read["parameters"]["values"] == 56
+
+
 @pytest.mark.parametrize("cells", ["300x200", "70x50x40", "64x1x64"])
 def test_folded_faces_are_verified_in_every_variant(cells: str, tmp_path: Path) -> None:
     dimensions = str(cells.count("x") + 1)
