@@ -20,7 +20,8 @@ TILES = 40
 
 
 def routers(extents: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    return list(itertools.product(*map(range, extents)))
+    x, y, z = map(range, extents)
+    return list(itertools.product(x, y, z))
 
 
 def test_titan_has_200_cabinets_of_48_geminis() -> None:
