@@ -26,7 +26,7 @@ SCENARIOS = {
 }
 
 
-class FaultyNetwork(rfm.RegressionMixin):
+class FaultyNetwork(rfm.RegressionTestPlugin):
     """A network with the faults of one scenario."""
 
     parameters: Any

@@ -112,13 +112,13 @@ class topobw_shared(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_titan(TopoBwCheck):
-    """Two columns of Titan: rings of 24 routers along Z with all their cables, and both kinds of link along Y."""
+    """A ring of 24 of Titan's routers along Z, with its backplane links and all its cables, shared by two nodes."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["ezell2013"]
     tags = {"topobw"}
     torus = "titan"
-    block = [2, 4, 24]
+    block = [1, 1, 24]
     small = {"message_bytes": 1 << 18, "repeats": 1}
     tolerance_percent = 15.0
 
