@@ -62,7 +62,7 @@ Ints = NDArray[np.int64]
 def network(key: str, part: dict[str, Any], nodes_per_router: int) -> Topology:
     """Return a network of switches with Slingshot's rates."""
     document = {
-        "name": key,
+        "name": key.replace("_", "-"),
         "nodes_per_router": nodes_per_router,
         "tile_rates_gbyte_s": RATES,
         "host": {"tiles": 4},

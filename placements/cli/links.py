@@ -17,7 +17,6 @@ from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
 from placements.orders import spec
-from placements.topology import catalog
 from railyard.errors import InputError
 
 HEADINGS = (
@@ -104,8 +103,6 @@ def links(
     if asked.topology == UNKNOWN:
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = asked.granted()
-    if plot is not None:
-        catalog.torus(granted.topology, "--plot")
     sent = _traffic(asked, pattern, matrix, within=within, sizes=sizes, cells=cells)
     found = {
         name: model.load(

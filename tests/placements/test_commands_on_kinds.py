@@ -30,7 +30,6 @@ KINDS = {
 }
 NO_WIRING = {"groups": "one with wiring; the kind groups has none"}
 NOT_FIXED = {**NO_WIRING, "packets": "spread: nodes", "load": "spread: nodes"}
-TORUS_ALONE = {kind: "a torus" for kind in KINDS if kind != "torus"}
 NO_GROUPS = dict.fromkeys(("torus", "tree"), "another kind with groups")
 PLACE, LINKS = ["place", "TOPOLOGY", "--grid", "4x2"], ["links", "TOPOLOGY", "--grid", "4x2"]
 
@@ -44,7 +43,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
     "place links": ([*PLACE, "--placement", "plain", "--format", "links"], NOT_FIXED),
     "place coordinates": ([*PLACE, "--placement", "plain", "--format", "coordinates"], {}),
     "links": ([*LINKS, "--placements", "plain"], NO_WIRING),
-    "links plot": ([*LINKS, "--placements", "plain", "--plot", "PATH.svg"], TORUS_ALONE),
+    "links plot": ([*LINKS, "--placements", "plain", "--plot", "PATH.svg"], NO_WIRING),
     "nics": (["nics", "TOPOLOGY", "--policy", "nic-0", "--stack", "ucx"], {}),
     "coordinates": (["coordinates", "HOSTS", "--topology", "TOPOLOGY"], {}),
     "model": (

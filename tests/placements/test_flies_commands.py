@@ -100,3 +100,32 @@ def test_links_refuses_groups_without_wiring(railyard: Run, tmp_path: Path) -> N
     path.write_text(yaml.safe_dump(GROUPS.to_dict()))
     done = railyard("links", str(path), "--grid", "8", "--placements", "by-group")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "one with wiring" in done.stderr
+
+
+@pytest.mark.parametrize("kind", FIXED)
+def test_the_heat_map_has_a_panel_for_each_type_of_link(kind: str, tmp_path: Path) -> None:
+    """Its title names the slowest link of the type; the slowest of all is the model's."""
+    from placements.linkload import heatmap
+
+    topology, path = FIXED[kind], tmp_path / "links.svg"
+    placed = place("plain", allocate(topology, "contiguous"), (6, 2))
+    loads = load(topology, placed.indices, stencil((6, 2), (1e6,)), PROTOCOLS["payload"])
+    heatmap.draw(loads, "a title", path)
+    drawn = path.read_text()
+    assert "a title" in drawn and f"slowest {loads.slowest_s * 1e3:.3g} ms" in drawn
+    types = {f"{link.name.split()[0]} ({topology.joins(link)})" for link in topology.first_rail}
+    assert drawn.count("slowest") == len(types) and all(name in drawn for name in types)
+
+
+def test_the_cell_of_a_pair_of_groups_is_its_slowest_cable() -> None:
+    from placements.linkload import heatmap
+
+    fly = flies.made("dragonfly", {"groups": 3, "routers": 2, "cables": 2})
+    links = [link for link in fly.first_rail if link.link_class == "global"]
+    values = heatmap._matrix([(link, float(number)) for number, link in enumerate(links)])
+    assert values.shape == (3, 3)
+    for source in range(3):
+        for target in range(3):
+            ends = (source, target)
+            ms = [n for n, k in enumerate(links) if (k.source.coordinate[0], k.target.coordinate[0]) == ends]
+            assert values[ends] == max(ms) if ms else values[ends] != values[ends]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import ipaddress
 import itertools
+import json
 from pathlib import Path
 
 import networkx as nx
@@ -21,6 +23,7 @@ from placements.topology.base import Link, Node, Router, Topology
 from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from placements.topology.routing import route, walk
+from railyard.checkout import CHECKOUT
 from railyard.errors import RunError
 from railyard.torus.plan import addresses, plan, routes
 from railyard.torus.simulated import calibration, network
@@ -175,3 +178,22 @@ def test_link_classes_are_the_files_own() -> None:
     loaded = catalog.parse(document, source="test")
     assert {k.link_class for k in loaded.links() if k.dimension == 0} == {"optical"}
     assert catalog.parse(loaded.to_dict(), source="test") == loaded
+
+
+@pytest.mark.parametrize("module", sorted(set(catalog.KINDS.values()) - {"torus", "fattree"}))
+def test_no_code_but_the_catalog_knows_a_kind(module: str) -> None:
+    """So a new kind touches the catalog and the schema alone, beside its own file; the two oldest are used directly."""
+    rooms = ("placements", "railyard", "analysis", "checks")
+    knowing = [
+        path.relative_to(CHECKOUT)
+        for room in rooms
+        for path in CHECKOUT.joinpath(room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and (
+            node.module == f"placements.topology.{module}"
+            or (node.module == "placements.topology" and module in {name.name for name in node.names})
+        )
+    ]
+    assert not knowing
+    assert set(catalog.KINDS) <= set(json.loads(catalog.SCHEMA.read_text())["properties"])
