@@ -7,7 +7,9 @@
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
     shapes      one message, and all 64 nodes at once, against the line, by MTU
     model       the link-load model at 131,072 ranks
-    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree
+    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree, and against a walk of every message
+    flies-emulated  ratios of placements on a virtual dragonfly and fat tree beside their simulations
+    fly-study   which nodes for a job on a dragonfly of 1,056 nodes, modelled and simulated
     rivals      the optimiser against orders, blocks, Scotch and KaHIP: torus, dragonfly, dragonfly+, fat tree
     large       the optimiser at 131,072 ranks
     predicted   the model's order of placements against that of measured halo times
@@ -41,6 +43,8 @@ from typing import Any
 from perf import (
     archive,
     flies,
+    flies_emulated,
+    fly_study,
     forgeries,
     fuzz,
     guard,
@@ -83,6 +87,8 @@ def main() -> None:
         "shapes": vtorus.shapes,
         "model": partial(placements.model, console),
         "flies": partial(flies.measure, console),
+        "flies-emulated": partial(flies_emulated.measure, console),
+        "fly-study": partial(fly_study.measure, console),
         "rivals": partial(rivals.measure, console),
         "large": partial(placements.large, console),
         "predicted": vtorus.predicted,

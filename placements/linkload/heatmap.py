@@ -75,6 +75,7 @@ def _by_type(loads: LinkLoads, worst: float) -> Drawn:
         axes.set_title(f"{name}   slowest {np.nanmax(values):.3g} ms", loc="left", fontsize=9)
         axes.set_ylabel("from")
         axes.set_xlabel("to", labelpad=1)
+        axes.locator_params(integer=True)
         axes.tick_params(labelsize=7, length=0)
         axes.spines[:].set_visible(False)
     return figure, panels, image
