@@ -2,6 +2,7 @@
 
     up          torus up gemini-4x4x4 against Mininet's 8x8 torus: as many switches and hosts, in the same run
     fidelity    TCP payload rate of every link against what its shaped wire allows, again with five faults; a launch
+    bound       launches with a known reference beside 0, 1 and 2 busy processors: which the error bound lets pass
     guard       launches that this machine can carry and launches that it cannot: what the guard says
     scale       up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
@@ -42,6 +43,7 @@ from typing import Any
 
 from perf import (
     archive,
+    bound,
     flies,
     flies_emulated,
     fly_study,
@@ -81,6 +83,7 @@ def main() -> None:
     sections: dict[str, Callable[[], Any]] = {
         "up": vtorus.bring_up,
         "fidelity": vtorus.fidelity,
+        "bound": partial(bound.measure, console),
         "guard": partial(guard.measure, console),
         "scale": partial(scale.sizes, console),
         "docker": vtorus.with_docker,

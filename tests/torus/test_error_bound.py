@@ -51,6 +51,14 @@ def test_terms_add_up_and_the_largest_is_named() -> None:
     assert bound.worst == "the machine's own host took processor time"
 
 
+def test_no_more_than_the_busiest_link_was_idle_can_be_the_machines() -> None:
+    """That link needs its bytes over its rate on any machine."""
+    late = dataclasses.replace(LOOK, wait_s=6.4)
+    bound = error_bound.bound([late], None, steal_share=0.0, throttled_share=0.0, busiest_link_share=0.97)
+    assert bound.percent == bound.idle_percent == pytest.approx(3.0)
+    assert bound.waiting_percent == pytest.approx(20.0)
+
+
 def test_lateness_is_what_was_added_during_the_launch() -> None:
     found = error_bound.lateness(ROUTER_LINES)
     assert found is not None

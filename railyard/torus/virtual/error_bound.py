@@ -11,6 +11,9 @@ Four things make times longer than the network's, and each is measured:
 - steal: what the machine's own host took of the processors;
 - throttling: how long the control groups of the launch held it at its quota.
 
+Their sum is the bound, unless the network itself bounds it closer: the link that sent most needs its bytes over its rate
+on any machine, so no more of a launch's time than that link was idle can be the machine's.
+
 Leaves out what only makes times shorter (the kernel's token buckets) and what no program waits for.
 """
 
@@ -50,13 +53,17 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """The error bound of a launch and its terms, in percent."""
+    """The error bound of a launch and its terms, in percent of the time with traffic.
+
+    `idle_percent` is how long the link that sent most was idle; the bound is that or the sum of the terms, the smaller.
+    """
 
     percent: float
     lateness_percent: float
     waiting_percent: float
     steal_percent: float
     throttled_percent: float
+    idle_percent: float
 
     @property
     def worst(self) -> str:
@@ -101,9 +108,17 @@ class Histogram:
 
 
 def bound(
-    looks: Sequence[Look], lateness: Lateness | None, *, steal_share: float, throttled_share: float
+    looks: Sequence[Look],
+    lateness: Lateness | None,
+    *,
+    steal_share: float,
+    throttled_share: float,
+    busiest_link_share: float = 0.0,
 ) -> Bound:
-    """Return the error bound of a launch. Shares are of the time with traffic, from 0 to 1."""
+    """Return the error bound of a launch. Shares are of the time with traffic, from 0 to 1.
+
+    `busiest_link_share` is the time that the link which sent most needs for it at its rate.
+    """
     rank_s = sum(look.ranks * look.seconds for look in looks)
     waiting = sum(look.wait_s for look in looks) / rank_s if rank_s else 0.0
     terms = {
@@ -112,7 +127,8 @@ def bound(
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
     }
-    return Bound(percent=sum(terms.values()), **terms)
+    idle = 100 * (1 - min(busiest_link_share, 1.0))
+    return Bound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
 def looks(lines: Iterable[str]) -> list[Look]:

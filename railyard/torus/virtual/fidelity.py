@@ -161,7 +161,7 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
         beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
         (doubts if traffic_s < ENOUGH_TRAFFIC_S else reasons).extend([beyond] if beyond else [])
     verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
-    busiest = max(counted.links, key=_seconds_at_rate)
+    busiest_link, busiest_share = _busiest_link(counted, traffic_s)
     return Guard(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -171,8 +171,8 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
         idle_share=_mean(busy, "idle"),
         softirq_share=_mean(busy, "softirq"),
         steal_share=_mean(busy, "steal"),
-        busiest_link=busiest.name,
-        busiest_link_share=_seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0,
+        busiest_link=busiest_link,
+        busiest_link_share=busiest_share,
         packets_per_s=sum(i.packets for i in busy) / traffic_s if traffic_s else 0.0,
         drops=drops,
         conserved=counted.conserved,
@@ -209,6 +209,12 @@ def _taken_away(bound: Bound) -> str:
 def _seconds_at_rate(link: Counter) -> float:
     """Return how long a link needs, at its rate, for what it sent."""
     return link.bytes * 8e-6 / link.rate_mbit_s
+
+
+def _busiest_link(counted: Reading, traffic_s: float) -> tuple[str, float]:
+    """Return the link that needs longest for what it sent, and that time over the time with traffic."""
+    busiest = max(counted.links, key=_seconds_at_rate)
+    return busiest.name, _seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0
 
 
 def _mean(intervals: Sequence[Interval], share: str) -> float:
@@ -276,6 +282,7 @@ class Watch:
             lateness,
             steal_share=_mean(busy, "steal"),
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
+            busiest_link_share=_busiest_link(self.counted, sum(i.seconds for i in busy))[1],
         )
         network = self.torus.shape.network
         ended = network == "router" and not lifecycle.carries(self.torus)

@@ -1,0 +1,173 @@
+"""Tests the error bound of docs/torus.md: launches with a known reference, over rate scales, ranks and busy processors.
+
+The reference of a case is its time at a rate scale so small that this machine does not matter, times the ratio of the
+scales. A launch is *off* by the share of
+its time that is beyond the reference. What must not be: a launch that is off by more than 5 % and passes. What may be,
+1 time in 20: a launch that is not, and is void.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+from perf import vtorus
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual.error_bound import VOID_PERCENT
+
+REFERENCE_SCALE = 1e-5
+REFERENCE_LAUNCHES = 3
+SCALES = (3e-5, 1e-4, 3e-4)
+BUSY = (0, 1, 2)
+TIMED = ("--repeats", "3", "--warmups", "1", "--min-time-per-point", "2", "--max-time-per-point", "12")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A program on so many ranks, and the figure of merit whose median is compared: a time, in us."""
+
+    name: str
+    ranks: int
+    program: Sequence[str]
+    fom: str
+
+
+CASES = (
+    Case(name="halo", ranks=64, program=("halo", "--grid", "4x4x4", "--cells", "32"), fom="iteration_us"),
+    Case(name="halo", ranks=8, program=("halo", "--grid", "2x2x2", "--cells", "48"), fom="iteration_us"),
+    Case(
+        name="allgather",
+        ranks=64,
+        program=("rowcol", "--collectives", "allgather", "--sizes", "4KiB", "--start", "barrier"),
+        fom="slowest_us",
+    ),
+    Case(
+        name="alltoall",
+        ranks=8,
+        program=("rowcol", "--collectives", "alltoall", "--sizes", "16KiB", "--start", "barrier"),
+        fom="slowest_us",
+    ),
+    Case(
+        name="ping-pong",
+        ranks=2,
+        program=("hops", "--tests", "latency", "--sizes", "64KiB"),
+        fom="latency_us",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A launch: how far it was off, in percent of its time, its bound and verdict."""
+
+    case: str
+    network: str
+    rate_scale: float
+    busy: int
+    off_percent: float
+    bound_percent: float
+    idle_percent: float
+    verdict: str
+
+    @property
+    def passed_wrongly(self) -> bool:
+        return self.verdict == "ok" and self.off_percent > VOID_PERCENT
+
+    @property
+    def voided_wrongly(self) -> bool:
+        return self.verdict == "void" and self.off_percent <= VOID_PERCENT
+
+
+def measure(console: Console) -> list[dict[str, Any]]:
+    """Every case on both networks at every rate scale, beside 0, 1 and 2 processes that keep a processor busy each."""
+    outcomes: list[Outcome] = []
+    networks: tuple[Literal["kernel", "router"], ...] = ("router", "kernel")
+    for network in networks:
+        with vtorus.torus(Shape(rate_scale=REFERENCE_SCALE, network=network)):
+            references = [_reference_us(case) for case in CASES]
+        for scale in SCALES:
+            with vtorus.torus(Shape(rate_scale=scale, network=network)):
+                for busy in BUSY:
+                    for case, reference_us in zip(CASES, references, strict=True):
+                        wanted_us = reference_us * REFERENCE_SCALE / scale
+                        outcomes.append(_outcome(case, network, (scale, busy), wanted_us))
+                        console.print(_line(outcomes[-1]))
+    _summary(console, outcomes)
+    return [asdict(outcome) for outcome in outcomes]
+
+
+def _reference_us(case: Case) -> float:
+    return min(_launch(case)[0] for _ in range(REFERENCE_LAUNCHES))
+
+
+def _outcome(case: Case, network: str, where: tuple[float, int], wanted_us: float) -> Outcome:
+    scale, busy = where
+    with _burners(busy):
+        took_us, guard = _launch(case)
+    return Outcome(
+        case=f"{case.name}, {case.ranks} ranks",
+        network=network,
+        rate_scale=scale,
+        busy=busy,
+        off_percent=100 * (1 - wanted_us / took_us),
+        bound_percent=guard["error_bound_percent"],
+        idle_percent=guard["error_bound"]["idle_percent"],
+        verdict=guard["verdict"],
+    )
+
+
+def _launch(case: Case) -> tuple[float, dict[str, Any]]:
+    """Return the median time of one launch in us, and what the guard saw of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        output, evidence = Path(folder, "output.json"), Path(folder, "evidence")
+        name, *options = case.program
+        program = [str(vtorus.PROGRAMS / name), *options, *TIMED, "--json", str(output)]
+        vtorus.railyard(
+            *("torus", "mpirun", vtorus.NAME, "-np", str(case.ranks), *program),
+            RAILYARD_EVIDENCE=str(evidence),
+        )
+        series = json.loads(output.read_text())["series"]
+        guard: dict[str, Any] = json.loads(evidence.read_text())["guard"]
+    return median(sample for each in series if each["fom"] == case.fom for sample in each["samples"]), guard
+
+
+@contextmanager
+def _burners(count: int) -> Iterator[None]:
+    """Keep so many processors busy for the length of the block."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def _line(outcome: Outcome) -> str:
+    return (
+        f"{outcome.network:6} {outcome.rate_scale:<7g} {outcome.busy} busy  {outcome.case:20} "
+        f"off {outcome.off_percent:5.1f} %  bound {outcome.bound_percent:5.1f} %  {outcome.verdict}"
+    )
+
+
+def _summary(console: Console, outcomes: Sequence[Outcome]) -> None:
+    table = Table("network", "busy", "launches", "off by more and passed", "sound", "of these void")
+    for network in ("router", "kernel"):
+        for busy in BUSY:
+            found = [each for each in outcomes if (each.network, each.busy) == (network, busy)]
+            sound = [each for each in found if each.off_percent <= VOID_PERCENT]
+            wrong = sum(each.passed_wrongly for each in found)
+            void = sum(each.voided_wrongly for each in sound)
+            table.add_row(network, *map(str, (busy, len(found), wrong, len(sound), void)))
+    console.print(table, "")
