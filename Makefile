@@ -35,7 +35,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test ready-to-test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -95,8 +95,13 @@ release: docs  ## source archive, site, checksums and SBOM of the committed vers
 check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
 	$(BIN)/python -m pytest -q -m unit -n 2
 
-test: check setup test-tools analyze image sif simulated mpich mpis  ## all tests, on real namespaces, containers, MPIs and SimGrid
+test: $(STAMPS)/packages $(STAMPS)/venv  ## all tests, on real namespaces, containers, MPIs and SimGrid
+	@$(MAKE) --no-print-directory -j 2 check ready-to-test
 	$(BIN)/python -m pytest -q -m "not unit" -n 2 --dist loadfile --durations 25
+
+# Runs beside the unit tests, which need nothing of it: half of its time it waits for packages. Its own steps run in turn.
+ready-to-test:
+	@$(MAKE) --no-print-directory -j 1 setup test-tools analyze image sif simulated mpich mpis
 
 lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
 	$(BIN)/ruff check
