@@ -8,7 +8,7 @@
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
     shapes      one message, and all 64 nodes at once, against the line, by MTU
     model       the link-load model at 131,072 ranks
-    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree, and against a walk of every message
+    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree, and beside a walk of each message
     flies-emulated  ratios of placements on a virtual dragonfly and fat tree beside their simulations
     fly-study   which nodes for a job on a dragonfly of 1,056 nodes, modelled and simulated
     rivals      the optimiser against orders, blocks, Scotch and KaHIP: torus, dragonfly, dragonfly+, fat tree
