@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
 from railyard.tender import completeness
-from railyard.tender.evaluation import SCENARIOS, Evaluation, Line
+from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
 
 #: Characters of a fault on the first screen.
@@ -45,8 +46,15 @@ def page(found: Evaluation) -> str:
         scenarios=SCENARIOS,
         by_hand=list(completeness.by_hand(found.tender)),
         first_fault=_first_fault,
+        worse=list(_worse(scored)),
         top=max((line.score.high for line in scored if line.score), default=1.0),
     )
+
+
+def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
+    """Yield bidder, case and speedup of each case that is surely slower than the reference."""
+    for line in lines:
+        yield from ((line.bidder, name, it) for name, it in line.cases.items() if it.high < 1)
 
 
 def _first_fault(line: Line) -> str:

@@ -118,6 +118,7 @@ def test_tables_have_captions_and_scopes_and_pictures_have_words(page: str) -> N
     ids = {attributes.get("id") for _, attributes in found.tags}
     labelled = [each["aria-labelledby"] for _, each in found.tags if "aria-labelledby" in each]
     assert labelled and set(labelled) <= ids
+    assert len(labelled) == len(set(labelled)), "each landmark has a name of its own"
     for _, attributes in found.tags:
         if attributes.get("tabindex") == "0":
             assert attributes.get("role") == "region" and attributes.get("aria-labelledby")
