@@ -38,6 +38,7 @@ TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full pa
 NIC_PORT = 128  # of a MAC address: ports from here on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
+SECOND_CHOICE = 100  # metric of routes that no packet takes
 BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR_MAX_PORTS without port 0
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
@@ -301,6 +302,21 @@ def _router(
     )
 
 
+def _ways_to_other_rails(topology: Topology, node: Node, rail: int, way: Route) -> list[str]:
+    """Return routes from a NIC to the addresses of the other rails and NICs, behind those by which packets leave.
+
+    UCX since 1.17 reads routes but no rules by source address. It connects a NIC only to addresses to which no other
+    NIC has a longer prefix; for the node's own addresses that is the whole address.
+    """
+    via = f"via {way.gateway} dev {way.interface} onlink" if way.gateway else f"dev {way.interface}"
+    others = [other for other in range(topology.rails) if other != rail]
+    own = [f"{addresses.node_address(topology, node, other)}/32" for other in others]
+    prefixes = [*map(addresses.rail_prefix, others), *own]
+    return [
+        f"route add {prefix} {via} src {way.source} {way.tcp} metric {SECOND_CHOICE}" for prefix in prefixes
+    ]
+
+
 def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
     peer = _near(topology, topology.reverse(link)).mac
     neighbour = f"neigh replace {_gateway(index)} lladdr {peer} dev {link.port} nud permanent"
@@ -340,6 +356,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
         number = str(FIRST_RAIL_TABLE + rail)
         tables_of_rails.append(replace(way, prefix=addresses.EVERY_RAIL, table=number))
         rules += _rail_rules(number, own)
+        rules += _ways_to_other_rails(topology, node, rail, way)
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),

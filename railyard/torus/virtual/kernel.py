@@ -84,7 +84,9 @@ def _routes(planned: Planned, table: list[dict[str, Any]]) -> Iterator[str]:
         if not route.table and route.interface not in planned.down  # the kernel drops routes of dead ports
     }
     found = {
-        _short(r["dst"]): (r.get("gateway"), r.get("dev")) for r in table if r.get("protocol") != "kernel"
+        _short(r["dst"]): (r.get("gateway"), r.get("dev"))
+        for r in table
+        if r.get("protocol") != "kernel" and not r.get("metric")  # a second choice, which no packet takes
     }
     for prefix in sorted({*wanted, *found}):
         if wanted.get(prefix) != found.get(prefix):
