@@ -6,6 +6,7 @@ Pure: `torus fault` applies the result to a torus, `railyard sim --faults` to a 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import shlex
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Words:
 
     link: str | None = None
     lanes_lost: int | None = None
+    lanemask: int | None = None
     of_tiles: str | None = None
     down: bool = False
     injection: float | None = None
@@ -30,6 +32,10 @@ class Words:
 
 def changed(topology: Topology, faults: Faults, words: Words) -> Faults:
     """Return the faults after one more, or one less; InputError names what is wrong with the words."""
+    if words.lanemask is not None:
+        if words.lanes_lost is not None:
+            raise InputError("--lanemask", "", words.lanemask, "no --lanes-lost beside it")
+        words = dataclasses.replace(words, lanes_lost=_lost(words.lanemask, topology), lanemask=None)
     wanted = [words.lanes_lost is not None, words.down, words.injection is not None, words.restore]
     if sum(wanted) != 1:
         raise InputError("torus fault", "", "", "one of --lanes-lost, --down, --injection, --restore")
@@ -58,6 +64,16 @@ def parse(topology: Topology, text: str, *, source: str = "--faults", before: Fa
             raise InputError(source, "", line, "LINK and options of `railyard torus fault`") from error
         faults = changed(topology, faults, words)
     return faults
+
+
+def _lost(mask: int, topology: Topology) -> int:
+    """Return the lanes that a mask of working lanes lacks, as netwatch prints it (Ezell, CUG'13, II.F)."""
+    whole = 2**topology.lanes_per_tile - 1
+    if not 0 < mask < whole:
+        raise InputError(
+            "--lanemask", "", mask, f"1 to {whole - 1}: a bit for each lane that works, {whole} for all"
+        )
+    return topology.lanes_per_tile - mask.bit_count()
 
 
 def _on_link(topology: Topology, faults: Faults, words: Words) -> Faults:
@@ -94,6 +110,7 @@ def _parser() -> _Parser:
     parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("link", nargs="?")
     parser.add_argument("--lanes-lost", type=int)
+    parser.add_argument("--lanemask", type=int)
     parser.add_argument("--of-tiles")
     parser.add_argument("--injection", type=float)
     parser.add_argument("--down", action="store_true")

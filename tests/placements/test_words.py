@@ -29,6 +29,13 @@ def test_a_line_of_faults_is_added_to_those_that_are_there() -> None:
     assert both.injection_percent == before.injection_percent and len(both.down) == 2
 
 
+@pytest.mark.parametrize(("mask", "lost"), [(3, 1), (5, 1), (6, 1), (1, 2), (2, 2), (4, 2)])
+def test_a_lanemask_has_a_bit_for_each_lane_that_works(mask: int, lost: int) -> None:
+    """Ezell, CUG'13, section II.F."""
+    faults = fault_words.parse(TOPOLOGY, f"'X+ 0,0,0>1,0,0' --lanemask {mask}")
+    assert faults.lost["X+ 0,0,0>1,0,0"].lanes == lost
+
+
 @pytest.mark.parametrize("text", ["0,0,0>1,0,0 --down # note", "--injection 50 && true"])
 def test_what_a_shell_would_have_run_is_a_wrong_line(text: str) -> None:
     with pytest.raises(InputError, match="RAILYARD_FAULTS"):
@@ -41,6 +48,8 @@ def test_what_a_shell_would_have_run_is_a_wrong_line(text: str) -> None:
         ("'X+ 0,0,0>1,0,0' --broken", ["--faults", "--broken"]),
         ("'X+ 0,0,0>1,0,0", ["--faults"]),
         ("'X+ 0,0,0>1,0,0' --lanes-lost many", ["--faults", "many"]),
+        ("'X+ 0,0,0>1,0,0' --lanemask 7", ["--lanemask", "1 to 6"]),
+        ("'X+ 0,0,0>1,0,0' --lanemask 3 --lanes-lost 1", ["--lanemask", "no --lanes-lost"]),
         ("--lanes-lost 1", ["LINK"]),
         ("--injection 0", ["--injection", "above 0"]),
         ("'X+ 0,0,0>1,0,0'", ["one of --lanes-lost"]),

@@ -33,6 +33,12 @@ PERCENT = click.FloatRange(0, 100, min_open=True)
 @click.argument("name")
 @click.argument("link", required=False)
 @click.option("--lanes-lost", type=int, metavar="N", help="Lanes lost in each tile that has the fault.")
+@click.option(
+    "--lanemask",
+    type=int,
+    metavar="MASK",
+    help="Instead: a bit for each lane that works, as netwatch prints.",
+)
 @click.option("--of-tiles", metavar="K/N", help="K of the link's N tiles have it.  [default: all]")
 @click.option("--down", is_flag=True, help="The whole cable, both directions; routes go round it.")
 @click.option("--injection", type=PERCENT, metavar="PERCENT", help="NICs send at this share of their rate.")
@@ -49,6 +55,7 @@ def fault(
     name: str,
     link: str | None,
     lanes_lost: int | None,
+    lanemask: int | None,
     of_tiles: str | None,
     down: bool,
     injection: float | None,
@@ -63,6 +70,7 @@ def fault(
     words = fault_words.Words(
         link=link,
         lanes_lost=lanes_lost,
+        lanemask=lanemask,
         of_tiles=of_tiles,
         down=down,
         injection=injection,
