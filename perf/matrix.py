@@ -299,7 +299,7 @@ def mutants(rendered: Rendered, placement: Placement, seed: int = 1) -> Iterator
     """Yield the launch with one line of each file changed, then with each variable changed.
 
     In a line that names a node, another node of the job takes its place. In a rank file the core is changed, too.
-    Leaves out variables that change nothing without a batch system.
+    Leaves out what changes nothing: a variable for batch systems, and whether ranks are bound to a sole NUMA node.
     """
     names = list(dict.fromkeys(node.name for node in placement.nodes))
     chosen = random.Random(seed)
@@ -312,7 +312,8 @@ def mutants(rendered: Rendered, placement: Placement, seed: int = 1) -> Iterator
             what = f"{file}: {lines[number]!r} became {changed!r}"
             yield Mutant(what=what, rendered=replace(rendered, files=files))
     for variable, value in rendered.environment.items():
-        if variable != "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT":
+        same = variable == "I_MPI_PIN" and placement.binding == Binding.NUMA and _has_one_numa_node()
+        if variable != "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT" and not same:
             environment = {**rendered.environment, variable: _other_value(value)}
             what = f"{variable}: {value!r} became {_other_value(value)!r}"
             yield Mutant(what=what, rendered=replace(rendered, environment=environment))
@@ -350,6 +351,10 @@ def proved(placement: Placement, ranks: Sequence[Mapping[str, Any]]) -> str:
         if reported != wanted:
             return f"rank {rank} was on {reported[0]} {reported[1]} instead of {wanted[0]} {wanted[1]}"
     return ""
+
+
+def _has_one_numa_node() -> bool:
+    return all(_cpus(local, Binding.NUMA) == _cpus(local, Binding.NONE) for local in range(RANKS_PER_NODE))
 
 
 @cache

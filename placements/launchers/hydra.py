@@ -13,9 +13,9 @@ from railyard.errors import InputError
 CANNOT = "an order that comes back to a node: Hydra counts it as another node, without shared memory"
 
 
-def command(placed: Placement, file: str) -> tuple[str, ...]:
+def command(placed: Placement, file: str, option: str = "-f") -> tuple[str, ...]:
     """Return mpiexec with its host file and the number of ranks."""
-    return ("mpiexec", "-f", file, "-n", str(len(placed.indices)))
+    return ("mpiexec", option, file, "-n", str(len(placed.indices)))
 
 
 def host_file(placed: Placement, launcher: str) -> str:

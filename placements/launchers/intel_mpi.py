@@ -1,7 +1,8 @@
-"""Intel MPI: Hydra's host file, and pinning by variables (developer reference 2021, "Process Pinning").
+"""Intel MPI: Hydra's machine file, and pinning by variables (developer reference 2021, "Process Pinning").
 
+With -machinefile the counts of the file hold. With -f ranks are dealt to nodes by the number of their processors.
 I_MPI_PIN binds ranks unless it is 0. I_MPI_PIN_PROCESSOR_LIST gives the i-th rank of a node the i-th processor.
-I_MPI_PIN_DOMAIN=numa gives each rank a NUMA node in turn. In a job of a scheduler the host file counts only where
+I_MPI_PIN_DOMAIN=numa gives each rank a NUMA node in turn. In a job of a scheduler the file counts only where
 I_MPI_JOB_RESPECT_PROCESS_PLACEMENT is 0 ("Job Schedulers Support").
 """
 
@@ -21,7 +22,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     text = hydra.host_file(placed, "intel-mpi")
     hydra.refuse_dealt_numa(placed, "intel-mpi")
     return Rendered(
-        command=hydra.command(placed, file),
+        command=hydra.command(placed, file, "-machinefile"),
         environment={"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0", **_pinning(placed)},
         files={file: text},
     )

@@ -292,8 +292,9 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.LOCAL_NIC: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
         Kind.STRIPE: _all(OMPI_MCA_btl_tcp_if_include="{nics}"),
     },
-    # The same over TCP. UCX binds connections to a device's address since 1.17 (UCX_TCP_EP_BIND_SRC_ADDR; older ones
-    # leave the NIC to the routing table). TCP devices have no distance to a core, so a wrapper chooses the nearest.
+    # The same over TCP. UCX binds connections to a device's address since 1.17 (UCX_TCP_EP_BIND_SRC_ADDR), and then
+    # reaches only what the device has a route to; older ones leave the NIC to the routing table. TCP devices have no
+    # distance to a core, so a wrapper chooses the nearest.
     Stack.UCX_TCP: {
         Kind.ROUND_ROBIN: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
         Kind.NIC: _with(_UCX_TCP, _all(UCX_NET_DEVICES="{nic}")),

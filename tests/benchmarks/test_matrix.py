@@ -10,6 +10,9 @@ import pytest
 
 from perf import matrix, mpis
 from placements import launchers
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
 
 MPIS = {mpi.name: mpi for mpi in mpis.INSTALLED}
 #: Ranks come back to a node and are bound there; Hydra refuses to return.
@@ -64,3 +67,23 @@ def test_a_program_of_debians_mpich_runs_under_another_librarys_abi(mpi: mpis.Mp
     assert not isinstance(document, str), document
     assert matrix.proved(placed, document["ranks"]) == ""
     assert "Version: 4" not in document["mpi"]["library"]
+
+
+@pytest.mark.parametrize("name", sorted(MPIS))
+def test_more_ranks_than_processors_stay_on_their_node(name: str, tmp_path: Path) -> None:
+    """Intel's Hydra with -f deals as many ranks to a node as it has processors, and then goes on to the next node."""
+    mpi = MPIS[name]
+    if why := mpi.absent():
+        pytest.skip(why)
+    per_node = 2 * (os.cpu_count() or 1)
+    if per_node > 16:
+        pytest.skip(f"{os.cpu_count()} processors: too many ranks")
+    granted = allocate(catalog.load(matrix.PRETENDED.torus), "contiguous", block=(1, 1, 2))
+    placed = place("cart-create", granted, (2 * per_node,), ranks_per_node=per_node)
+    rendered = launchers.render(mpi.launcher, placed, stem="p")
+    program = [str(mpi.halo), *matrix.HALO, "--json", "halo.json"]
+    launch = mpis.Launch(rendered=rendered, program=program, folder=tmp_path)
+    mpis.start(mpi, [launch])
+    document = launch.document(mpi, "halo.json")
+    assert not isinstance(document, str), document
+    assert [rank["host"] for rank in document["ranks"]] == [node.name for node in placed.nodes]

@@ -47,11 +47,11 @@ def options(words: Sequence[str], with_value: set[str], alone: set[str]) -> Iter
             yield name, value if mark else rest.pop(0)
 
 
-def hydra_nodes(rendered: Rendered, command: str = "mpiexec") -> list[str]:
+def hydra_nodes(rendered: Rendered, option: str = "-f") -> list[str]:
     """mpiexec(1) of MPICH, -f: HOST[:COUNT] a line; lines of one host apart from each other are several nodes."""
-    assert rendered.command[0] == command
-    given = dict(options(rendered.command[1:], {"-f", "-n"}, set()))
-    lines = [line.split(":") for line in rendered.files[given["-f"]].splitlines()]
+    assert rendered.command[0] == "mpiexec"
+    given = dict(options(rendered.command[1:], {option, "-n"}, set()))
+    lines = [line.split(":") for line in rendered.files[given[option]].splitlines()]
     assert len({host for host, _ in lines}) == len(lines)
     return [host for host, count in lines for _ in range(int(count))][: int(given["-n"])]
 
@@ -70,15 +70,19 @@ def bound(nodes: Sequence[str], cores: Sequence[str]) -> list[Where]:
 
 
 def intel_mpi(rendered: Rendered) -> list[Where]:
-    """Developer reference 2021.15, "Environment Variables for Process Pinning": I_MPI_PIN is on by default."""
+    """Developer reference 2021.15, "Environment Variables for Process Pinning": I_MPI_PIN is on by default.
+
+    The counts of the file hold with -machinefile. With -f a node of two processors gets two ranks at a time, whatever
+    its count is.
+    """
     told = rendered.environment
     assert told["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
     if told.get("I_MPI_PIN", "1") == "0":
-        return bound(hydra_nodes(rendered), [])
+        return bound(hydra_nodes(rendered, "-machinefile"), [])
     domain = told.get("I_MPI_PIN_DOMAIN")
     assert domain in {None, "numa"}
     cores = ["numa"] * matrix.RANKS_PER_NODE if domain else told["I_MPI_PIN_PROCESSOR_LIST"].split(",")
-    return bound(hydra_nodes(rendered), cores)
+    return bound(hydra_nodes(rendered, "-machinefile"), cores)
 
 
 def mvapich_cores(told: Mapping[str, str]) -> list[str]:
@@ -267,4 +271,4 @@ def test_a_mutation_changes_each_file_and_each_variable_once_at_least(
             before, after = rendered.files[name].splitlines(), mutant.rendered.files[name].splitlines()
             assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
     assert set(rendered.files) <= set(changed)
-    assert set(rendered.environment) - {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"} <= set(changed)
+    assert set(rendered.environment) - {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "I_MPI_PIN"} <= set(changed)
