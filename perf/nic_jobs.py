@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,18 +23,17 @@ from typing import Any
 
 from rich.console import Console
 
-from placements.topology import catalog
+from perf import site_jobs
+from perf.site_jobs import Site
 from railyard.checkout import CHECKOUT
 from railyard.records.record import Record
-from railyard.records.store import archive
-from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 
-BIN = CHECKOUT / ".venv/bin"
 NAME = "bench-nic-jobs"
 RUNS = 20
 #: The most launches that show that the same job with its variable is obeyed.
 CONTROLS = 5
+NODES = 4
 VARIABLE = "OMPI_MCA_btl_tcp_if_include"
 TOPOLOGY = """\
 name: dual-rail-tiny
@@ -46,34 +44,6 @@ lanes_per_tile: 4
 tile_rates_gbyte_s: {cable: 4.0, host: 4.0}
 tree: {leaves: 2, oversubscription: 1}
 host: {tiles: 1}
-"""
-SITE = """\
-systems:
-  - name: site
-    hostnames: ['^nowhere$']
-    partitions:
-      - name: compute
-        scheduler: squeue
-        launcher: srun
-        environs: [openmpi-site]
-        max_jobs: 1
-        time_limit: 20m
-        features: [torus]
-        extras: {{origin: measured, nodes: 4, nics: [nic0, nic1]}}
-        prepare_cmds: ['export PATH="{path}:$PATH"']
-environments:
-  - name: openmpi-site
-    target_systems: [site]
-    cc: mpicc.openmpi
-    features: [mpi, openmpi, openmpi-tcp]
-    env_vars: [[SLURM_MPI_TYPE, pmix]]
-"""
-#: The site's srun, without the variable; Slurm 22.05 needs the fence (docs/torus.md).
-SRUN = f"""\
-#!/bin/sh
-{{unset}}
-export LD_PRELOAD="{CHECKOUT}/build/lib/railyard-fence.so"
-exec /usr/bin/srun "$@"
 """
 console = Console(width=110)
 
@@ -107,21 +77,13 @@ def lulesh(folder: str) -> Program:
 
 def launch(program: Program, folder: Path, *, runs: int, obey: bool, torus: str = NAME) -> Record:
     """Run one job of ReFrame on the cluster's head, and return its record."""
-    config, wrapper = folder / "site.yml", folder / "srun"
-    config.write_text(SITE.format(path=f"{folder}:{BIN}:{CHECKOUT}/build/benchmarks-openmpi/bin"))
-    wrapper.write_text(SRUN.format(unset="" if obey else f"unset {VARIABLE}"))
-    wrapper.chmod(0o755)
-    words = ["-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--system", "site:compute", "--nocolor"]
-    words += ["--prefix", str(folder), "-c", str(CHECKOUT / "checks"), "-r", *program.options]
-    settings = {"archive": folder / "archive", "launches": runs, "placements": "plain", "nics": "nic-0"}
-    words += [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
-    before = {record.id for record in archive.load_all(folder / "archive")}
-    on_head = [str(BIN / "railyard"), "torus", "exec", torus, "head", "--", str(BIN / "reframe"), *words]
-    done = subprocess.run(on_head, capture_output=True, text=True, cwd=CHECKOUT, check=False)
-    made = [record for record in archive.load_all(folder / "archive") if record.id not in before]
-    if len(made) != 1:
-        raise SystemExit(f"perf: {program.name}: no record: {done.stdout[-2000:]}{done.stderr[-500:]}")
-    return made[0]
+    site = Site(torus=torus, folder=folder, nodes=NODES, unset="" if obey else VARIABLE)
+    settings = {"launches": runs, "placements": "plain", "nics": "nic-0"}
+    words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
+    done = site_jobs.run(site, *program.options, *words)
+    if len(done.records) != 1:
+        raise SystemExit(f"perf: {program.name}: no record: {done.output[-2000:]}")
+    return done.records[0]
 
 
 def verdicts(record: Record) -> Counter[str]:
@@ -133,7 +95,7 @@ def up(folder: Path, name: str = NAME) -> None:
     """Bring up the cluster."""
     path = folder / "dual-rail-tiny.yml"
     path.write_text(TOPOLOGY)
-    lifecycle.up(catalog.load(str(path)), name=name, shape=Shape(rate_scale=0.00025), with_slurm=True)
+    site_jobs.up(str(path), name)
 
 
 def measure(programs: Sequence[Program], runs: int = RUNS) -> dict[str, Any]:

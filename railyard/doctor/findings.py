@@ -13,15 +13,25 @@ from typing import Any
 
 import yaml
 
-from railyard.doctor.inventory import Machine, Mpi
+from railyard.doctor.inventory import Machine, Mpi, Scheduler
 
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
 #: The stack that NIC policies are told to, by fabric; MPICH and Cray MPICH have their own.
 STACKS = {"infiniband": "ucx", "omni-path": "psm2", "ethernet": "openmpi-tcp"}
-#: MPIs that use the stack of the fabric; MPICH's depends on how it was built, which nothing here says.
+#: MPIs that use the stack of the fabric.
 TAKES_FABRIC = frozenset({"openmpi", "openmpi5"})
 OWN_STACKS = {"cray-mpich": ["cray-mpich"], "mvapich2": ["mvapich2"], "intel-mpi": ["intel-mpi"]}
+#: MPICH uses the stack that it was built for, whatever the fabric is.
+NETMODS = {"ofi": "mpich-ofi", "ucx": "ucx"}
+#: MPIs whose ranks HPE's mpiexec starts.
+STARTED_BY_PALS = frozenset({"mpich", "cray-mpich"})
+#: Options of every job of a partition or queue. PBS may put several chunks of a job on one node unless they scatter.
+ACCESS = {
+    "slurm": ("--partition={name}",),
+    "squeue": ("--partition={name}",),
+    "pbs": ("-q {name}", "-l place=scatter:excl"),
+}
 #: What srun is asked for, where it has it; other libraries are served by the cluster's default.
 PMI = {"openmpi": "pmix", "openmpi5": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
 #: Folder of the benchmarks in build/: Debian's wrappers have one each, any other machine has `site`.
@@ -155,9 +165,7 @@ def fragment(machine: Machine) -> str:
 def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     scheduler, chosen = machine.scheduler, machine.scheduler.chosen
     name = chosen.name if chosen else "local" if scheduler.name == "local" else "compute"
-    nodes = max(1, min(chosen.nodes, DEFAULT_NODES)) if chosen else 1
-    by_srun = scheduler.pmi or scheduler.name == "local"
-    launcher = LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
+    nodes = min(chosen.nodes or DEFAULT_NODES, DEFAULT_NODES) if chosen else 1
     extras: dict[str, Any] = {"origin": "measured", "nodes": nodes}
     if scheduler.name in SCHEDULERS:
         extras["nodes_from"] = "environment"
@@ -167,8 +175,8 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
         "name": re.sub(r"[^A-Za-z0-9_-]", "-", name),
         "descr": f"{name} on {machine.hostname}",
         "scheduler": SCHEDULERS.get(scheduler.name, scheduler.name),
-        "launcher": launcher,
-        **({"access": [f"--partition={chosen.name}"]} if chosen else {}),
+        "launcher": _launcher(scheduler, mpis),
+        **({"access": _access(scheduler, chosen.name)} if chosen else {}),
         "environs": [_environment_name(mpi.name) for mpi in mpis],
         "max_jobs": 1 if scheduler.name in {"local", *SCHEDULERS} else 4,
         "time_limit": TIME_LIMIT,
@@ -178,10 +186,27 @@ def _partition(machine: Machine, mpis: Sequence[Mpi]) -> dict[str, Any]:
     }
 
 
+def _launcher(scheduler: Scheduler, mpis: Sequence[Mpi]) -> str:
+    """Return ReFrame's launcher: srun where it can start ranks, mpiexec for PALS, else the MPI's own mpirun."""
+    if scheduler.has_pals and STARTED_BY_PALS & {mpi.name for mpi in mpis}:
+        return "mpiexec"
+    by_srun = scheduler.pmi or scheduler.name == "local"
+    return LAUNCHERS.get(scheduler.name, "mpirun") if by_srun else "mpirun"
+
+
+def _access(scheduler: Scheduler, name: str) -> list[str]:
+    return [option.format(name=name) for option in ACCESS.get(scheduler.name, ())]
+
+
 def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
     fabrics = {nic.fabric for nic in machine.devices}
     by_fabric = [STACKS[f] for f in sorted(fabrics & STACKS.keys(), reverse=True)][:1]
     stack = OWN_STACKS.get(mpi.name) or (by_fabric if mpi.name in TAKES_FABRIC else [])
+    if mpi.name == "mpich" and mpi.netmod in NETMODS:
+        stack = [NETMODS[mpi.netmod]]
+    by_pals = machine.scheduler.has_pals and mpi.name in STARTED_BY_PALS
+    launched = ["pals"] if by_pals else []
+    library = [] if by_pals and mpi.name == "mpich" else [mpi.name]  # `mpich` stands for Hydra's mpiexec
     folder = BUILD.get(mpi.compiler, "site")
     variables = [["PATH", f'"{CHECKOUT}/build/benchmarks-{folder}/bin:$PATH"']]
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
@@ -191,7 +216,7 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
         "target_systems": [system],
         **({"modules": list(machine.modules)} if machine.modules and machine.modules_system else {}),
         "cc": mpi.compiler,
-        "features": ["mpi", *dict.fromkeys([mpi.name, *stack])] if mpi.name != "none" else [],
+        "features": ["mpi", *dict.fromkeys([*launched, *library, *stack])] if mpi.name != "none" else [],
         "env_vars": variables,
     }
 

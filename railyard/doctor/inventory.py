@@ -25,7 +25,7 @@ VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "mgmt")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """One partition of a scheduler: its name, how many nodes it has, and whether jobs go there by default."""
+    """One partition or queue: its name, how many nodes it has (0: not known), whether jobs go there by default."""
 
     name: str
     nodes: int
@@ -34,13 +34,17 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
-    """`name` as ReFrame has it: slurm, squeue (Slurm without accounting), pbs, lsf or local."""
+    """`name` as ReFrame has it: slurm, squeue (Slurm without accounting), pbs, lsf or local.
+
+    `has_pals`: mpiexec is HPE's PALS.
+    """
 
     name: str
     version: str = ""
     partitions: tuple[Partition, ...] = ()
     pmi: tuple[str, ...] = ()
     cluster: str = ""
+    has_pals: bool = False
 
     @property
     def chosen(self) -> Partition | None:
@@ -50,11 +54,15 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mpi:
-    """An MPI library: openmpi, mpich, cray-mpich, intel-mpi or mvapich2, its version and its compiler."""
+    """An MPI library: openmpi, mpich, cray-mpich, intel-mpi or mvapich2, its version and its compiler.
+
+    `netmod` is what an MPICH was built for, ofi or ucx; empty where nothing says it.
+    """
 
     name: str
     version: str
     compiler: str
+    netmod: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +145,8 @@ def scheduler() -> Scheduler:
         )
     for name, command, sign in OTHERS:
         if shutil.which(command[0]) and re.search(sign, said := _output(command), re.IGNORECASE):
-            return Scheduler(name=name, version=next(iter(said.splitlines()), "").strip())
+            version = next(iter(said.splitlines()), "").strip()
+            return _pbs(version) if name == "pbs" else Scheduler(name=name, version=version)
     return Scheduler(name="local")
 
 
@@ -149,6 +158,20 @@ OTHERS = (
     ("oar", ["oarstat", "--version"], "oar"),
     ("sge", ["qstat", "-help"], "GE |grid engine"),
 )
+
+
+def _pbs(version: str) -> Scheduler:
+    """Return a PBS with its server's name and default queue (qstat(1B), -B -f), and whether PALS is its mpiexec."""
+    said = _output(["qstat", "-B", "-f"])
+    server = re.search(r"^Server: *([^.\s]+)", said, re.M)
+    queue = re.search(r"^ *default_queue *= *(\S+)", said, re.M)
+    return Scheduler(
+        name="pbs",
+        version=version,
+        partitions=(Partition(name=queue[1], nodes=0, default=True),) if queue else (),
+        cluster=server[1] if server else "",
+        has_pals="pals" in Path(shutil.which("mpiexec") or "").resolve().parts,
+    )
 
 
 def _cluster() -> str:
@@ -228,7 +251,8 @@ def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
     said = "\n".join(_said(name, options, beside, suffix) for name, options in VERSIONS)
     for name, pattern in SIGNS:
         if version := re.search(pattern, f"{shown}\n{said}"):
-            return Mpi(name=name, version=version[1], compiler=wrapper)
+            netmod = re.search(r"MPICH Device:\s+ch4:(\w+)", said)
+            return Mpi(name=name, version=version[1], compiler=wrapper, netmod=netmod[1] if netmod else "")
     if "intel" in shown.lower() and (root := environment.get("I_MPI_ROOT")):
         return Mpi(name="intel-mpi", version=Path(root).name, compiler=wrapper)
     return None

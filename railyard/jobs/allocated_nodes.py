@@ -10,7 +10,6 @@ import dataclasses
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +25,14 @@ from placements.orders.allocation import Allocation, allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
 from railyard.errors import InputError, RunError
-from railyard.jobs import node as node_description
-from railyard.jobs import placing, stagedir, surroundings
+from railyard.jobs import node_step, placing, stagedir, surroundings
+from railyard.jobs.node_step import Step
 from railyard.jobs.stagedir import Job
-from railyard.records import assemble, provenance
+from railyard.records import provenance
 from railyard.records.store import archive
 
 #: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
-STEP_S = 180
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +95,8 @@ def _output(command: list[str]) -> str:
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
     job = stagedir.read(folder)
-    described = describe(granted, os.environ) if job.origin == "measured" else {}
+    step = Step(folder=folder, granted=granted, launcher=job.launcher, environment=os.environ)
+    described = node_step.describe(step) if job.origin == "measured" else {}
     granted = as_numbered(granted, described)
     node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
     found = allocation(job, granted, described)
@@ -115,31 +114,6 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     noted = json.dumps(surroundings.described(os.environ))
     archive.write_whole(folder / surroundings.FILE, noted, replace=True)
     return cannot
-
-
-def describe(granted: Sequence[str], environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return node -> its description: in a Slurm job of every node, by one step; elsewhere of this node alone.
-
-    A step that fails is said in one line, and this node stands for all.
-    """
-    here = node_description.describe(environment=environment)
-    alone = {next((name for name in granted if assemble.same_host(name, here["host"])), granted[0]): here}
-    if "SLURM_JOB_ID" not in environment:
-        return alone
-    count = str(len(granted))
-    step = ["srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count]
-    step += ["--ntasks-per-node=1", "railyard", "where"]
-    try:
-        done = subprocess.run(step, capture_output=True, text=True, timeout=STEP_S, check=True)
-        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        why = assemble.one_line(str(getattr(error, "stderr", "") or error))
-        print(f"railyard: only this node is described: {why}", file=sys.stderr)
-        return alone
-    by_name = {
-        name: one for one in found for name in granted if assemble.same_host(name, str(one.get("host", "")))
-    }
-    return by_name or alone
 
 
 def allocation(

@@ -11,7 +11,7 @@ import click
 
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
-from railyard.jobs import interrupted, node, stagedir
+from railyard.jobs import interrupted, node, node_step, stagedir
 from railyard.jobs import strays as running
 from railyard.jobs import together as several
 
@@ -35,9 +35,13 @@ def granted(folder: Path) -> None:
 
 
 @click.command()
-def where() -> None:
+@click.option("--into", type=FOLDER, help="Write it into this folder, as HOST.json (in job scripts).")
+def where(into: Path | None) -> None:
     """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
-    click.echo(json.dumps(node.describe()))
+    if into is None:
+        click.echo(json.dumps(node.describe()))
+    else:
+        node_step.write(into)
 
 
 @click.command()

@@ -81,30 +81,88 @@ def test_a_site_is_loaded_its_checks_listed_and_one_dry_run(
 
 
 class Found(NamedTuple):
-    """A machine as its login node shows it."""
+    """A machine as its login node shows it: programs and what they print, variables, devices, and the expected words.
 
-    sinfo: str
+    `programs` are shell texts by name; PBS and Slurm print as their manuals show.
+    """
+
+    programs: dict[str, str]
     cluster: str
     variables: dict[str, str]
     devices: dict[str, str]
-    wrapper: str
-    features: str
+    expected: tuple[str, ...]
+
+
+def slurm(cluster: str, sinfo: str) -> dict[str, str]:
+    """What sinfo prints with --format "%P %D" (the default partition has a star), and scontrol show config."""
+    listed = f"case \"$*\" in *format*) printf '{sinfo}\\n';; *) echo slurm 24.05.4;; esac"
+    return {
+        "sinfo": listed,
+        "scontrol": f"echo 'ClusterName             = {cluster}'",
+        "srun": "printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n' >&2",
+        "sacct": "exit 0",
+    }
+
+
+def pbs(server: str, queue: str) -> dict[str, str]:
+    """What qstat(1B) of OpenPBS prints of its version and with -B -f; no Slurm."""
+    full = f"Server: {server}\\n    server_state = Active\\n    default_queue = {queue}\\n"
+    said = f"case \"$*\" in --version) echo 'pbs_version = 2022.1.3';; *-B*) printf '{full}';; esac"
+    return {"qstat": said, "sinfo": "exit 1", "srun": "exit 1"}
 
 
 INFINIBAND = {"infiniband/mlx5_0": "InfiniBand", "infiniband/mlx5_1": "Ethernet"}
+OMNI_PATH = {"infiniband/hfi1_0": "InfiniBand"}
 CXI = {f"cxi/cxi{k}": "" for k in range(4)}
 CRAY = {"CRAY_MPICH_VERSION": "8.1.30"}
-OPENMPI = '--version) echo "mpirun (Open MPI) 4.1.6";;'
-#: What sinfo prints with --format "%P %D": the default partition has a star.
+OPENMPI = {"mpirun": 'case "$1" in --version) echo "mpirun (Open MPI) 4.1.6";; esac'}
+MPICH = {"mpichversion": "printf 'MPICH Version: 4.3.0\\nMPICH Device: ch4:ofi\\n'", "mpirun": "exit 1"}
+BY_CRAY = ("features: [mpi, cray-mpich]", "launcher: srun", "cxi3")
 MACHINES = {
-    "lumi": Found("standard-g* 2978\\nsmall-g 2978\\ndev-g 2978", "lumi", CRAY, CXI, "", "cray-mpich"),
-    "frontier": Found("batch* 9472\\nextended 9472", "frontier", CRAY, CXI, "", "cray-mpich"),
-    "alps": Found("debug 24\\nnormal* 1266", "daint", CRAY, CXI, "", "cray-mpich"),
-    "perlmutter": Found("cpu_ss11* 3072\\ngpu_ss11 1792", "perlmutter", CRAY, CXI, "", "cray-mpich"),
-    "ndr": Found("compute* 700\\nlargemem 16", "ndr", {}, INFINIBAND, OPENMPI, "openmpi, ucx"),
-    "opa": Found("workq 96", "opa", {}, {"infiniband/hfi1_0": "InfiniBand"}, OPENMPI, "openmpi, psm2"),
-    "ethernet": Found("all* 8", "small", {}, {"net/eth0": ""}, OPENMPI, "openmpi"),
-    "no-default": Found("a 4\\nb 64", "plain", {}, {}, OPENMPI, "openmpi"),
+    "lumi": Found(slurm("lumi", "standard-g* 2978\\nsmall-g 2978\\ndev-g 2978"), "lumi", CRAY, CXI, BY_CRAY),
+    "frontier": Found(slurm("frontier", "batch* 9472\\nextended 9472"), "frontier", CRAY, CXI, BY_CRAY),
+    "alps": Found(slurm("daint", "debug 24\\nnormal* 1266"), "daint", CRAY, CXI, BY_CRAY),
+    "perlmutter-gpu": Found(
+        slurm("perlmutter", "cpu_ss11 3072\\ngpu_ss11* 1792"), "perlmutter", CRAY, CXI, BY_CRAY
+    ),
+    "perlmutter-cpu": Found(
+        slurm("perlmutter", "cpu_ss11* 3072\\ngpu_ss11 1792"),
+        "perlmutter",
+        CRAY,
+        {"cxi/cxi0": ""},
+        ("features: [mpi, cray-mpich]", "--partition=cpu_ss11", "nics: [cxi0]"),
+    ),
+    "aurora": Found(
+        {**pbs("aurora-pbs-0001.host", "workq"), **MPICH, "pals/mpiexec": "exit 0"},
+        "aurora-pbs-0001",
+        {},
+        {f"cxi/cxi{k}": "" for k in range(8)},
+        ("launcher: mpiexec", "features: [mpi, pals, mpich-ofi]", "-q workq", "place=scatter:excl", "cxi7"),
+    ),
+    "ndr": Found(
+        {**slurm("ndr", "compute* 700\\nlargemem 16"), **OPENMPI},
+        "ndr",
+        {},
+        INFINIBAND,
+        ("features: [mpi, openmpi, ucx]", "mlx5_0:1"),
+    ),
+    "pbs-omni-path": Found(
+        {**pbs("opa-pbs", "workq"), **OPENMPI},
+        "opa-pbs",
+        {},
+        OMNI_PATH,
+        ("launcher: mpirun", "features: [mpi, openmpi, psm2]", "-q workq", "place=scatter:excl"),
+    ),
+    "ethernet": Found(
+        {**slurm("small", "all* 8"), **OPENMPI},
+        "small",
+        {},
+        {"net/eth0": ""},
+        ("features: [mpi, openmpi]", "nodes: 8"),
+    ),
+    "no-default": Found(
+        {**slurm("plain", "a 4\\nb 64"), **OPENMPI}, "plain", {}, {}, ("--partition=b", "nodes: 16")
+    ),
 }
 ASK = (
     "import sys; from pathlib import Path; from railyard.doctor import findings, inventory, trial; "
@@ -113,20 +171,26 @@ ASK = (
 )
 
 
+def test_every_site_text_has_a_machine_whose_fragment_is_tried() -> None:
+    described = {site.stem.removesuffix("-g").removesuffix("-modules") for site in SITES}
+    assert described <= MACHINES.keys() and len(SITES) == 8
+
+
 @pytest.mark.parametrize("name", sorted(MACHINES))
-def test_what_doctor_prints_works_as_it_is(name: str, machine: dict[str, str], tmp_path: Path) -> None:
+def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
+    name: str, machine: dict[str, str], tmp_path: Path
+) -> None:
+    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; the list is of all checks."""
     shown = MACHINES[name]
     folder = tmp_path / "bin"
-    program(
-        folder, "sinfo", f"case \"$*\" in *format*) printf '{shown.sinfo}\\n';; *) echo slurm 24.05.4;; esac"
-    )
-    program(folder, "scontrol", f"echo 'ClusterName             = {shown.cluster}'")
-    program(folder, "srun", "printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n' >&2")
-    program(folder, "sacct", "exit 0")
+    (folder / "pals").mkdir()
     for other in ("mpicc.openmpi", "mpicc.mpich", "mpichversion"):
         program(folder, other, "exit 1")
     program(folder, "mpicc", "echo gcc -lmpi")
-    program(folder, "mpirun", f'case "$1" in {shown.wrapper} esac')
+    for own, text in shown.programs.items():
+        path = program(folder, own, text)
+        if own.startswith("pals/"):
+            (folder / path.name).symlink_to(path)
     for device, layer in shown.devices.items():
         path = tmp_path / "sys/class" / device
         (path / "ports/1").mkdir(parents=True)
@@ -137,10 +201,13 @@ def test_what_doctor_prints_works_as_it_is(name: str, machine: dict[str, str], t
     done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
     text = (tmp_path / "mine.yml").read_text()
     assert done.stdout.strip() == "", f"{done.stdout}{done.stderr}{text}"
-    assert f"- name: {shown.cluster}\n" in text and f"features: [mpi, {shown.features}]" in text
+    assert f"- name: {shown.cluster}\n" in text and all(words in text for words in shown.expected), text
     assert "modules_system: lmod" in text and "modules: [gcc/13.2, mpi/1]" in text
-    assert text.count("scheduler: slurm") == 1, "one partition"
+    assert text.count("scheduler: ") == 1, "one partition"
     assert "mlx5_1" not in text, "no RoCE port"
+    checks = ("-c", str(CHECKOUT / "checks"), "-t", "smoke", "-l")
+    listed = reframe(tmp_path / "mine.yml", shown.cluster, tmp_path, machine, *checks)
+    assert "halo_smoke" in listed.stdout and "Found 0 check" not in listed.stdout, listed.stdout
 
 
 def test_a_fragment_that_does_not_work_says_why() -> None:

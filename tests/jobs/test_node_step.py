@@ -1,0 +1,96 @@
+"""Every node of a job describes itself: by srun, by the job's own launcher, and what a failed step leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from placements import launchers
+from railyard.jobs import node_step
+from railyard.jobs.node_step import Step
+
+HOSTS = ["n1", "n2", "n3"]
+#: What a launcher does with `COMMAND ... railyard where --into FOLDER`, for the hosts in its file.
+STUB = """\
+#!/bin/sh
+for last; do :; done
+echo "$0 $*" > "$last/command"
+for host in $(cat where.* | sed 's/[: ].*//' | sort -u); do
+    echo '{"host": "'"$host"'.site.org", "cores": [{"numa": 0, "cpus": [0]}]}' > "$last/$host.json"
+done
+"""
+
+
+def stub(folder: Path, name: str, text: str = STUB) -> dict[str, str]:
+    """Return an environment in which a program of that name does what the text says."""
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Path:
+    (tmp_path / "stage").mkdir()
+    return tmp_path / "stage"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "program"),
+    [
+        ("pals", "mpiexec"),
+        ("openmpi4", "mpirun"),
+        ("mpich", "mpiexec"),
+        ("intel-mpi", "mpiexec"),
+        ("flux", "flux"),
+    ],
+)
+def test_without_slurm_the_jobs_own_launcher_starts_the_step(
+    *, tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, program: str
+) -> None:
+    environment = stub(tmp_path, program)
+    monkeypatch.setenv("PATH", environment["PATH"])
+    step = Step(folder=stage, granted=HOSTS, launcher=launcher, environment=environment)
+    described = node_step.describe(step)
+    assert set(described) == set(HOSTS) and described["n2"]["host"] == "n2.site.org"
+    said = (stage / node_step.DESCRIPTIONS / "command").read_text()
+    assert "railyard where --into" in said
+
+
+def test_every_launcher_of_real_machines_can_start_the_step(stage: Path) -> None:
+    for name in launchers.LAUNCHERS.keys() - {"smpi", "linkload", "slurm", "cray-mpich"}:
+        rendered = node_step.by_launcher(Step(folder=stage, granted=HOSTS, launcher=name, environment={}))
+        text = " ".join([*rendered.command, *rendered.files.values()])
+        assert all(host in text for host in HOSTS), name
+
+
+def test_a_step_that_fails_is_one_line_and_this_node_stands_for_all(
+    tmp_path: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = stub(tmp_path, "mpiexec", "#!/bin/sh\necho 'no daemon\nthere' >&2\nexit 3\n")
+    monkeypatch.setenv("PATH", environment["PATH"])
+    described = node_step.describe(
+        Step(folder=stage, granted=HOSTS, launcher="pals", environment=environment)
+    )
+    assert list(described) == ["n1"] and described["n1"]["host"] == platform.node()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("railyard: only this node is described: no daemon")
+
+
+def test_a_description_that_is_cut_off_counts_as_none(stage: Path) -> None:
+    folder = stage / node_step.DESCRIPTIONS
+    folder.mkdir()
+    (folder / "n1.json").write_text('{"host": "n1"}')
+    (folder / "n2.json").write_text('{"host": "n2", "co')
+    assert set(node_step.collected(stage, HOSTS)) == {"n1"}
+
+
+def test_a_node_writes_its_own_file(stage: Path) -> None:
+    subprocess.run([node_step._railyard(), "where", "--into", stage], check=True)
+    (path,) = stage.iterdir()
+    assert path.name == f"{platform.node()}.json"
+    assert json.loads(path.read_text())["host"] == platform.node()
