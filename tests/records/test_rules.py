@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from support import evidence, forgeries, synthetic
 from support.commands import CHECKOUT
 
 from placements.topology import catalog
+from railyard.errors import InputError
 from railyard.jobs import launching
 from railyard.records import record, rules, strict_rules
 from railyard.records.cli import results
@@ -83,6 +86,10 @@ MEASURED_ON_A_TORUS = evidence.good(
 NOT_OF_A_MACHINE = {"guard-figures", "guard-verdict", "nic-bytes", "computed-once"}
 
 
+#: What a forgery of a guard or a simulation raises where a measured record has none.
+NOTHING_TO_CHANGE = (AttributeError, IndexError, KeyError, StopIteration, TypeError)
+
+
 def include_another_nic(document: forgeries.Document) -> None:
     """The other NIC in a command of the policy nic-0, on a machine whose NICs have names of their own."""
     document["case"].update(devices=["eth0", "eth1"], nic_policies=["library-default", "nic-0"])
@@ -103,6 +110,38 @@ def test_every_rule_refuses_a_mutated_measured_record_and_no_honest_one(name: st
     ]
     mutated += [(MEASURED, include_another_nic)] if name == "nic-option" else []
     assert any(list(rule.check(forgeries.changed(of, change))) for of, change in mutated)
+
+
+def test_the_rules_without_a_measured_pair_refuse_no_measured_record_at_all() -> None:
+    """So that no rule is left out above that a measured record can meet."""
+    left_out = [each for each in rules.RULES if each.name in NOT_OF_A_MACHINE]
+    refused = []
+    for of, table in ((MEASURED, forgeries.ALL), (MEASURED_ON_A_TORUS, forgeries.ON_A_TORUS)):
+        for name, each in table.items():
+            with contextlib.suppress(InputError, *NOTHING_TO_CHANGE):
+                read = forgeries.changed(of, each.change)
+                refused += [
+                    (name, r.name) for r in left_out if read.origin == "measured" and list(r.check(read))
+                ]
+    assert refused == []
+
+
+def without_a_pair(registered: Iterable[rules.Rule], strict: Iterable[strict_rules.Rule]) -> set[str]:
+    """Return the rules that a measured record can meet and that no mutated record is made for."""
+    forged = {each.rule for each in (*forgeries.ALL.values(), *forgeries.ON_A_TORUS.values())}
+    names = {each.name for each in registered} - forged - NOT_OF_A_MACHINE
+    return names | ({each.__name__ for each in strict} - MUTATED.keys() - {"_guarded"})
+
+
+def test_a_new_rule_without_an_honest_and_a_mutated_record_is_named() -> None:
+    assert without_a_pair(rules.RULES, strict_rules.RULES) == set()
+
+    def _made_up(read: Record) -> Iterator[rules.Fault]:
+        yield from ()
+
+    new = dataclasses.replace(rules.RULES[0], name="made-up")
+    found = without_a_pair([*rules.RULES, new], [*strict_rules.RULES, _made_up])
+    assert found == {"made-up", "_made_up"}
 
 
 def in_launches(**values: Any) -> forgeries.Change:

@@ -1,0 +1,83 @@
+"""A cluster without a scheduler: nodes that answer ssh, a host file in RAILYARD_NODES, ranks started by mpirun."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import ssh
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+
+from railyard.records.store import archive
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="nodes' ssh daemons change users; run as root"),
+    pytest.mark.skipif(bool(ssh.REASON), reason=ssh.REASON),
+]
+NODES = ["n0-0-0", "n1-0-1", "n0-1-1", "n1-1-0"]
+SITE = """\
+systems:
+  - name: site
+    hostnames: ['^nowhere$']
+    partitions:
+      - name: nodes
+        scheduler: local
+        launcher: mpirun
+        environs: [openmpi-ssh]
+        max_jobs: 1
+        features: [torus]
+        extras: {{origin: measured, nodes_from: environment}}
+        prepare_cmds: ['export PATH="{path}:$PATH"']
+environments:
+  - name: openmpi-ssh
+    target_systems: [site]
+    cc: mpicc.openmpi
+    features: [mpi, openmpi]
+    env_vars:
+      - [OMPI_MCA_plm_rsh_agent, '"{agent}"']
+      - [OMPI_ALLOW_RUN_AS_ROOT, 1]
+      - [OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, 1]
+"""
+
+
+@pytest.fixture
+def agent(railyard: Run, torus_name: str, tmp_path: Path) -> Iterator[str]:
+    """The ssh command that logs in on the nodes of a torus without Slurm."""
+    up = ["up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.001"]
+    done = railyard("torus", *up)
+    assert done.returncode == 0, done.stderr
+    keys = tmp_path / "ssh"
+    keys.mkdir()
+    with ssh.nodes(torus_name, NODES, keys) as command:
+        yield command
+
+
+def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: str, tmp_path: Path) -> None:
+    config, hosts = tmp_path / "site.yml", tmp_path / "hosts"
+    programs = CHECKOUT / "build/benchmarks-openmpi/bin"
+    config.write_text(SITE.format(path=f"{programs}:{BIN}", agent=agent))
+    hosts.write_text("# my nodes\n" + "".join(f"{name} slots=2\n" for name in NODES))
+    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
+    words += ["--system", "site", "--prefix", str(tmp_path), "-c", str(CHECKOUT / "checks"), "-r"]
+    words += ["-n", "halo_smoke", "-S", "scale=small", "-S", "cells=4", "-S", "repeats=1"]
+    words += ["--keep-stage-files", "-S", "placements=plain,random", "-S", f"archive={tmp_path}/archive"]
+    done = subprocess.run(
+        ssh.on(torus_name, "head", "env", f"RAILYARD_NODES={hosts}", *words),
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(),
+        timeout=HUNG_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    (record,) = archive.load_all(tmp_path / "archive")
+    assert (record.origin, record.status) == ("measured", "ok")
+    assert {node["name"] for node in record.case.allocation["nodes"]} == set(NODES)
+    assert all(launch.placement_verdict == "obeyed" and launch.nics for launch in record.launches)
+    (described,) = tmp_path.glob("stage/**/nodes.json")
+    assert set(json.loads(described.read_text())) == set(NODES), "every node described itself, by mpirun"
