@@ -23,8 +23,10 @@ UsePAM no
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 """
+#: The head reaches nodes by the management network alone, as on most clusters.
 SSH_CONFIG = """\
 Host *
+    HostName %h.mgmt
     IdentityFile {folder}/user_key
     IdentitiesOnly yes
     BatchMode yes

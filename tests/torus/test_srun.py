@@ -10,11 +10,12 @@ import dataclasses
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
+from support.waiting import wait_until
 
 from perf import nic_jobs
 from placements.launchers import Rendered, render
@@ -22,6 +23,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Topology
+from railyard.jobs import constraints
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle
 
@@ -131,3 +133,58 @@ def test_every_rank_is_where_the_launcher_objects_put_it_whatever_a_site_has_set
         if step.binding == "core":
             locals_ = [cpus for _, _, cpus in ranks]
             assert set(locals_) == {"0", "1"}, text
+
+
+@pytest.fixture
+def head(railyard: Run, tree: str) -> Iterator[Callable[..., str]]:
+    """What a command prints on the head; jobs that are left are cancelled."""
+
+    def run(*command: str) -> str:
+        done = railyard("torus", "exec", tree, "head", "--", *command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    yield run
+    run("scancel", "--user=root")
+    wait_until(lambda: not run("squeue", "-h").strip(), "the queue is empty")
+
+
+def submitted(head: Callable[..., str], *options: str, command: str = "hostname") -> str:
+    """Submit a job; its number."""
+    return head("sbatch", "--parsable", "--output=/dev/null", *options, f"--wrap={command}").strip()
+
+
+def shown(head: Callable[..., str], job: str, field: str) -> str:
+    found = re.search(rf"\b{field}=(\S+)", head("scontrol", "show", "job", job))
+    return found[1] if found else ""
+
+
+def test_a_job_near_to_one_switch_waits_for_it_and_another_does_not(head: Callable[..., str]) -> None:
+    """One node of each leaf is in use: two free nodes, on two leaves."""
+    near = constraints.option("slurm", "1@30", "site:compute")
+    assert near == "--switches=1@30"
+    in_use = [submitted(head, "-N1", f"--nodelist={node}", command="sleep 600") for node in ("n0-0", "n1-0")]
+    wait_until(lambda: all(shown(head, job, "JobState") == "RUNNING" for job in in_use), "both leaves in use")
+    anywhere = submitted(head, "-N2")
+    wait_until(lambda: shown(head, anywhere, "JobState") == "COMPLETED", "the job without the option ran")
+    assert shown(head, anywhere, "NodeList") == "n0-1,n1-1"
+    waiting = submitted(head, near, "-N2")
+    wait_until(lambda: shown(head, waiting, "Reason") not in {"", "None"}, "Slurm has looked at the job")
+    assert shown(head, waiting, "JobState") == "PENDING"
+    head("scancel", in_use[0])
+    wait_until(
+        lambda: shown(head, waiting, "JobState") == "COMPLETED", "the job ran on the leaf that is free"
+    )
+    assert re.fullmatch(r"n0-\[0-1\]|n0-0,n0-1", shown(head, waiting, "NodeList"))
+
+
+def test_options_of_a_network_plug_in_that_is_not_there_change_nothing(head: Callable[..., str]) -> None:
+    """HPE's --network is read by its switch plug-in alone (slurm.conf(5), SwitchType): a job is taken without it."""
+    job = submitted(head, "--network=single_node_vni,job_vni,def_tles=0", "-N2")
+    wait_until(lambda: shown(head, job, "JobState") == "COMPLETED", "the job ran")
+
+
+def test_an_option_that_slurm_has_not_is_refused_at_once(railyard: Run, tree: str) -> None:
+    words = ["sbatch", "--switches=many", "-N2", "--wrap=hostname"]
+    refused = railyard("torus", "exec", tree, "head", "--", *words)
+    assert refused.returncode != 0 and "switches" in refused.stderr.lower()
