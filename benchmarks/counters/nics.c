@@ -9,6 +9,7 @@
 #include "lib/input/parse.h"
 #include "lib/output/json.h"
 #include "lib/ranks/evidence.h"
+#include "lib/ranks/gpus.h"
 #include "lib/run/check.h"
 
 #include <errno.h>
@@ -243,8 +244,18 @@ static bool is_known(const struct row *row) {
     return isfinite(row->bytes[0]) && isfinite(row->bytes[1]);
 }
 
-static void write_document(FILE *file, const struct nics *nics, const struct row *rows, int count,
-                           const char *reason) {
+/* What rank 0 writes. */
+struct document {
+    const struct row *rows;
+    int count;
+    const char *reason;
+    struct gpus_list gpus;
+};
+
+static void write_document(FILE *file, const struct nics *nics, const struct document *document) {
+    const struct row *rows = document->rows;
+    int count = document->count;
+    const char *reason = document->reason;
     struct json json = json_start(file);
     int known = 0;
     for (int i = 0; i < count; i++)
@@ -263,17 +274,18 @@ static void write_document(FILE *file, const struct nics *nics, const struct row
     else if (!*reason && known < count)
         reason = "a counter went backwards";
     json_key_text(&json, "reason", *reason ? reason : NULL);
+    gpus_write(&json, &document->gpus);
     json_object_end(&json);
 }
 
 /* Whole or not at all. */
-static void write_file(const struct nics *nics, const struct row *rows, int count, const char *reason) {
+static void write_file(const struct nics *nics, const struct document *document) {
     char temporary[PATH_BYTES];
     const char *path = nics->settings[0];
     (void)snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
     FILE *file = fopen(temporary, "w");
     if (file)
-        write_document(file, nics, rows, count, reason);
+        write_document(file, nics, document);
     if (!file || fclose(file) != 0 || rename(temporary, path) != 0)
         (void)fprintf(stderr, "railyard: %s: cannot be written: %s\n", path, strerror(errno));
 }
@@ -301,8 +313,11 @@ void nics_end(struct nics *nics) {
     struct row *rows = own_rows(nics, &count);
     struct row *all = gather_rows(rows, count, &total);
     struct reason reason = gather_reason(nics);
+    struct document document = {.rows = all, .count = total, .reason = reason.text};
+    gpus_gather(&document.gpus);
     if (all)
-        write_file(nics, all, total, reason.text);
+        write_file(nics, &document);
+    gpus_free(&document.gpus);
     free(rows);
     free(all);
     free_all(nics);

@@ -11,13 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from placements.nics import policies
-from placements.nics.policies import TABLE, Host, Kind, Settings, Stack
+from placements.nics.policies import Host, Kind, Settings, Stack
 from placements.topology import catalog
 
 
 @click.command()
 @click.argument("topology", required=False)
-@click.option("--policy", help="round-robin, nic-K, local-nic, stripe or library-default.")
+@click.option(
+    "--policy",
+    help=f"{', '.join(['nic-K' if kind == Kind.NIC else kind for kind in Kind])}.",
+)
 @click.option("--stack", help=f"{', '.join(Stack)}.")
 @click.option(
     "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
@@ -74,5 +77,5 @@ def _print_table() -> None:
     names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
     table = Table("stack", *names, box=box.SIMPLE_HEAD)
     for stack in Stack:
-        table.add_row(str(stack), *("yes" if kind in TABLE[stack] else "-" for kind in kinds))
+        table.add_row(str(stack), *("yes" if kind in policies.kinds(stack) else "-" for kind in kinds))
     Console().print(table)

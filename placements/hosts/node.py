@@ -25,15 +25,19 @@ class Core:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLayout:
-    """One node; `nics` and `gpus` map a device to its NUMA domain (-1 where nobody says).
+    """One node; `nics` and `gpus` map a device to its NUMA domain, -1 where nobody says.
 
-    `distances` maps a pair of NUMA domains to the kernel's distance; a pair that is absent is as far as any.
+    GPUs are in the order of their PCI addresses. `places` maps a device to its path on the PCI buses; `gpu_vendor` is
+    the PCI vendor of the GPUs. `distances` maps a pair of NUMA domains to the kernel's distance; a pair that is absent
+    is as far as any.
     """
 
     cores: tuple[Core, ...]
     nics: Mapping[str, int] = field(default_factory=dict)
     gpus: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    gpu_vendor: str = ""
 
     @property
     def domains(self) -> tuple[int, ...]:
@@ -68,13 +72,14 @@ class NodeLayout:
         found = []
         for local in range(ranks_per_node):
             domain = self.domain_of(local, ranks_per_node, binding)
-            far = [self._distance(domain, other) for other in where]
+            far = [self.distance(domain, other) for other in where]
             near = [index for index, distance in enumerate(far) if distance == min(far)]
             found.append(near[turns.get(domain, 0) % len(near)])
             turns[domain] = turns.get(domain, 0) + 1
         return tuple(found)
 
-    def _distance(self, one: int, other: int) -> int:
+    def distance(self, one: int, other: int) -> int:
+        """Return the kernel's distance of two NUMA domains; 0 for one, 255 where it is not known."""
         return 0 if one == other else self.distances.get((one, other), 255)
 
     def _core(self, local: int) -> Core:
@@ -95,6 +100,11 @@ def parse(description: Mapping[str, Any]) -> NodeLayout | None:
         cores=cores,
         nics={str(nic["name"]): int(nic["numa"]) for nic in description.get("nics", [])},
         gpus={str(gpu["name"]): int(gpu["numa"]) for gpu in description.get("gpus", [])},
+        places={
+            str(device["name"]): str(device.get("pci", ""))
+            for device in (*description.get("nics", []), *description.get("gpus", []))
+        },
+        gpu_vendor=next((str(gpu.get("vendor", "")) for gpu in description.get("gpus", [])), ""),
         distances={(int(a), int(b)): int(far) for a, b, far in description.get("distances", [])},
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from placements.launchers.base import Launcher, Rendered
-from placements.launchers.srun import SRUN, blocks, cpu_bind, node_file
+from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 from railyard.errors import InputError
@@ -45,6 +45,7 @@ LAUNCHER = Launcher(
     selected_by=(("srun", "cray-mpich"),),
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
+    all_gpus=ALL_GPUS,
     source="[intro_mpi(3)](https://cpe.ext.hpe.com/docs/mpt/mpich/intro_mpi.html), "
     "[srun(1)](https://slurm.schedmd.com/srun.html)",
     cannot="nodes with unequal numbers of ranks",

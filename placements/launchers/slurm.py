@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.files import openmpi_hostfile
-from placements.launchers.srun import SRUN, blocks, cpu_bind, node_file
+from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 
@@ -29,6 +29,7 @@ LAUNCHER = Launcher(
     selected_by=(("srun", "mpi"), ("srun", "mpich")),
     local_rank=("SLURM_LOCALID",),
     node_list=("SLURM_JOB_NODELIST",),
+    all_gpus=ALL_GPUS,
     general=True,
     source="[srun(1)](https://slurm.schedmd.com/srun.html)",
 )

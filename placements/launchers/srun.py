@@ -11,6 +11,9 @@ from placements.orders.placement import Placement
 #: Without the option a step whose rank died waits for the others until the job's time limit.
 SRUN = ("srun", "--kill-on-bad-exit=1")
 
+#: srun(1), --gpu-bind: without it a site's default may leave each task one GPU, which then has the number 0.
+ALL_GPUS = {"SLURM_GPU_BIND": "none"}
+
 
 def blocks(placed: Placement, stem: str) -> tuple[str, ...]:
     """Return srun's options for a step on the nodes of a placement, which are filled one after another.

@@ -5,6 +5,9 @@
     local-nic        the NIC nearest to the rank's socket (`Topology.nearest_rail`; "Local-NIC")
     stripe           every rank's large messages are split over all NICs
     library-default  the library is told nothing
+    gpu-nearest      a rank sees one GPU near to it, and uses the NIC nearest to that GPU
+    gpu-swapped      the same GPU, and the NIC farthest from it
+    gpu-one          the same GPU, and every rank the NIC of the first rank's GPU
 
 `assign` says what a policy means for each rank; `settings` how a stack is told: variables for all ranks, or a wrapper
 script that sets them by local rank. What a stack cannot express is an InputError that names both and lists what it can.
@@ -20,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from placements.hosts.gpus import Pairs
 from placements.launchers import local_rank_variables
 from placements.topology.base import Topology
 from railyard.errors import InputError
@@ -33,6 +37,13 @@ class Kind(StrEnum):
     LOCAL_NIC = "local-nic"
     STRIPE = "stripe"
     LIBRARY_DEFAULT = "library-default"
+    GPU_NEAREST = "gpu-nearest"
+    GPU_SWAPPED = "gpu-swapped"
+    GPU_ONE = "gpu-one"
+
+
+#: Policies that give each rank a GPU of its node, too.
+WITH_GPUS = frozenset({Kind.GPU_NEAREST, Kind.GPU_SWAPPED, Kind.GPU_ONE})
 
 
 class Stack(StrEnum):
@@ -70,11 +81,15 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What a policy must know of a node: its NICs' names, in the order of rails, and the nearest of each local rank."""
+    """What a policy must know of a node: its NICs' names, in the order of rails, and the nearest of each local rank.
+
+    `gpus` are the GPUs of the local ranks; None where the node's description does not say them.
+    """
 
     nics: tuple[str, ...]
     nearest: tuple[int, ...]
     sockets: int = 1
+    gpus: Pairs | None = None
 
     @property
     def ranks(self) -> int:
@@ -134,10 +149,13 @@ def host(
     ranks_per_node: int,
     names: Sequence[str] | None = None,
     nearest: Sequence[int] | None = None,
+    *,
+    gpus: Pairs | None = None,
 ) -> Host:
     """The NICs of a topology's nodes; without `names` as the virtual torus calls them.
 
     `nearest` is the nearest NIC of each local rank where a node's description says it; without it the topology's model.
+    `gpus` are those of the local ranks, which a description alone says.
     A topology of one rail says nothing of NICs: any number of names is right.
     """
     rails = topology.rails if topology.rails > 1 or not names else len(names)
@@ -148,6 +166,7 @@ def host(
         nics=tuple(names or (f"nic{rail}" for rail in range(rails))),
         nearest=tuple(nearest or (socket * rails // topology.sockets_per_node for socket in modelled)),
         sockets=topology.sockets_per_node,
+        gpus=gpus,
     )
 
 
@@ -165,6 +184,42 @@ def assign(policy: Policy, on: Host) -> tuple[tuple[int, ...], ...]:
             return (tuple(range(len(on.nics))),) * on.ranks
         case Kind.LIBRARY_DEFAULT:
             return ((),) * on.ranks
+        case Kind.GPU_NEAREST:
+            return tuple((pair.near,) for pair in _gpus(policy, on).of_rank)
+        case Kind.GPU_SWAPPED:
+            return tuple((pair.far,) for pair in _gpus(policy, on).of_rank)
+        case Kind.GPU_ONE:
+            first, *_ = _gpus(policy, on).of_rank
+            return ((first.near,),) * on.ranks
+
+
+def gpus(policy: Policy, on: Host) -> tuple[str, ...]:
+    """Return the GPU that each local rank is to see, as its runtime is told; empty for a policy without GPUs."""
+    if policy.kind not in WITH_GPUS:
+        return ()
+    return tuple(str(pair.gpu) for pair in _gpus(policy, on).of_rank)
+
+
+def _gpus(policy: Policy, on: Host) -> Pairs:
+    if on.gpus is None:
+        valid = "a node whose GPUs and NICs have a NUMA domain in its description (railyard where)"
+        raise InputError("nics", "policy", str(policy), valid)
+    return on.gpus
+
+
+def kinds(stack: Stack) -> list[Kind]:
+    """Return the policies that a stack can express."""
+    own = [kind for kind in TABLE[stack] if kind not in WITH_GPUS]
+    with_gpus = [kind for kind in Kind if kind in WITH_GPUS and _teller(kind, stack)]
+    return [*own, Kind.LIBRARY_DEFAULT, *with_gpus]
+
+
+def _teller(kind: Kind, stack: Stack) -> Teller | None:
+    """Return how a stack is told of a policy; one with GPUs needs a stack that is told each rank's NIC."""
+    known = TABLE[stack]
+    if kind in WITH_GPUS and kind not in known:
+        return known.get(BY_RANK[stack]) if stack in BY_RANK else None
+    return known.get(kind)
 
 
 def settings(policy: Policy, stack: str, on: Host) -> Settings:
@@ -176,13 +231,22 @@ def settings(policy: Policy, stack: str, on: Host) -> Settings:
         raise InputError("nics", "stack", stack, ", ".join(Stack))
     if policy.kind == Kind.LIBRARY_DEFAULT:
         return Settings(environment=DEFAULTS.get(Stack(stack), {}))
-    known = TABLE[Stack(stack)]
-    if policy.kind not in known:
-        able = ", ".join(
-            [*(("nic-K" if k == Kind.NIC else str(k)) for k in known), str(Kind.LIBRARY_DEFAULT)]
-        )
+    teller = _teller(policy.kind, Stack(stack))
+    if teller is None:
+        able = ", ".join("nic-K" if kind == Kind.NIC else str(kind) for kind in kinds(Stack(stack)))
         raise InputError("nics", "policy", str(policy), f"with {stack}: {able}")
-    return known[policy.kind](policy, on)
+    told = teller(policy, on)
+    return _with_gpus(policy, on, told) if policy.kind in WITH_GPUS else told
+
+
+def _with_gpus(policy: Policy, on: Host, told: Settings) -> Settings:
+    """Add the variable that shows each rank its GPU, which every launcher passes on in the same way."""
+    runtime = _gpus(policy, on).runtime
+    own = told.by_local_rank or ({},) * on.ranks
+    by_rank = tuple(
+        {**variables, runtime.variable: gpu} for variables, gpu in zip(own, gpus(policy, on), strict=True)
+    )
+    return Settings(environment={**told.environment, **runtime.always}, by_local_rank=by_rank)
 
 
 def needs_binding(policy: Policy, stack: str) -> bool:
@@ -345,6 +409,7 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.ROUND_ROBIN: _all(MPICH_OFI_NIC_POLICY="ROUND-ROBIN"),
         Kind.NIC: _all(MPICH_OFI_NUM_NICS="1:{k}"),
         Kind.LOCAL_NIC: _all(MPICH_OFI_NIC_POLICY="NUMA"),
+        Kind.GPU_NEAREST: _all(MPICH_OFI_NIC_POLICY="GPU", MPICH_GPU_SUPPORT_ENABLED="1"),
     },
     # MVAPICH2 2.3 user guide, sections 11.38 to 11.40: USE_FIRST, ROUND_ROBIN, FIXED_MAPPING; messages above
     # MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD (16K) are striped over all rails under any of them.
@@ -434,6 +499,15 @@ SOURCES: Mapping[Stack, str] = {
     Stack.NCCL: "[NCCL user guide](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html)",
 }
 
+#: The policy by which a stack is told the NIC of each rank, whatever assigned it.
+BY_RANK: Mapping[Stack, Kind] = {
+    Stack.MVAPICH2: Kind.LOCAL_NIC,
+    **{
+        stack: Kind.ROUND_ROBIN
+        for stack in Stack
+        if stack not in {Stack.CRAY_MPICH, Stack.MVAPICH2, Stack.PSM, Stack.INTEL_MPI, Stack.NCCL}
+    },
+}
 #: Stacks that choose the nearest NIC themselves, by the CPUs that a rank may run on.
 BY_BINDING = frozenset({Stack.CRAY_MPICH, Stack.UCX, Stack.MPICH_OFI, Stack.OPX, Stack.INTEL_MPI})
 #: What a site's modules often change, set back to the library's own default: a record's `library-default` is that.

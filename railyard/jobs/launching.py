@@ -16,9 +16,10 @@ from typing import Any
 from placements import launchers
 from placements.hosts import node as node_layout
 from placements.hosts.binding import Binding
+from placements.hosts.gpus import pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
-from placements.nics import policies
+from placements.nics import evidence, policies
 from placements.nics.evidence import Found, Sender, judge
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
@@ -95,11 +96,16 @@ def prepare(
         ranks, variables = placed.ranks_per_node, launchers.local_rank_variables()
         scripts |= {binder: node_layout.binder(node, ranks, bound, variables)}
     return Prepared(
-        environment={**rendered.environment, **passed.environment},
+        environment={**rendered.environment, **passed.environment, **_unbound_gpus(asked, launcher)},
         words=[*rendered.command, *passed.options, *(f"./{name}" for name in (wrapper, binder) if name)],
         files=rendered.files,
         scripts=scripts,
     )
+
+
+def _unbound_gpus(policy: policies.Policy, launcher: Launcher) -> Mapping[str, str]:
+    """Return what keeps a launcher from choosing GPUs by itself, so that all of a node have the node's numbers."""
+    return launcher.all_gpus if policy.kind in policies.WITH_GPUS else {}
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
@@ -109,8 +115,11 @@ def rails(topology: Topology, devices: Sequence[str] | None) -> int:
 
 def host(placed: Placement, devices: Sequence[str] | None, node: NodeLayout | None) -> policies.Host:
     """Return the NICs of a placement's nodes; the nearest ones by the node's description where there is one."""
-    near = node.nearest(devices, placed.ranks_per_node, placed.binding) if node and devices else None
-    return policies.host(placed.allocation.topology, placed.ranks_per_node, devices, near)
+    if not node or not devices:
+        return policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
+    ranks, binding = placed.ranks_per_node, placed.binding
+    near, gpus = node.nearest(devices, ranks, binding), pairs(node, devices, ranks, binding)
+    return policies.host(placed.allocation.topology, ranks, devices, near, gpus=gpus)
 
 
 def _settings(
@@ -157,6 +166,25 @@ def assigned_nics(
     return [
         [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
     ]
+
+
+def assigned_gpus(
+    placed: Placement, policy: str, devices: Sequence[str] | None, node: NodeLayout | None = None
+) -> list[str]:
+    """Return the GPU that each local rank is to see; empty for a policy without GPUs."""
+    on = host(placed, devices, node)
+    return list(policies.gpus(policies.parse(policy, len(on.nics)), on))
+
+
+def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequence[str | None]) -> Found:
+    """Return the verdict on the GPUs that the ranks report; `seen` has one entry for each rank, None for no report."""
+    for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
+        if sees is not None and sees != assigned[local]:
+            reason = f"rank {rank} sees GPU {sees}, asked {assigned[local]}"
+            return Found(verdict=evidence.Verdict.NOT_OBEYED, reason=reason)
+    if len(seen) < len(local_ranks) or None in seen:
+        return Found(verdict=evidence.Verdict.CANNOT_TELL, reason="not every rank reported its GPU")
+    return Found(verdict=evidence.Verdict.OBEYED)
 
 
 def judge_nics(

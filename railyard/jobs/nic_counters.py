@@ -26,10 +26,11 @@ SLINGSHOT = re.compile(r"(cxi|hsn)(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The record's `nics`, or None and in one line why there are none."""
+    """The record's `nics`, or None and in one line why there are none; `gpus` is what each rank sees, by its report."""
 
     nics: list[dict[str, Any]] | None
     reason: str = ""
+    gpus: tuple[str | None, ...] = ()
 
 
 def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Counted:
@@ -48,13 +49,14 @@ def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Cou
     rows = document["nics"]
     chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
     reason = document["reason"] or ""
+    gpus = tuple(each["sees"] for each in document.get("gpus", []))
     if not chosen:
-        return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}")
+        return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}", gpus=gpus)
     counted = {row["node"] for row in chosen}
     known = {name: next((host for host in hosts if same_host(host, name)), name) for name in counted}
     fields = ("nic", "tx_bytes", "rx_bytes")
     nics = [{"node": known[row["node"]], **{field: row[field] for field in fields}} for row in chosen]
-    return Counted(nics=nics, reason=reason)
+    return Counted(nics=nics, reason=reason, gpus=gpus)
 
 
 def _list(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path("/")
+#: A variable that names another root, for tests: a tree of files stands for a node.
+ROOT_VARIABLE = "RAILYARD_NODE_ROOT"
 #: PCI vendors' classes of processors that compute: 3D controllers and processing accelerators.
 GPU_CLASSES = ("0x0302", "0x1200", "0x0380")
 #: Adapters of high-speed networks, and Slingshot's and plain Ethernet interfaces.
@@ -21,8 +23,9 @@ CLASSES = ("infiniband", "cxi", "net")
 VIRTUAL = ("lo", "veth", "br-", "docker", "ifb", "virbr", "tun", "tap", "bonding_masters", "mgmt")
 
 
-def describe(root: Path = ROOT, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+def describe(root: Path | None = None, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return the description of this node as JSON."""
+    root = root or Path(environment.get(ROOT_VARIABLE, ROOT))
     allowed = allowed_cpus(root)
     return {
         "host": platform.node(),
@@ -79,23 +82,37 @@ def distances(root: Path) -> list[list[int]]:
 
 
 def nics(root: Path) -> list[dict[str, Any]]:
-    """Return the network devices: name, class, NUMA domain, Ethernet address (empty for adapters without one)."""
+    """Return the network devices: name, class, NUMA domain, Ethernet address and PCI path, both empty where unknown."""
     found = []
     for kind in CLASSES:
         for path in sorted((root / "sys/class" / kind).glob("*")):
             if path.is_dir() and not path.name.startswith(VIRTUAL):
                 numa, mac = _number(path / "device/numa_node", -1), _text(path / "address")
-                found.append({"name": path.name, "class": kind, "numa": numa, "mac": mac})
+                found.append(
+                    {"name": path.name, "class": kind, "numa": numa, "mac": mac, "pci": _pci(path / "device")}
+                )
     return found
 
 
 def gpus(root: Path) -> list[dict[str, Any]]:
-    """Return the processors that compute, by PCI address, with their NUMA domains."""
+    """Return the processors that compute, by PCI address, with their NUMA domains, vendors and PCI paths."""
     return [
-        {"name": path.name, "numa": _number(path / "numa_node", -1)}
+        {
+            "name": path.name,
+            "numa": _number(path / "numa_node", -1),
+            "vendor": _text(path / "vendor"),
+            "pci": _pci(path),
+        }
         for path in sorted((root / "sys/bus/pci/devices").glob("*"))
         if _text(path / "class").startswith(GPU_CLASSES)
     ]
+
+
+def _pci(device: Path) -> str:
+    """Return the path of bridges that leads to a PCI device; empty for another device."""
+    parts = device.resolve().parts
+    first = next((place for place, part in enumerate(parts) if part.startswith("pci")), len(parts))
+    return "/".join(parts[first:])
 
 
 def _cpus(root: Path) -> list[Path]:

@@ -150,6 +150,7 @@ def described(
         hosts={name: [node.name for node in placement.nodes] for name, placement in placed.items()},
         local_ranks={name: placement.local_ranks.tolist() for name, placement in placed.items()},
         nics={p: launching.assigned_nics(some, p, job.devices, node) for p in policies if some},
+        gpus={p: launching.assigned_gpus(some, p, job.devices, node) for p in policies if some},
         cannot=cannot,
         has_groups=stands is None and allocation.topology.has_groups,
         roles={name: _hosts(companions(job, allocation, name)) for name in placed},

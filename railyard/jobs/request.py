@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from placements.hosts import naming
-from placements.nics.policies import Host, Kind
+from placements.hosts.gpus import Pair, Pairs, Runtime
+from placements.nics.policies import WITH_GPUS, Host, Kind
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.topology import catalog
 from railyard.errors import InputError
@@ -123,11 +124,15 @@ def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitte
     machine = where.machine(request.nodes or where.nodes, 0)
     holds = not request.block or requirements.holds(machine.extents, request.block)
     placements = request.placements
-    if where.origin == "measured" and str(Kind.LOCAL_NIC) in request.nics:
+    by_domain = {str(Kind.LOCAL_NIC), *map(str, WITH_GPUS)}
+    if where.origin == "measured" and by_domain & set(request.nics):
         placements = requirements.bound(placements)
     placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
-    host = Host(nics=names, nearest=(0,) * request.ranks_per_node)
+    any_gpus = Pairs(
+        of_rank=(Pair(gpu=0, near=0, far=0),) * request.ranks_per_node, runtime=Runtime(variable="")
+    )
+    host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_gpus)
     nics, without_setting = requirements.split_policies(request.nics, features, host)
     return Fitted(
         placements=placements,

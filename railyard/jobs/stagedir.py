@@ -139,9 +139,9 @@ class Job:
 class Placed:
     """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
 
-    `nics` are, for each policy, the NICs of each local rank; `allocation` and `topology` are the record's. With
-    `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of the ranks of each
-    program that runs beside a placement's.
+    `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
+    are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
+    the ranks of each program that runs beside a placement's.
     """
 
     allocation: Mapping[str, Any]
@@ -152,6 +152,7 @@ class Placed:
     cannot: Mapping[str, str] = field(default_factory=dict)
     has_groups: bool = False
     roles: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    gpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def write(folder: Path, written: Job | Placed) -> None:
@@ -377,7 +378,18 @@ def _judged_nics(
     found = launching.judge_nics(hosts, local, assigned, counted.nics, setup_bytes=SETUP_BYTES)
     if found.verdict == NicVerdict.CANNOT_TELL and counted.reason:
         found = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
-    return counted.nics, found
+    return counted.nics, _with_gpus(found, placed.gpus.get(launch.nic_policy, ()), local, counted.gpus)
+
+
+def _with_gpus(
+    nics: Found, assigned: Sequence[str], local: Sequence[int], seen: Sequence[str | None]
+) -> Found:
+    """Return the verdict on NICs and GPUs together: a wrong GPU is wrong whatever the NICs carried."""
+    if not assigned:
+        return nics
+    gpus = launching.judge_gpus(assigned, local, seen)
+    is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
+    return gpus if is_worse else nics
 
 
 def _utc_text(time_s: float) -> str:

@@ -79,8 +79,7 @@ def _policies() -> list[str]:
 
 
 def _able(stack: policies.Stack) -> list[str]:
-    known = ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.TABLE[stack]]
-    return [*known, str(policies.Kind.LIBRARY_DEFAULT)]
+    return ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.kinds(stack)]
 
 
 def _row(name: str) -> str:

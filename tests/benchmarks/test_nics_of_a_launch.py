@@ -21,6 +21,7 @@ from support.commands import Run
 
 from perf import nic_evidence
 from placements.topology import catalog
+from railyard.jobs import nic_counters
 
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
@@ -164,6 +165,23 @@ def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(
     assert nics(path)["nics"] == [] and "no node has a NIC" in nics(path)["reason"]
     assert halo(pretend_hosts, 2, sanitized, RAILYARD_NIC_COUNTERS="myrinet", **env).status == 0
     assert "myrinet.txt: cannot be read" in nics(path)["reason"]
+
+
+@pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"])
+@pytest.mark.parametrize("own", [True, False], ids=["benchmark", "witness"])
+def test_every_rank_reports_the_gpus_that_it_sees(
+    *, program: Path, tmp_path: Path, variable: str, own: bool
+) -> None:
+    words = [BIN / "halo", *HALO] if own else [WITNESS, tmp_path / "witness", program, "true"]
+    line = " ".join(map(str, words))
+    script = f"export {variable}=$((7 - OMPI_COMM_WORLD_LOCAL_RANK)); exec {line}"
+    path = tmp_path / "launch.nics"
+    env = [f"RAILYARD_NICS={path}", f"RAILYARD_SYSFS={tmp_path}"]
+    outcome = mpirun("-n", "3", "env", *env, "sh", "-c", script)
+    assert outcome.status == 0, outcome.err
+    reported = nics(path)["gpus"]
+    assert [each["variable"] for each in reported] == [variable] * 3
+    assert nic_counters.read(path, None, []).gpus == ("7", "6", "5")
 
 
 def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> None:

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import nodes
+from support.nodes import Device, Machine
 
-from perf import nic_jobs
+from perf import nic_jobs, site_jobs
+from perf.site_jobs import Site
+from railyard.checkout import CHECKOUT
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle
 
@@ -33,3 +37,64 @@ def test_a_variable_unset_behind_the_jobs_back_fails_it_and_the_policy_as_asked_
     assert "left by nic1, asked nic0" in wrong.reason and nic_jobs.verdicts(wrong) == {"not-obeyed": 1}
     right = nic_jobs.launch(nic_jobs.HALO, tmp_path, runs=1, obey=True, torus=dual_rail)
     assert right.status == "ok" and nic_jobs.verdicts(right) == {"obeyed": 1}, right.reason
+
+
+#: Two NUMA domains of a core; GPUs and NICs in different orders. Local rank 0 gets GPU 1, near to nic0.
+NODE = Machine(
+    cores=1,
+    domains=2,
+    vendor="0x10de",
+    gpus=(Device("0000:03:00.0", 1, ""), Device("0000:41:00.0", 0, "")),
+    nics={"net/nic0": Device("0000:81:00.0", 0, ""), "net/nic1": Device("0000:c1:00.0", 1, "")},
+)
+POLICIES = ("gpu-nearest", "gpu-swapped", "gpu-one")
+#: Behind the job's back every rank sees GPU 0.
+WRONG_GPU = "export CUDA_VISIBLE_DEVICES=0"
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="binds ranks to two processors")
+def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
+    dual_rail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tree of files stands for the node; the NICs and their bytes are the torus's."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    settings = {"scale": "small", "launches": 1, "placements": "plain", "ranks_per_node": 2}
+    words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
+    common = ("-n", "halo_smoke", "--keep-stage-files", *words)
+    site = Site(torus=dual_rail, folder=tmp_path, nodes=4)
+    right = site_jobs.run(site, *common, "-S", f"nics={','.join(POLICIES)}")
+    (record,) = right.records
+    assert record.status == "ok", record.reason + right.output[-2000:]
+    found = {launch.nic_policy: launch for launch in record.launches}
+    assert {name: str(launch.nic_verdict) for name, launch in found.items()} == dict.fromkeys(
+        POLICIES, "obeyed"
+    )
+    assert {launch.placement for launch in record.launches} == {"plain/numa"}, (
+        "ranks are bound to the domains"
+    )
+    wrapper = next(tmp_path.glob("stage/**/gpu-nearest.sh"))
+    wrapper_texts = wrapper.read_text()
+    assert "CUDA_VISIBLE_DEVICES=1" in wrapper_texts and "CUDA_DEVICE_ORDER" not in wrapper_texts
+
+
+def test_a_rank_that_sees_another_gpu_fails_the_launch(
+    dual_rail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is wrapped: each rank sets the variable again after railyard's own script."""
+    nodes.make(NODE, tmp_path / "node")
+    monkeypatch.setenv("RAILYARD_NODE_ROOT", str(tmp_path / "node"))
+    halo = tmp_path / "halo"
+    halo.write_text(f'#!/bin/sh\n{WRONG_GPU}\nexec {CHECKOUT}/build/benchmarks-openmpi/bin/halo "$@"\n')
+    halo.chmod(0o755)
+    settings = {
+        "scale": "small",
+        "launches": 1,
+        "placements": "plain",
+        "ranks_per_node": 2,
+        "nics": "gpu-nearest",
+    }
+    words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
+    done = site_jobs.run(Site(torus=dual_rail, folder=tmp_path, nodes=4), "-n", "halo_smoke", *words)
+    (record,) = done.records
+    assert record.status == "failed" and "sees GPU 0, asked 1" in record.reason, record.reason

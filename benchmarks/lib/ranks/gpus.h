@@ -1,0 +1,27 @@
+/*
+ * Which GPUs of its node each rank can see, by the variables that the runtimes of CUDA, ROCm and Level Zero
+ * read.
+ *
+ * Each rank reports its own environment, so what a launcher or a script set for it counts. Leaves out: which
+ * of the visible GPUs the rank uses.
+ */
+#ifndef RAILYARD_LIB_RANKS_GPUS_H
+#define RAILYARD_LIB_RANKS_GPUS_H
+
+#include "lib/output/json.h"
+
+struct gpus_list {
+    int ranks;
+    struct gpus_of_rank *of_rank;
+};
+
+/* Collective. All ranks' reports on rank 0; an empty list elsewhere, and where no rank has such a variable.
+ */
+void gpus_gather(struct gpus_list *list);
+
+/* The key "gpus" with a report of each rank; nothing for an empty list. */
+void gpus_write(struct json *json, const struct gpus_list *list);
+
+void gpus_free(struct gpus_list *list);
+
+#endif

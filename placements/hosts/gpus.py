@@ -1,0 +1,95 @@
+"""Which GPU and which NIC a local rank gets, from the description of a node. Pure.
+
+Models: GPUs in the order of their PCI addresses, which is that of CUDA (with CUDA_DEVICE_ORDER=PCI_BUS_ID), ROCm and
+Level Zero. Near means the smaller distance of NUMA domains, and among equals the longer common part of the PCI paths: a
+NIC behind the GPU's own PCI switch. Leaves out links between GPUs, parts of GPUs (tiles, MIG) and who checks it.
+
+Sources: CUDA C programming guide, "CUDA environment variables"; ROCm documentation, "GPU isolation techniques"; Level
+Zero specification, "Environment variables", ZE_AFFINITY_MASK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placements.hosts.binding import Binding
+from placements.hosts.node import NodeLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """How the runtime of a vendor's GPUs is told which it may see; `always` are variables for all ranks."""
+
+    variable: str
+    always: Mapping[str, str] = field(default_factory=dict)
+
+
+#: By the PCI vendor.
+RUNTIMES: Mapping[str, Runtime] = {
+    "0x10de": Runtime(variable="CUDA_VISIBLE_DEVICES", always={"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
+    "0x1002": Runtime(variable="ROCR_VISIBLE_DEVICES"),
+    "0x8086": Runtime(variable="ZE_AFFINITY_MASK"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A local rank's GPU, and of the NICs (as indices into their names) the nearest to it and the farthest."""
+
+    gpu: int
+    near: int
+    far: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The pair of every local rank, and the runtime that is told of them."""
+
+    of_rank: tuple[Pair, ...]
+    runtime: Runtime
+
+
+def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding: Binding) -> Pairs | None:
+    """Return every local rank's GPU and NICs; None where the node does not show its GPUs or where its NICs are.
+
+    The GPUs nearest to a rank's NUMA domain are dealt to the ranks of the domain in turn.
+    """
+    runtime = RUNTIMES.get(layout.gpu_vendor)
+    where = [layout.nics.get(name.partition(":")[0], -1) for name in nics]
+    if runtime is None or not layout.gpus or not where or min([*where, *layout.gpus.values()]) < 0:
+        return None
+    turns: dict[int, int] = {}
+    found = []
+    for local in range(ranks_per_node):
+        domain = layout.domain_of(local, ranks_per_node, binding)
+        far = [layout.distance(domain, other) for other in layout.gpus.values()]
+        near = [index for index, distance in enumerate(far) if distance == min(far)]
+        gpu = near[turns.get(domain, 0) % len(near)]
+        turns[domain] = turns.get(domain, 0) + 1
+        found.append(_pair(layout, gpu, nics))
+    return Pairs(of_rank=tuple(found), runtime=runtime)
+
+
+def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> Pair:
+    address, domain = list(layout.gpus.items())[gpu]
+
+    def farness(index: int) -> tuple[int, int]:
+        name = nics[index].partition(":")[0]
+        shared = _common(layout.places.get(address, ""), layout.places.get(name, ""))
+        return layout.distance(domain, layout.nics[name]), -shared
+
+    by_nearness = sorted(range(len(nics)), key=lambda index: (farness(index), index))
+    last = farness(by_nearness[-1])
+    farthest = [index for index in by_nearness if farness(index) == last]
+    return Pair(gpu=gpu, near=by_nearness[0], far=farthest[gpu % len(farthest)])
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many parts two PCI paths begin with in common."""
+    count = 0
+    for mine, theirs in zip(one.split("/"), other.split("/"), strict=False):
+        if mine != theirs or not mine:
+            break
+        count += 1
+    return count
