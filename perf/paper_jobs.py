@@ -31,7 +31,6 @@ from railyard.torus.virtual import lifecycle
 NAME = "bench-papers"
 #: One launch of each combination: what is shown is that it runs.
 COMMON = ("-S", "launches=1", "-S", "launch_limit_s=240")
-SMALL = ("-S", "scale=small")
 POSTER_TOPOLOGY = "dual-rail-small"
 POSTER_NODES = 16
 PAPER_TOPOLOGY = "gemini-3x3x3"
@@ -47,44 +46,46 @@ class Check:
     options: tuple[str, ...] = ()
 
 
-def _set(**variables: object) -> tuple[str, ...]:
-    return tuple(word for name, value in variables.items() for word in ("-S", f"{name}={value}"))
+def _only(check: Check, variant: str) -> Check:
+    """Return a check with some of its parameters."""
+    return Check(pattern=f"{check.pattern}{variant}", options=check.options)
+
+
+def _small(name: str, **variables: object) -> Check:
+    """Return a check of that name at scale small; the variables are its alone."""
+    words = [f"{name}.{variable}={value}" for variable, value in variables.items()]
+    return Check(
+        pattern=name, options=("-S", "scale=small", *(part for word in words for part in ("-S", word)))
+    )
 
 
 POSTER = (
-    Check(pattern="^multirail_halo", options=(*SMALL, *_set(cells=1024))),
-    Check(pattern="^multirail_contention", options=(*SMALL, *_set(sizes=8192, repeats=1))),
-    Check(pattern="^contention_pairs", options=(*SMALL, *_set(sizes=8192, repeats=1, window=1))),
-    Check(pattern="^rowcol_all", options=(*SMALL, *_set(sizes=64, repeats=1))),
-    Check(pattern="^halo_paper_2d %side=[234]$", options=(*SMALL, *_set(cells=256, face_memory=0))),
+    _small("multirail_halo", cells=8192),
+    _small("multirail_contention", sizes=8192, repeats=1),
+    _small("contention_pairs", sizes=8192, repeats=1, window=1),
+    _small("rowcol_all", sizes=4096, repeats=1),
+    _only(_small("halo_paper_2d", cells=1024, face_memory=0), "%side=[34]"),
 )
+BLOCK = {"block": "3,3,3", "cube": "3,3,3"}
 PAPERS = (
-    Check(pattern="^halo_paper_2d %side=5$", options=(*SMALL, *_set(cells=256, face_memory=0))),
-    Check(pattern="^halo_paper_3d %side=3$", options=(*SMALL, *_set(cells=16, face_memory=0))),
-    Check(
-        pattern="^hops_paper",
-        options=(*SMALL, *_set(torus=PAPER_TOPOLOGY, sizes="0,8192", window=2)),
-    ),
-    Check(
-        pattern="^rowcol_paper$",
-        options=(*SMALL, *_set(block="3,3,3", cube="3,3,3", sizes=256)),
-    ),
-    Check(pattern="^rowcol_paper_long", options=(*SMALL, *_set(block="3,3,3", cube="3,3,3", sizes=2048))),
-    Check(pattern="^paths_paper", options=(*SMALL, *_set(block="3,3,3", sizes=8192, window=2))),
-    Check(pattern="^topobw_links", options=(*SMALL, *_set(message_bytes=8192, repeats=1))),
+    _only(_small("halo_paper_2d", cells=1024, face_memory=0), "%side=5"),
+    _only(_small("halo_paper_3d", cells=16, face_memory=0), "%side=3"),
+    _small("hops_paper", torus=PAPER_TOPOLOGY, sizes="0,8192", window=2),
+    _small("rowcol_paper", **BLOCK, sizes=1024),
+    _small("paths_paper", block="3,3,3", sizes=8192, window=2),
 )
 
 
 def of_programs(osu: str, programs: str) -> tuple[Check, ...]:
     """Return the poster's checks of other programs, for the folders that are named."""
-    common = _set(build="none")
+    common = ("-S", "build=none", "-S")
     found = []
     if osu:
-        sizes = _set(programs=osu, iterations=2, warmups=1, largest=64)
-        found.append(Check(pattern="^osu_all_multirail", options=(*common, *sizes)))
+        sizes = ("-S", "iterations=2", "-S", "warmups=1", "-S", "largest=64")
+        found.append(Check(pattern="osu_all_multirail", options=(*common, f"programs={osu}", *sizes)))
     if programs:
-        sizes = _set(programs=programs, iterations=5)
-        found.append(Check(pattern="^lulesh_multirail", options=(*common, *sizes)))
+        options = (*common, f"programs={programs}", "-S", "iterations=5")
+        found.append(Check(pattern="lulesh_multirail", options=options))
     return tuple(found)
 
 

@@ -7,9 +7,9 @@
 #include "counters/shared.h"
 #include "counters/source.h"
 #include "lib/input/parse.h"
+#include "lib/output/gpus.h"
 #include "lib/output/json.h"
 #include "lib/ranks/evidence.h"
-#include "lib/ranks/gpus.h"
 #include "lib/run/check.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  * Each rank reports its own environment, so what a launcher or a script set for it counts. Leaves out: which
  * of the visible GPUs the rank uses.
  */
-#ifndef RAILYARD_LIB_RANKS_GPUS_H
-#define RAILYARD_LIB_RANKS_GPUS_H
+#ifndef RAILYARD_LIB_OUTPUT_GPUS_H
+#define RAILYARD_LIB_OUTPUT_GPUS_H
 
 #include "lib/output/json.h"
 

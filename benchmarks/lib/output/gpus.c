@@ -1,5 +1,5 @@
 /* Reads the runtimes' variables on every rank; see gpus.h. */
-#include "lib/ranks/gpus.h"
+#include "lib/output/gpus.h"
 
 #include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
