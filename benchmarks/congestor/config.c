@@ -11,7 +11,9 @@ static const struct option_row rows[] = {
     ROW("pattern", "NAME", "alltoall", LOAD_PATTERN_NAMES, "what a round sends", parse_load_pattern,
         FIELD(pattern)),
     ROW("size", "BYTES", "64KiB", "8B to 64MiB in whole numbers of 8 B", "of a message", parse_size,
-        FIELD(bytes)),
+        FIELD(size.bytes)),
+    ROW("window", "COUNT", "8", "1 to 64", "messages in flight of incast and permutation", parse_count,
+        FIELD(size.in_flight)),
     ROW("rounds", "COUNT", "0", "0 (until --stop or --limit) to 1000000", "rounds to send", parse_count0,
         FIELD(rounds)),
     ROW_WARMUPS("1", "untimed rounds before", FIELD(warmups)),
@@ -23,14 +25,17 @@ static const struct option_row rows[] = {
     ROW_JSON(FIELD(json)),
 };
 
-enum { LEAST_BYTES = 8, MOST_BYTES = 1 << 26 };
+enum { LEAST_BYTES = 8, MOST_BYTES = 1 << 26, WINDOW_MOST = 64 };
 
 static void settle(void *configuration, unsigned given, struct problem *problem) {
     const struct config *config = configuration;
     (void)given;
-    if (config->bytes < LEAST_BYTES || config->bytes > MOST_BYTES || config->bytes % sizeof(double) != 0)
+    if (config->size.bytes < LEAST_BYTES || config->size.bytes > MOST_BYTES ||
+        config->size.bytes % sizeof(double) != 0)
         problem_set(problem, "--size %zuB: not a message; valid: 8B to 64MiB in whole numbers of 8 B",
-                    config->bytes);
+                    config->size.bytes);
+    else if (config->size.in_flight > WINDOW_MOST)
+        problem_set(problem, "--window %d: too many; valid: 1 to %d", config->size.in_flight, WINDOW_MOST);
     else if (check_ranks() < 2)
         problem_set(problem, "1 rank sends nothing; valid: 2 ranks or more");
     output_probe(config->json, problem);

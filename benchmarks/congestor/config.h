@@ -11,7 +11,7 @@
 
 struct config {
     const struct load_pattern *pattern;
-    size_t bytes;
+    struct load_size size;
     int rounds; /* 0: until the stop file or the limit */
     int warmups;
     double limit_s;

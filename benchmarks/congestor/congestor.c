@@ -111,7 +111,8 @@ static bool tell_ready(const char *path) {
 /* ---- print and write ---- */
 
 static uint64_t round_bytes(const struct congestor *congestor) {
-    return congestor->load.pattern->round_bytes((uint64_t)congestor->load.ranks, congestor->load.bytes);
+    const struct load *load = &congestor->load;
+    return load->pattern->round_bytes((uint64_t)load->ranks, load->bytes) * (uint64_t)load->in_flight;
 }
 
 static void add_series(const struct congestor *congestor, struct series_list *list) {
@@ -134,6 +135,7 @@ static void write_parameters(struct json *json, const void *context) {
     const struct congestor *congestor = context;
     json_key_text(json, "pattern", congestor->load.pattern->name);
     json_key_integer(json, "size_bytes", (int64_t)congestor->load.bytes);
+    json_key_integer(json, "window", congestor->load.in_flight);
     json_key_integer(json, "rounds", congestor->config.rounds);
     json_key_integer(json, "warmups", congestor->config.warmups);
     json_key(json, "seed");
@@ -191,7 +193,7 @@ static int run(int argc, char **argv) {
     int status = options_status(outcome);
     if (outcome == OPTIONS_RUN) {
         const struct config *config = &congestor->config;
-        load_open(&congestor->load, config->pattern, config->bytes, config->seed);
+        load_open(&congestor->load, config->pattern, &config->size, config->seed);
         status = run_load(congestor);
         load_close(&congestor->load);
     }

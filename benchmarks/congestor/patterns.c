@@ -28,20 +28,42 @@ static uint64_t to_or_from_one(uint64_t ranks, uint64_t bytes) {
     return (ranks - 1) * bytes;
 }
 
+/* The place of a message of the window from a rank. */
+static char *slot(const struct load *load, int from, int message) {
+    return load->incoming + ((size_t)from * (size_t)load->in_flight + (size_t)message) * load->bytes;
+}
+
+static void send_window(struct load *load, int to, int *pending) {
+    for (int i = 0; i < load->in_flight; i++)
+        MPI_CHECK(MPI_Isend(load->outgoing, (int)load->bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+                            &load->requests[(*pending)++]));
+}
+
+static void receive_window(struct load *load, int from, int place, int *pending) {
+    for (int i = 0; i < load->in_flight; i++)
+        MPI_CHECK(MPI_Irecv(slot(load, place, i), (int)load->bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+                            &load->requests[(*pending)++]));
+}
+
+static bool window_holds(const struct load *load, int from, int place) {
+    for (int i = 0; i < load->in_flight; i++)
+        if (!holds(load, slot(load, place, i), from, 0))
+            return false;
+    return true;
+}
+
 static void incast(struct load *load) {
-    if (load->rank > 0) {
-        MPI_CHECK(MPI_Send(load->outgoing, (int)load->bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD));
-        return;
-    }
-    for (int from = 1; from < load->ranks; from++)
-        MPI_CHECK(MPI_Irecv(load->incoming + (size_t)from * load->bytes, (int)load->bytes, MPI_BYTE, from,
-                            TAG, MPI_COMM_WORLD, &load->requests[from - 1]));
-    MPI_CHECK(MPI_Waitall(load->ranks - 1, load->requests, MPI_STATUSES_IGNORE));
+    int pending = 0;
+    if (load->rank > 0)
+        send_window(load, 0, &pending);
+    for (int from = 1; load->rank == 0 && from < load->ranks; from++)
+        receive_window(load, from, from, &pending);
+    MPI_CHECK(MPI_Waitall(pending, load->requests, MPI_STATUSES_IGNORE));
 }
 
 static bool incast_arrived(const struct load *load) {
     for (int from = 1; load->rank == 0 && from < load->ranks; from++)
-        if (!holds(load, load->incoming + (size_t)from * load->bytes, from, 0))
+        if (!window_holds(load, from, from))
             return false;
     return true;
 }
@@ -121,12 +143,14 @@ static uint64_t one_each(uint64_t ranks, uint64_t bytes) {
 }
 
 static void permutation(struct load *load) {
-    MPI_CHECK(MPI_Sendrecv(load->outgoing, (int)load->bytes, MPI_BYTE, load->to, TAG, load->incoming,
-                           (int)load->bytes, MPI_BYTE, load->from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    int pending = 0;
+    receive_window(load, load->from, 0, &pending);
+    send_window(load, load->to, &pending);
+    MPI_CHECK(MPI_Waitall(pending, load->requests, MPI_STATUSES_IGNORE));
 }
 
 static bool permutation_arrived(const struct load *load) {
-    return holds(load, load->incoming, load->from, 0);
+    return window_holds(load, load->from, 0);
 }
 
 /* The same order on all ranks (Fisher and Yates). */
@@ -151,11 +175,11 @@ static void choose_partners(struct load *load) {
 /* ---- the table ---- */
 
 static const struct load_pattern table[] = {
-    {"incast", true, false, false, to_or_from_one, fill_one, incast, incast_arrived},
-    {"alltoall", false, true, false, between_all, fill_all, alltoall, alltoall_arrived},
-    {"broadcast", false, false, true, to_or_from_one, fill_one, broadcast, broadcast_arrived},
-    {"allreduce", false, false, false, least_of_allreduce, fill_numbers, allreduce, allreduce_arrived},
-    {"permutation", false, false, false, one_each, fill_one, permutation, permutation_arrived},
+    {"incast", true, true, false, false, to_or_from_one, fill_one, incast, incast_arrived},
+    {"alltoall", false, false, true, false, between_all, fill_all, alltoall, alltoall_arrived},
+    {"broadcast", false, false, false, true, to_or_from_one, fill_one, broadcast, broadcast_arrived},
+    {"allreduce", false, false, false, false, least_of_allreduce, fill_numbers, allreduce, allreduce_arrived},
+    {"permutation", true, false, false, false, one_each, fill_one, permutation, permutation_arrived},
 };
 
 bool parse_load_pattern(const char *text, void *field) {
@@ -167,15 +191,19 @@ bool parse_load_pattern(const char *text, void *field) {
     return false;
 }
 
-void load_open(struct load *load, const struct load_pattern *pattern, size_t bytes, uint64_t seed) {
+void load_open(struct load *load, const struct load_pattern *pattern, const struct load_size *size,
+               uint64_t seed) {
+    size_t bytes = size->bytes;
     *load = (struct load){.pattern = pattern, .bytes = bytes, .seed = seed, .window = MPI_WIN_NULL};
+    load->in_flight = pattern->is_windowed ? size->in_flight : 1;
     load->rank = check_rank();
     load->ranks = check_ranks();
     size_t all = bytes * (size_t)load->ranks;
     load->incoming_bytes = pattern->is_alltoall || (pattern->is_incast && load->rank == 0) ? all : bytes;
+    load->incoming_bytes *= (size_t)load->in_flight;
     load->outgoing = check_alloc_pages(pattern->is_alltoall ? all : bytes);
     load->incoming = check_alloc_pages(load->incoming_bytes);
-    load->requests = check_alloc((size_t)load->ranks, sizeof *load->requests);
+    load->requests = check_alloc(((size_t)load->ranks + 1) * (size_t)load->in_flight, sizeof *load->requests);
     choose_partners(load);
     pattern->fill(load);
     if (pattern->is_one_sided)

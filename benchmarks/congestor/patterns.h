@@ -15,6 +15,7 @@ struct load;
 
 struct load_pattern {
     const char *name;
+    bool is_windowed;  /* several messages are in flight at once */
     bool is_incast;    /* rank 0 holds a message of every rank */
     bool is_alltoall;  /* every rank holds a message from and to every rank */
     bool is_one_sided; /* the received messages are a window */
@@ -31,13 +32,14 @@ struct load {
     int ranks;
     int to; /* of a permutation: whom this rank sends to, and who sends to it */
     int from;
-    size_t bytes; /* of a message */
+    size_t bytes;  /* of a message */
+    int in_flight; /* messages of a window; 1 where the pattern has none */
     uint64_t seed;
     char *outgoing;
     char *incoming;
     size_t incoming_bytes;
     MPI_Win window;        /* MPI_WIN_NULL but for one-sided patterns */
-    MPI_Request *requests; /* one for each rank */
+    MPI_Request *requests; /* a window for each rank, and one more */
 };
 
 /* Parser for option tables: the name of a pattern into const struct load_pattern *. */
@@ -48,8 +50,15 @@ bool parse_load_pattern(const char *text, void *field);
     "incast (all ranks to the first), alltoall, broadcast (MPI_Put from the first into all), allreduce (a "  \
     "sum of doubles), permutation (random, without fixed points)"
 
+/* Bytes of a message, and how many are in flight where the pattern has several. */
+struct load_size {
+    size_t bytes;
+    int in_flight;
+};
+
 /* Collective. Memory, the permutation of this seed, and the window. */
-void load_open(struct load *load, const struct load_pattern *pattern, size_t bytes, uint64_t seed);
+void load_open(struct load *load, const struct load_pattern *pattern, const struct load_size *size,
+               uint64_t seed);
 void load_close(struct load *load);
 
 /* Collective. Clears what was received, sends one round, and looks: false where this rank's data are wrong.

@@ -1,0 +1,54 @@
+"""congestor: every pattern verifies its data, ends as it was told, and says what it sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.benchmark_runs import assert_data_wrong, assert_refused, measured, run
+
+#: Payload of a round of 4 ranks with messages of 1 KiB, two in flight where a pattern has several.
+ROUNDS = {"incast": 6, "alltoall": 12, "broadcast": 3, "allreduce": 6, "permutation": 8}
+
+
+@pytest.mark.parametrize("pattern", ROUNDS)
+def test_a_pattern_sends_so_many_verified_rounds(pattern: str, tmp_path: Path) -> None:
+    words = ["--pattern", pattern, "--size", "1KiB", "--window", "2", "--rounds", "5"]
+    read = measured("congestor", 4, *words, folder=tmp_path)
+    said = read["parameters"]
+    assert (said["rounds_sent"], said["ended_by"]) == (5, "rounds")
+    assert said["round_bytes"] == ROUNDS[pattern] * 1024
+    (times,) = (each["samples"] for each in read["series"] if each["fom"] == "round_us")
+    assert len(times) == 5 and read["verified"]
+
+
+def test_it_says_that_it_is_ready_and_ends_by_the_stop_file(tmp_path: Path) -> None:
+    (tmp_path / "stop").touch()
+    ready = tmp_path / "ready"
+    words = ["--stop", str(tmp_path / "stop"), "--ready", str(ready), "--size", "8B"]
+    outcome = run("congestor", 2, *words, "--json", tmp_path / "c.json")
+    assert outcome.status == 0 and ready.exists()
+    assert json.loads((tmp_path / "c.json").read_text())["parameters"]["ended_by"] == "stop"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "arguments", "parts"),
+    [
+        (2, "--size 12B", ["--size 12B", "whole numbers of 8 B"]),
+        (2, "--pattern storm", ["--pattern storm", "incast"]),
+        (2, "--window 65", ["--window 65", "1 to 64"]),
+        (1, "--rounds 1", ["2 ranks or more"]),
+    ],
+)
+def test_refuses(ranks: int, arguments: str, parts: list[str]) -> None:
+    assert_refused(run("congestor", ranks, *arguments.split()), "congestor", *parts)
+
+
+@pytest.mark.parametrize("pattern", ROUNDS)
+def test_wrong_data_print_no_time(pattern: str, sanitized: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    rank = "0" if pattern in {"incast", "alltoall"} else "1"
+    words = ["--pattern", pattern, "--size", "64B", "--rounds", "2", "--json", path]
+    outcome = run("congestor", 3, *words, folder=sanitized, RAILYARD_TEST_FAULT=rank)
+    assert_data_wrong(outcome, path, pattern)
