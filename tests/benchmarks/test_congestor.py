@@ -49,6 +49,6 @@ def test_refuses(ranks: int, arguments: str, parts: list[str]) -> None:
 def test_wrong_data_print_no_time(pattern: str, sanitized: Path, tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     rank = "0" if pattern in {"incast", "alltoall"} else "1"
-    words = ["--pattern", pattern, "--size", "64B", "--rounds", "2", "--json", path]
+    words = ["--pattern", pattern, "--size", "64B", "--rounds", "2", "--json", str(path)]
     outcome = run("congestor", 3, *words, folder=sanitized, RAILYARD_TEST_FAULT=rank)
     assert_data_wrong(outcome, path, pattern)

@@ -100,7 +100,7 @@ def rate(ring: str, launch: str, congestor_hosts: Sequence[str] = ()) -> float:
     assert process.returncode == 0, err
     series = json.loads(Path(f"{launch}.json").read_text())["series"]
     (samples,) = (each["samples"] for each in series if each["fom"] == "aggregate_bandwidth_gbyte_s")
-    return statistics.median(samples) * 1e9
+    return float(statistics.median(samples)) * 1e9
 
 
 def sent(launch: str, hosts: Sequence[str]) -> int:

@@ -135,6 +135,21 @@ def test_every_node_is_idle_under_its_own_name_and_status_says_so(
     assert "Nodes=n0-0-0" in head("scontrol", "show", "topology", "r0-0-0")
 
 
+@pytest.mark.parametrize("partition", ["slurm", "slurm-mpirun"])
+def test_a_victim_and_its_congestor_run_at_once_in_one_job(
+    reframe: ReFrame, tmp_path: Path, partition: str
+) -> None:
+    """Two launchers start ranks on disjoint nodes of one job, and the record proves the load."""
+    words = ["-r", "-n", "congestion_smoke", "-S", "repeats=5"]
+    done = reframe(*words, system=f"vtorus:{partition}")
+    assert done.returncode == 0, done.stdout
+    (record,) = records(tmp_path)
+    (loaded,) = (launch for launch in record.launches if launch.roles)
+    (role,) = loaded.roles or ()
+    assert role.placement_verdict == "obeyed" and not {rank.host for rank in loaded.ranks} & set(role.hosts)
+    assert sum(nic.tx_bytes for nic in role.nics or ()) > 0
+
+
 def test_srun_from_anywhere_starts_ranks_on_the_nodes(railyard: Run, cluster: str) -> None:
     done = railyard("torus", "srun", cluster, "-n", "3", "-w", "n0-0-1,n1-0-0,n1-1-1", "--label", "hostname")
     assert dict(re.findall(r"^(\d): (\S+)$", done.stdout, re.M)) == {

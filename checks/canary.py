@@ -1,0 +1,70 @@
+"""The check that a site runs every hour: each node with the next, near and far, and a verdict in a minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_after, sanity_function, variable
+from reframe.core.logging import getlogger
+
+from checks.base import PlacedCheck
+from railyard.jobs import canary as judgement
+
+
+@rfm.simple_test
+class canary(PlacedCheck):
+    """All nodes of the allocation in a ring, all pairs at once: latency and bandwidth by the relation of two nodes."""
+
+    descr = "Every node with the next in a minute: pairs that stand out among those of their relation"
+    tags = {"canary"}
+    benchmark = "pt2pt"
+    torus = "dual-rail-small"
+    placements = ["plain"]
+    launches = 1
+
+    #: Times worse than the median pair of the same relation that makes the check fail.
+    #:
+    #: :type: :class:`float`
+    #: :default: ``2``
+    factor = variable(float, value=judgement.FACTOR)
+
+    #: Bytes of a message of the bandwidth.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    size = variable(int, value=0)
+
+    #: Samples of each pair.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    repeats = variable(int, value=0)
+
+    small = {"size": 1 << 14, "repeats": 5}
+    standard = {"size": 1 << 20, "repeats": 100}
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        sizes = [8, self.size]
+        self.parameters = {"pattern": "ring", "sizes_bytes": sizes, "repeats": self.repeats}
+        self.options = [
+            *("--pattern", "ring"),
+            *("--tests", "latency,bandwidth"),
+            *("--sizes", ",".join(map(str, sizes))),
+            *("--window", "4"),
+            *("--repeats", str(self.repeats)),
+            *("--max-time-per-point", "10"),
+        ]
+
+    @sanity_function
+    def no_pair_stands_out(self) -> Any:
+        """Fail for the first thing that is wrong with the launches, then for pairs that stand out."""
+        if self.is_dry_run():
+            return True
+        sn.evaluate(self.every_launch_is_good())
+        for each in judgement.judge(self.record, self.factor):
+            getlogger().info(f"canary: {each.text}")
+        wrong = judgement.fault(self.record, self.factor)
+        return sn.assert_eq(wrong, "", msg=f"{wrong} (record: {self.record_path})")

@@ -1,0 +1,91 @@
+"""The canary's verdict: pairs of nodes that are much worse than others of the same relation. Pure.
+
+Models: every pair of hosts of a record's launches with its median latency or bandwidth at each size, grouped by how the
+two hosts are related (same switch, same group, other group, other switch). A pair stands out if it is `FACTOR` times
+worse than the median of its relation. Where ranks share processors, on a virtual torus, only the bandwidth of the
+largest messages fails a check. Leaves out: a relation that is bad as a whole, which only a reference shows.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from railyard.records import spans, units
+from railyard.records.record import Origin, Record
+from railyard.records.units import Better
+
+#: Times worse than the median pair of the same relation.
+FACTOR = 2.0
+UNKNOWN = "relation not known"
+#: Figure of merit, bytes of a message, relation.
+Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """The pairs of one relation and figure of merit; `bad` are the pairs that stand out, the worst first."""
+
+    name: str
+    fom: str
+    size_bytes: int
+    pairs: int
+    median: float
+    bad: Sequence[tuple[str, str, float]]
+
+    @property
+    def text(self) -> str:
+        """Return the line that the check prints."""
+        unit = units.unit_of(self.fom).text
+        stem = units.stem(self.fom).removeprefix("pair_").replace("_", " ")
+        line = f"{stem} of {self.size_bytes:,} B, {self.name}: median {self.median:.4g} {unit} over {self.pairs} pairs"
+        if not self.bad:
+            return line
+        one, other, value = self.bad[0]
+        more = f" and {len(self.bad) - 1} more" if len(self.bad) > 1 else ""
+        return f"{line}; {one} to {other} {value:.4g} {unit}{more}"
+
+
+def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
+    """Return every relation of every figure of merit of pairs, the nearest relation first."""
+    nodes = spans.coordinates(record.case.allocation["nodes"])
+    found: dict[Key, dict[tuple[str, str], list[float]]] = {}
+    for launch in record.launches:
+        if not launch.is_result:
+            continue
+        has_groups = launch.spans is not None and launch.spans.groups is not None
+        for series in launch.series:
+            if not series.fom.startswith("pair_") or not {"from", "to"} <= series.labels.keys():
+                continue
+            ends = (str(series.labels["from"]), str(series.labels["to"]))
+            related = spans.relation(*ends, spans.places(ends, nodes), has_groups=has_groups)
+            key = series.fom, int(series.labels.get("size_bytes", 0)), str(related or UNKNOWN)
+            found.setdefault(key, {}).setdefault(ends, []).append(statistics.median(series.samples))
+    order = [*map(str, spans.Relation), UNKNOWN]
+    return [
+        _relation(key, {ends: statistics.median(values) for ends, values in found[key].items()}, factor)
+        for key in sorted(found, key=lambda key: (*key[:2], order.index(key[2])))
+    ]
+
+
+def _relation(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> Relation:
+    fom, size_bytes, name = key
+    median = statistics.median(pairs.values())
+    lower = units.unit_of(fom).better is Better.LOWER
+    worse = {
+        ends: (value / median if lower else median / value) if min(value, median) > 0 else 0.0
+        for ends, value in pairs.items()
+    }
+    bad = sorted((ends for ends in pairs if worse[ends] > factor), key=lambda ends: -worse[ends])
+    rows = [(*ends, pairs[ends]) for ends in bad]
+    return Relation(name=name, fom=fom, size_bytes=size_bytes, pairs=len(pairs), median=median, bad=rows)
+
+
+def fault(record: Record, factor: float = FACTOR) -> str:
+    """Return what is wrong in one line; empty where no pair stands out."""
+    found = judge(record, factor)
+    largest = max((each.size_bytes for each in found), default=0)
+    bulk = [each for each in found if each.size_bytes == largest and each.fom.endswith("gbyte_s")]
+    wrong = [each for each in (found if record.origin is Origin.MEASURED else bulk) if each.bad]
+    return "; ".join(f"{each.text}: more than {factor:g} times worse" for each in wrong)
