@@ -11,7 +11,7 @@ from railyard.errors import InputError, RunError
 from railyard.records.cli import files_of
 from railyard.records.store import archive, bag
 from railyard.records.store.bag import Bid
-from railyard.tender import bids, completeness, evaluation, exports, request, retention, text
+from railyard.tender import bids, completeness, evaluation, exports, presets, request, retention, text
 
 PATH = click.Path(path_type=Path)
 request_option = click.option(
@@ -27,6 +27,23 @@ signers_option = click.option(
 @click.group()
 def tender() -> None:
     """Write, check and evaluate the bids of a tender."""
+
+
+@tender.command("preset")
+@click.argument("name", required=False, default="")
+@click.option("--nodes", type=click.IntRange(min=1), help="Nodes of the machine.  [default: not known]")
+def show_preset(name: str, nodes: int | None) -> None:
+    """List the rules of the preset NAME: those that records answer here, and the others with the reason.
+
+    Without NAME it lists the presets.
+    """
+    if not name:
+        click.echo("\n".join(f"{each:<8} {presets.load(each).title}" for each in presets.names()))
+        return
+    for rule in presets.load(name).rules:
+        reason = presets.why_not(rule, nodes)
+        words = "by hand" if rule.by_hand else "not here" if reason else "applies"
+        click.echo(f"{words:<9} {rule.name}: {rule.text}{f'; {reason}' if reason else ''}")
 
 
 @tender.command()

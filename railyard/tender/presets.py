@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard import yaml_io
+from railyard.applications.launch import is_application
 from railyard.checkout import RESULTS
 from railyard.errors import InputError
 from railyard.records import json_io, text_rules
@@ -89,6 +90,19 @@ class Preset:
     rules: tuple[Rule, ...]
     metric: str = ""
     tiers: tuple[str, ...] = ()
+
+
+def why_not(rule: Rule, nodes: int | None) -> str:
+    """Return why no record from a machine of so many nodes (None: not known) answers a rule; empty where one can."""
+    if rule.test is None:
+        return rule.by_hand
+    wanted = rule.test.nodes
+    if isinstance(wanted, int) and nodes is not None and wanted > nodes:
+        return f"it needs {wanted} nodes; the machine has {nodes}"
+    if rule.test.odd_ranks and nodes == 1:
+        return "it needs an odd number of ranks over more than one node"
+    own = (RESULTS.parent / "benchmarks" / rule.test.program).is_dir()
+    return "" if own or is_application(rule.test.program) else f"no check runs {rule.test.program}"
 
 
 def names() -> list[str]:
