@@ -20,6 +20,7 @@ COMMANDS = {
     "granted": "railyard.jobs.cli:granted",
     "links": "placements.cli.links:links",
     "model": "railyard.torus.modelled.cli:model",
+    "moved": "analysis.compare.moved:moved",
     "nics": "placements.cli.nics:nics",
     "place": "placements.cli.place:place",
     "recover": "railyard.jobs.cli:recover",
