@@ -64,7 +64,7 @@ def generate(root: Path, count: int, sizes: int = 4) -> None:
         document = _document(chance, number, sizes)
         path = root / document["system"]["name"] / f"{document['created'][:10]}-{document['id']}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, sort_keys=True, indent=1))
+        path.write_text(json_io.text(document))
 
 
 def _document(chance: random.Random, number: int, sizes: int) -> dict[str, Any]:

@@ -41,10 +41,11 @@ _MANY = 20
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "md", "csv", "json"]),
+    type=click.Choice(["html", "md", "csv", "json", "openmetrics", "bencher"]),
     default="html",
     show_default=True,
-    help="A page, Markdown for a job's summary, CSV for spreadsheets, JSON for programs.",
+    help="A page, Markdown for a job's summary, CSV for spreadsheets, JSON for programs, "
+    "OpenMetrics and Bencher's JSON for services that watch figures over time.",
 )
 @click.option(
     "--compare", "sides", multiple=True, help="A side to compare, as in `railyard compare`; twice or more."
@@ -68,6 +69,12 @@ _MANY = 20
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for every figure as an SVG file.",
 )
+@click.option(
+    "--parquet",
+    "parquet_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The rows of the CSV as an Apache Parquet file, as well.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
 def report(
     *,
@@ -79,6 +86,7 @@ def report(
     json_file: Path | None,
     figure_file: Path | None,
     folder: Path | None,
+    parquet_file: Path | None,
     quiet: bool,
 ) -> None:
     """Write one self-contained HTML page, or another format, from RECORDS.
@@ -89,7 +97,7 @@ def report(
     """
     loaded = load(records or (RESULTS,), quiet)
     versus = compared(loaded, sides, baseline)
-    if output is None and form == "html" and not (figure_file or folder):
+    if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
     wanted = Wanted(form=form, output=output, json_file=json_file, figure_file=figure_file, folder=folder)
     judged = _judged(loaded)
@@ -98,10 +106,21 @@ def report(
         _make(folder)
     for path, content in written:
         _write(path, content)
+    if parquet_file is not None:
+        _write_parquet(judged, parquet_file)
     if output is None and form != "html":
         click.echo(text_of(judged, form, versus), nl=False)
     elif not quiet:
         _summarise(judged, _shown(written, folder), versus)
+
+
+def _write_parquet(judged: Sequence[JudgedCase], path: Path) -> None:
+    from analysis.report import (  # here: polars takes a second that other formats need not wait
+        exports,
+        monitors,
+    )
+
+    _write(path, monitors.parquet(exports.rows(judged)))
 
 
 def _judged(loaded: Sequence[Record]) -> Sequence[JudgedCase]:
@@ -208,8 +227,8 @@ def _make(folder: Path) -> None:
         raise RunError(f"{folder} could not be made: {error.strerror}") from error
 
 
-def _write(path: Path, content: str) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     try:
-        archive.write_whole(path, content, replace=True)
+        archive.write_bytes(path, [content.encode() if isinstance(content, str) else content], replace=True)
     except OSError as error:
         raise RunError(f"{path} could not be written: {error.strerror}") from error

@@ -21,7 +21,7 @@ from analysis.cases.titles import title
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
 from analysis.figures import by_extent, drawing, mpi_profile
-from analysis.report import case_view, page, summary
+from analysis.report import case_view, monitors, page, summary
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
 
@@ -33,6 +33,8 @@ class Format(StrEnum):
     MD = "md"
     CSV = "csv"
     JSON = "json"
+    OPENMETRICS = "openmetrics"
+    BENCHER = "bencher"
 
 
 def text(judged: Sequence[JudgedCase], form: Format, versus: Versus | None = None) -> str:
@@ -46,6 +48,10 @@ def text(judged: Sequence[JudgedCase], form: Format, versus: Versus | None = Non
             return csv_text(judged)
         case Format.JSON:
             return json_io.text(json_document(judged, versus))
+        case Format.OPENMETRICS:
+            return monitors.openmetrics(rows(judged))
+        case Format.BENCHER:
+            return monitors.bencher(rows(judged))
 
 
 def json_document(judged: Iterable[JudgedCase], versus: Versus | None) -> dict[str, object]:
@@ -186,12 +192,17 @@ def csv_text(judged: Iterable[JudgedCase]) -> str:
     file = io.StringIO()
     writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
     writer.writeheader()
+    writer.writerows(map(_harmless, rows(judged)))
+    return file.getvalue()
+
+
+def rows(judged: Iterable[JudgedCase]) -> Iterator[dict[str, object]]:
+    """Yield a row for each combination of each comparison and each point of each curve."""
     for of_case in judged:
         for each in of_case.comparisons:
-            writer.writerows(_harmless(_comparison_row(of_case.case, each, group)) for group in each.groups)
+            yield from (_comparison_row(of_case.case, each, group) for group in each.groups)
         for panel in of_case.panels:
-            writer.writerows(map(_harmless, _panel_rows(of_case.case, panel)))
-    return file.getvalue()
+            yield from _panel_rows(of_case.case, panel)
 
 
 def _head(case: Case, fom: str) -> dict[str, object]:

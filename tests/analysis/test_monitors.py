@@ -1,0 +1,62 @@
+"""Figures for services that watch them: the text follows OpenMetrics 1.0, the JSON Bencher's format."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import polars
+import pytest
+from support import synthetic
+
+from analysis.cases import judgement
+from analysis.report import exports, monitors
+from analysis.report.exports import Format
+from analysis.stats.medians import median_interval
+
+#: A line of an exposition, as the ABNF of OpenMetrics 1.0 has it for a gauge without a time.
+SAMPLE = re.compile(r'([a-z_][a-z0-9_]*)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (-?[0-9.e+-]+)')
+JUDGED = judgement.judge_all([synthetic.halo(seed=1)])
+
+
+def test_openmetrics_has_a_family_for_each_figure_with_its_unit_in_its_name_and_ends() -> None:
+    lines = exports.text(JUDGED, Format.OPENMETRICS).splitlines()
+    assert lines[-1] == "# EOF"
+    family, seen = "", set()
+    for line in lines[:-1]:
+        if line.startswith("# TYPE "):
+            _, _, family, kind = line.split(" ")
+            assert kind == "gauge"
+        elif line.startswith("# UNIT "):
+            assert line.split(" ")[2] == family and family.endswith(f"_{line.split(' ')[3]}")
+        elif not line.startswith("# HELP "):
+            found = SAMPLE.fullmatch(line)
+            assert found and found[1] == family, line
+            assert (found[1], found[2]) not in seen, "each set of labels once"
+            seen.add((found[1], found[2]))
+    assert {name for name, _ in seen} >= {"railyard_iteration_us", "railyard_bandwidth_gbyte_s"}
+
+
+def test_bencher_has_the_median_and_its_interval() -> None:
+    document = json.loads(exports.text(JUDGED, Format.BENCHER))
+    (name,) = [each for each in document if ", custom," in each]
+    metric = document[name]["iteration_us"]
+    assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]
+    assert median_interval([1, 2, 3, 4, 5, 6]) is not None, "six launches give an interval"
+    assert all(0 < len(each) <= monitors.MOST_OF_A_NAME for each in document)
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb"])
+def test_a_label_cannot_end_its_line(text: str) -> None:
+    row = {"fom": "latency_us", "median": 1.0, "system": text}
+    (line,) = [each for each in monitors.openmetrics([row]).splitlines() if not each.startswith("#")]
+    assert SAMPLE.fullmatch(line)
+
+
+def test_parquet_has_the_rows_of_the_csv_with_numbers_as_numbers() -> None:
+    rows = list(exports.rows(JUDGED))
+    found = polars.read_parquet(io.BytesIO(monitors.parquet(rows)))
+    assert found.height == len(rows) and found["fom"].to_list() == [row["fom"] for row in rows]
+    assert found["median"].dtype == polars.Float64
+    assert found["median"].to_list() == [row.get("median") for row in rows]
