@@ -10,7 +10,6 @@ before it, where the machine lets root do that. Leaves out: what the numbers mea
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import resource
