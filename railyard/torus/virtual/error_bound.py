@@ -11,8 +11,8 @@ Four things make times longer than the network's, and each is measured:
 - steal: what the machine's own host took of the processors;
 - throttling: how long the control groups of the launch held it at its quota.
 
-Their sum is the bound, unless the network itself bounds it closer: the link that sent most needs its bytes over its rate
-on any machine, so no more of a launch's time than that link was idle can be the machine's.
+Their sum is the bound, unless the network itself bounds it closer: the link that sent most needs its bytes over its
+rate on any machine, so no more of a launch's time than that link was idle can be the machine's.
 
 Leaves out what only makes times shorter (the kernel's token buckets) and what no program waits for.
 """
