@@ -1,0 +1,102 @@
+"""Records with companions: read, accepted by the strict check, and shown as impact factors and as copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support import evidence, forgeries
+
+from analysis.cases import cases, impacts
+from analysis.figures import beside
+from railyard.errors import InputError
+from railyard.records import strict_rules
+from railyard.records.record import Record
+
+INCAST = {"name": "incast", "role": "congestor", "program": ["congestor"], "again": False}
+COPY = {"name": "copy", "role": "copy", "program": [], "again": False}
+
+
+def role(launch: dict[str, Any], name: str, kind: str, slower: float) -> dict[str, Any]:
+    series = [{**each, "samples": [slower * value for value in each["samples"]]} for each in launch["series"]]
+    nics = [{"node": "n1-0-0", "nic": "nic0", "tx_bytes": 4_000_000_000, "rx_bytes": 0}]
+    return {
+
+            "name": name,
+            "role": kind,
+            "command": "mpirun congestor",
+            "status": "ok",
+            "reason": "",
+            "exit_status": 0
+        ,
+        "starts": 1, "begun_s": -1.0, "ended_s": 4.5, "victim_s": 4.0, "hosts": ["n1-0-0"], "ranks": [],
+        "placement_verdict": "cannot-tell", "series": series, "reported": {}, "nics": nics,
+    }
+
+
+def loaded(load: str, companion: dict[str, Any], *, times: float, copies: tuple[float, ...] = ()) -> Record:
+    """A halo on the first four of eight nodes, alone and under a load that makes it so many times slower."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["case"]["roles"] = {"rule": "contiguous", "victim_nodes": 4, "loads": {load: [companion]}}
+        for launch in document["launches"]:
+            launch["roles"] = None
+            if not launch["placement"].endswith(f"+{load}"):
+                continue
+            for series in launch["series"]:
+                factor = 1 / times if series["fom"].endswith("gbyte_s") else times
+                series["samples"] = [factor * value for value in series["samples"]]
+            made = [role(launch, f"copy-{k}", "copy", slower) for k, slower in enumerate(copies, 1)]
+            launch["roles"] = made or [role(launch, "incast", "congestor", 1.0)]
+
+    names = ["plain", f"plain+{load}"]
+    good = evidence.good(
+        origin="measured",
+        topology="gemini-2x2x2",
+        grid=[2, 2, 1],
+        placements=names,
+        nic_policies=["library-default"],
+    )
+    return forgeries.changed(good, change)
+
+
+def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
+    (case,) = cases.group([loaded("incast", INCAST, times=3.0)])
+    (found,) = impacts.impacts(case)
+    average = found.headline
+    assert average.value == pytest.approx(3.0, rel=0.1) and average.is_significant
+    assert (
+        average.low is not None and average.high is not None and average.low <= average.value <= average.high
+    )
+    assert found.sent_gbyte_s == pytest.approx(1.0)
+    (drawing,) = beside.drawings(case)
+    assert "under incast: on average" in drawing.statement and "a difference is shown" in drawing.statement
+    assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
+
+
+def test_the_slowest_copy_counts_against_one_alone() -> None:
+    (case,) = cases.group([loaded("copies", COPY, times=1.0, copies=(1.5, 1.2))])
+    (found,) = impacts.copies(case)
+    assert found.count == 3
+    assert found.slowest.median == pytest.approx(1.5 * found.alone.median, rel=0.1)
+    assert found.median.median == pytest.approx(1.2 * found.alone.median, rel=0.1)
+    assert "3 copies at once" in beside.drawings(case)[0].statement
+
+
+def test_the_strict_check_works_out_the_victim_s_nodes() -> None:
+    good = loaded("incast", INCAST, times=3.0)
+    places = [each for each in strict_rules.faults(good) if "ranks" in each.field]
+    assert places == []
+
+    def moved(document: dict[str, Any]) -> None:
+        document["case"]["roles"]["rule"] = "interleaved"
+
+    assert any("plain gives" in each.text for each in strict_rules.faults(forgeries.changed(good, moved)))
+
+
+def test_an_older_version_may_not_hold_roles() -> None:
+    def older(document: dict[str, Any]) -> None:
+        document["schema"] = "railyard-record/1.7"
+
+    with pytest.raises(InputError, match=r"railyard-record/1\.8 or younger"):
+        forgeries.changed(loaded("incast", INCAST, times=3.0), older)
