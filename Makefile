@@ -35,7 +35,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test ready-to-test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test ready-to-test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -116,6 +116,9 @@ lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint
 
 lint-workflows: $(STAMPS)/venv  ## actionlint over the workflows; compiled by Go where it is not installed
 	actionlint=$$(tools/install-actionlint) && $$actionlint -shellcheck $(BIN)/shellcheck
+
+links:  ## ask for every external link of the documents; needs the internet, so a workflow does it once a week
+	python3 tools/check_links.py
 
 analyze: test-tools  ## cppcheck over the C and C++ sources
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \

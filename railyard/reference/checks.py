@@ -33,7 +33,6 @@ class Variable:
     of: str
     text: str
     default: str
-    is_parameter: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +111,6 @@ def _variable(statement: ast.stmt, of: str, lines: Sequence[str]) -> Variable | 
         of=of,
         text=text,
         default=default or ("; ".join(map(ast.unparse, given))),
-        is_parameter=function == "parameter",
     )
 
 

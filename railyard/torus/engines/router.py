@@ -28,7 +28,6 @@ from railyard.torus.plan import router_description
 from railyard.torus.plan.plan import HEAD, Shape
 
 TUN = Path("/dev/net/tun")
-START_S = 20.0
 CHANGE_S = 5.0
 #: The first words of native/router/counters.h: magic, links, process, generation, sequence, priority.
 HEADER = struct.Struct("=QQQQQQ")
