@@ -160,7 +160,7 @@ def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
         "GITHUB_WORKSPACE": str(machine.workspace),
         "GITHUB_OUTPUT": str(files / "output"),
         "GITHUB_STEP_SUMMARY": str(files / "summary"),
-        "PATH": ":".join([*job.path, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]),
+        "PATH": ":".join([*job.path, HOSTED_PATH]),
         **job.environment,
         **{name: filled(value, job.values) for name, value in step.get("env", {}).items()},
     }

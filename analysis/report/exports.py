@@ -64,16 +64,50 @@ def json_document(judged: Iterable[JudgedCase], versus: Versus | None) -> dict[s
 
 
 def markdown(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
-    """Verdicts in words, the score table, the comparisons, and what was not measured."""
+    """Verdicts in words, the sides compared, the score table, the comparisons, and what was not measured."""
     scores = page.score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged]))
     parts = [
         "# Interconnect benchmark report",
-        *([_list(versus_text.sentences(versus))] if versus else []),
+        *(_sides(versus) if versus else []),
         *([_score_table(scores)] if scores else []),
         *(part for each in judged for part in _case(each.case, each.comparisons)),
         *_absent([each.case for each in judged]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _sides(versus: Versus) -> Iterator[str]:
+    """Yield the statements on the sides, and a table with every side of every row that two sides or more have."""
+    yield _list(versus_text.sentences(versus))
+    head = (
+        "case",
+        "figure",
+        "side",
+        "median",
+        "change",
+        "p (Holm)",
+        "verdict",
+        "95 % interval",
+        "n",
+        "differs in",
+    )
+    rows = [
+        (
+            line.what,
+            line.figure,
+            line.side,
+            line.median,
+            line.change,
+            line.p_holm,
+            line.verdict,
+            line.interval,
+            line.n,
+            line.differs,
+        )
+        for line in versus_text.lines(versus)
+    ]
+    if rows:
+        yield "## Sides compared\n\n" + _table(head, rows)
 
 
 def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:

@@ -331,6 +331,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
     found = exports.text(judge_all([A, B]), Format.MD, compared(["system=vtorus", "system=other"], A, B))
     assert "worse overall" in found and "## Scores" in found and "custom is lowest" in found
+    assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
 
 

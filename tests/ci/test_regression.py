@@ -1,0 +1,60 @@
+"""The action's script fails on a regression, and its summary compares the new records with the baseline."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, HUNG_S, environment
+from support.reframe import QUICK
+
+SLOW = """\
+#!/bin/sh
+# The job's torus is up and described: the record does not know what follows, as on a machine where a link went bad.
+railyard torus fault "$RAILYARD_TORUS" n0-0-0 --injection 20
+"""
+
+
+def smoke(out: Path, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Run what action.yml runs, on one check of the smoke set, with its results in a folder of the test's own."""
+    chosen = " ".join(["-n halo_smoke -S placements=custom", *options])
+    return subprocess.run(
+        [CHECKOUT / "tools/smoke"],
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        env=environment(
+            **changes,
+            OUT=str(out),
+            SELECT=chosen,
+            LAUNCHES="6",
+            TOPOLOGY=QUICK["RAILYARD_TOPOLOGY"],
+            RAILYARD_RATE_SCALE=QUICK["RAILYARD_RATE_SCALE"],
+        ),
+        check=False,
+    )
+
+
+@pytest.mark.reframe
+def test_a_link_that_became_slow_fails_the_smoke_run_and_the_summary_shows_by_how_much(
+    tmp_path: Path,
+) -> None:
+    status = subprocess.run(
+        ["git", "status", "--short"], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    if status.stdout:
+        pytest.skip("the checkout has uncommitted changes; of such records railyard makes no reference")
+    done = smoke(tmp_path / "before")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    slow = tmp_path / "slow-link"
+    slow.write_text(SLOW)
+    slow.chmod(0o755)
+    baseline = str(tmp_path / "before/results/vtorus")
+    done = smoke(tmp_path / "after", f"-S preparations={slow}", BASELINE=baseline)
+    assert done.returncode != 0
+    assert "custom/iteration_us" in done.stdout and "above the reference" in done.stdout
+    summary = (tmp_path / "after/report.md").read_text()
+    assert "now against baseline" in summary and "worse" in summary and "## Sides compared" in summary
+    assert (tmp_path / "after/report.html").exists()
