@@ -32,6 +32,8 @@ SHELLS = {
     "": ["bash", "-e"],
     "sh": ["sh", "-e"],
 }
+#: Where a hosted runner has its programs; Go is among them.
+HOSTED_PATH = "/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: What a step's outcome can be.
 RAN, FAILED, REPLACED, GITHUB, LEFT_OUT = "ran", "failed", "replaced", "needs GitHub", "left out"
 
@@ -164,7 +166,7 @@ def run_script(job: Job, step: Mapping[str, Any]) -> Outcome:
         **job.environment,
         **{name: filled(value, job.values) for name, value in step.get("env", {}).items()},
     }
-    words = ["env", *(f"{name}={value}" for name, value in environment.items()), "nice", "-n", "15"]
+    words = ["env", *(f"{name}={value}" for name, value in environment.items())]
     words += ["sh", "-c", f'cd {shlex.quote(str(machine.workspace))} && exec "$@"', "sh"]
     words += [*SHELLS[step.get("shell", "")], str(files / "script")]
     log = machine.state / "logs" / (re.sub(r"\W+", "-", f"{job.name}-{title(step)}") + ".log")
