@@ -27,7 +27,7 @@ from railyard.records.rules.registry import of_case
 
 #: Orders that nothing in a record determines: a file of the bidder's, a search that takes minutes, the scheduler's own.
 UNDETERMINED = frozenset({Kind.FILE, Kind.OPTIMISED, Kind.SCHEDULER})
-NEED_COORDINATES = frozenset({Kind.CUSTOM, Kind.SNAKE, Kind.HILBERT, Kind.BY_GROUP, Kind.BY_SWITCH})
+NEED_COORDINATES = spec.NEED_COORDINATES - {Kind.OPTIMISED}
 #: The largest topology that is rebuilt, in nodes.
 MOST_NODES = 1 << 17
 
