@@ -67,7 +67,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     sourcesdir = None
     exclusive_access = True
 
-    #: Whether the benchmark cannot run without knowing where its nodes stand.
+    #: Whether the benchmark cannot run without its nodes' coordinates.
     #:
     #: :type: :class:`bool`
     #: :default: ``False``
@@ -261,7 +261,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: a folder of a site's own finds it, too; below ReFrame's reference prefix, where there is one.
     reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
 
-    #: Which case of the references is meant; known when the record is.
+    #: Case of the references that the run is compared with; known once the record is.
     #:
     #: :type: :class:`str`
     #: :default: ``''`` (none)

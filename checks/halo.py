@@ -13,7 +13,7 @@ from checks.base import REAL, PlacedCheck
 class HaloCheck(PlacedCheck):
     """One rank a node, on a grid like the torus; sizes that the virtual torus carries in seconds."""
 
-    descr = "Halo exchange with six faces, one rank a node on a grid like the torus"
+    descr = "Halo exchange with six faces, one rank per node on a grid like the torus"
     benchmark = "halo"
     valid_systems = ["+torus", "+modelled"]
 

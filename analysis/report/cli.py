@@ -91,8 +91,8 @@ def report(
 ) -> None:
     """Write one self-contained HTML page, or another format, from RECORDS.
 
-    RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, the
-    archive of this checkout, `results/`, is meant. Systems of one origin that ran the same are compared with each
+    RECORDS are record files or folders that hold them (an archive, or one system of it). Without any, they are the
+    archive of this checkout, `results/`. Systems of one origin that ran the same are compared with each
     other, the first by name as baseline, unless --compare names sides.
     """
     loaded = load(records or (RESULTS,), quiet)

@@ -46,7 +46,7 @@ HEADER = """\
 # What `railyard doctor` saw on {hostname}. Give it after reframe.yml:
 #     reframe -C reframe.yml -C THIS-FILE --system {name} -c checks -r -t smoke
 # docs/cluster.md explains every line. Add by hand what cannot be seen: --account and --qos in `access`; in `extras`
-# `coordinates` (a file that says where the nodes stand) and `topology` (a name or .yml file), if you know them.
+# `coordinates` (a file with the nodes' coordinates) and `topology` (a name or .yml file), if you know them.
 {{% set checkout = (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") %}}
 """
 

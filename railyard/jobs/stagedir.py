@@ -83,7 +83,7 @@ class Job:
     """What was asked of a job.
 
     `case` is the record's without topology and allocation, which may be known on the nodes alone. `coordinates` is the
-    file that says where the nodes stand; empty where they bear the topology's own names, or nothing is known.
+    file with the nodes' coordinates; empty where they have the topology's own names, or nothing is known.
     `image` is what the record's provenance says of the image, `owner` the process that waits for the job,
     `launch_limit_s` the seconds after which a launch is ended (0: never), `read_by` the patterns of a program without a
     parser of its own.

@@ -113,7 +113,7 @@ def check(
 ) -> None:
     """Check PATHS: record files, archives or bundles; without any, the checkout's archive. Ends with 0 or 1.
 
-    Every record must be valid and be what its id says. With --strict it must also hold the evidence that a decision
+    Every record must be valid and fit its id. With --strict it must also hold the evidence that a decision
     needs: enough launches and samples, verified data, proof of placement and NICs, the guard's word, one unit for each
     figure, a clean commit. A record in an old version of the format lacks what some rules need. It is refused unless
     its version is accepted, and the rules that were not applied are named.
@@ -178,7 +178,7 @@ def _checked_json(done: list[Checked]) -> dict[str, Json]:
     help="The bundle to write.",
 )
 @click.option(
-    "--signed-off-by", "signed", required=True, help="Who stands behind these records: a name and address."
+    "--signed-off-by", "signed", required=True, help="Who answers for these records: a name and address."
 )
 @click.option("--note", default="", help="One line for the reader.")
 def pack(records: tuple[Path, ...], output: Path, signed: str, note: str) -> None:

@@ -29,7 +29,7 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
     """Print the times (us) of PROGRAM (halo, rowcol, minighost) on TOPOLOGY if only links took time.
 
-    Nothing is run. The program's --json FILE gets the document; options stand before TOPOLOGY.
+    Nothing is run. The program's --json FILE gets the document; options come before TOPOLOGY.
     """
     words = list(program)
     if "--json" not in words[:-1]:

@@ -93,7 +93,7 @@ def sim(
 ) -> None:
     """Run PROGRAM, built by smpicc, on a simulated TOPOLOGY; times that it reports are simulated.
 
-    Options stand before TOPOLOGY. The same program with the same placement gives the same numbers, bit for bit.
+    Options come before TOPOLOGY. The same program with the same placement gives the same numbers, bit for bit.
     """
     network = catalog.load(topology)
     launch = Launch(
