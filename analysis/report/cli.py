@@ -192,7 +192,7 @@ def text_of(judged: Sequence[JudgedCase], form: str, versus: Versus | None) -> s
 def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | None) -> Versus | None:
     """The comparison that the page shows: of the sides named, or of systems that ran the same."""
     from analysis.compare import compare as versus
-    from analysis.compare import sides
+    from analysis.compare import gather, sides
 
     found = [entries.of_record(each) for each in loaded]
     chosen = list(texts) or _systems(found)
@@ -204,7 +204,11 @@ def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | Non
     base = baseline or chosen[0]
     if base not in chosen:
         raise InputError("--baseline", "", base, f"one of {', '.join(chosen)}")
-    return versus.compare([(found, meant)], chosen, base)
+    sources: list[gather.Source] = [(found, [side for side in meant if not side.paths])]
+    sources += [
+        ([entries.of_record(read) for read in load(side.paths, True)], [side]) for side in meant if side.paths
+    ]
+    return versus.compare(sources, chosen, base)
 
 
 def _systems(found: Sequence[Entry]) -> list[str]:

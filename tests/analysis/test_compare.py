@@ -351,6 +351,16 @@ def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     assert any(row["check"] == "hops" and "hops 3" in row["labels"] for row in rows)
 
 
+def test_a_folder_that_is_a_side_of_the_report_gives_its_own_records(tmp_path: Path) -> None:
+    """What a run of continuous integration does: the page is of the new records, the table also of the old ones."""
+    for name, factor in (("old", 1.0), ("new", 2.0)):
+        archive.add(synthetic.halo({"plain": factor}, launches=6), tmp_path / name)
+    old, new = tmp_path / "old", tmp_path / "new"
+    done = run(report_command, new, "--format", "md", "--compare", old, "--compare", new)
+    assert done.exit_code == 0 and "worse overall" in done.output, done.output
+    assert done.output.count("Launches: 6 results") == 1
+
+
 def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path) -> None:
     for form in ("md", "csv", "json"):
         done = run(report_command, root, "--format", form)
