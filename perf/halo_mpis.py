@@ -1,9 +1,9 @@
 """The halo exchange under every MPI of this machine, on one virtual torus: software against software.
 
-Every round starts each MPI once, in a new random order, so that drift of the machine affects all alike. All ranks have
-the same places. A figure is the median over launches of each launch's median, with the interval of the median over
-launches, and the ratio to the first MPI of the same round with its interval. Leaves out records: the table shows what
-this machine does, whose cores are shared by all ranks.
+All launches are one job. Every round starts each MPI once, in a new random order, so that drift of the machine affects
+all alike. All ranks have the same places. A figure is the median over launches of each launch's median, with the
+interval of the median over launches, and the ratio to the first MPI of the same round with its interval. Leaves out
+records: the table shows what this machine does, whose cores are shared by all ranks.
 """
 
 from __future__ import annotations
@@ -39,35 +39,40 @@ OPTIONS = (
     "1",
 )
 FOM = "exchange_us"
-ROUNDS = 8
+ROUNDS = 6
 RATE_SCALE = 3e-4
 
 
 def measure(console: Console, rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """Print the table; return each MPI's medians, one per round."""
+    """Print the table; return each MPI's medians, one per round. All launches are one job."""
     present = [mpi for mpi in INSTALLED if not mpi.absent()]
     chance = random.Random(1)
-    times: dict[str, list[float]] = {mpi.name: [] for mpi in present}
-    with mpis.torus(catalog.load(TOPOLOGY), NAME, Shape(rate_scale=RATE_SCALE)):
-        for number in range(rounds):
-            for mpi in chance.sample(present, len(present)):
-                times[mpi.name].append(_launch(mpi))
-            console.print(
-                f"round {number + 1} of {rounds}: " + ", ".join(f"{n} {t[-1]:.0f}" for n, t in times.items())
-            )
+    order = [(mpi, number) for number in range(rounds) for mpi in chance.sample(present, len(present))]
+    up = mpis.torus(catalog.load(TOPOLOGY), NAME, Shape(rate_scale=RATE_SCALE))
+    with up, tempfile.TemporaryDirectory(prefix="railyard-halo-") as folder:
+        names = [f"{mpi.launcher}-{mpi.build}-{number}" for mpi, number in order]
+        launches = [
+            (mpi, _launch(mpi, Path(folder, name))) for (mpi, _), name in zip(order, names, strict=True)
+        ]
+        mpis.start_as_a_job(launches, NAME)
+        times: dict[str, list[float]] = {mpi.name: [] for mpi in present}
+        for mpi, launch in launches:
+            times[mpi.name].append(_time(mpi, launch))
     console.print(_table(times))
     return times
 
 
-def _launch(mpi: Mpi) -> float:
-    """Return the median time of an exchange in one launch; exits with the launcher's words where it fails."""
+def _launch(mpi: Mpi, folder: Path) -> mpis.Launch:
     placed = place("cart-create", allocate(catalog.load(TOPOLOGY), "contiguous"), GRID)
     rendered = launchers.render(mpi.launcher, placed, stem="placed")
-    with tempfile.TemporaryDirectory(prefix="railyard-halo-") as folder:
-        program = [str(mpi.halo), *OPTIONS, "--json", "halo.json"]
-        launch = mpis.Launch(rendered=rendered, program=program, folder=Path(folder))
-        mpis.start(mpi, [launch], NAME)
-        document = launch.document(mpi, "halo.json")
+    return mpis.Launch(
+        rendered=rendered, program=[str(mpi.halo), *OPTIONS, "--json", "halo.json"], folder=folder
+    )
+
+
+def _time(mpi: Mpi, launch: mpis.Launch) -> float:
+    """Return the median time of an exchange in one launch; exits with the launcher's words where it failed."""
+    document = launch.document(mpi, "halo.json")
     if isinstance(document, str):
         raise SystemExit(f"perf: halo under {mpi.name}: {document}")
     (series,) = (each for each in document["series"] if each["fom"] == FOM)

@@ -23,7 +23,7 @@ from placements.topology.base import Topology
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.errors import RunError
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import launch, lifecycle
 
 #: A launch is ended after so many seconds.
 LAUNCH_LIMIT_S = 60
@@ -211,6 +211,46 @@ class Ended:
     out: str
 
 
+def start_as_a_job(launches: Sequence[tuple[Mpi, Launch]], torus: str) -> None:
+    """Start launches of several MPIs on a torus, one after another in one turn of the machine's launch lock.
+
+    Each gets what its own MPI must know of the torus. A launcher of Hydra names the job, because it sets least.
+    """
+    of = lifecycle.get(torus)
+    told = {mpi.name: {**launch.of_any_mpi(of, _found(mpi)), **mpi.environment} for mpi, _ in launches}
+    lines: list[str] = []
+    for mpi, one in launches:
+        environment = {**told[mpi.name], **one.rendered.environment}
+        whole = replace(one, rendered=replace(one.rendered, environment=environment))
+        _write(whole)
+        lines += whole.lines(mpi)
+    first = next(mpi for mpi, _ in launches if mpi.launcher == "mpich")
+    script = launches[0][1].folder / "script.sh"
+    script.write_text("\n".join(lines) + "\n")
+    _run(
+        first,
+        [str(RAILYARD), "torus", "launch", "--script", str(script), torus, first.program],
+        clean(),
+        script,
+    )
+
+
+def _found(mpi: Mpi) -> str:
+    return shutil.which(mpi.program) or mpi.program
+
+
+def _write(one: Launch) -> None:
+    one.folder.mkdir(parents=True, exist_ok=True)
+    for file, text in one.rendered.files.items():
+        (one.folder / file).write_text(text)
+
+
+def _run(mpi: Mpi, words: Sequence[str], environment: Mapping[str, str], script: Path) -> None:
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if not (script.parent / "status").exists():
+        raise RunError(f"{mpi.name}: {done.stderr.strip()[-400:]}")
+
+
 def start(mpi: Mpi, launches: Sequence[Launch], torus: str = "") -> None:
     """Write each launch's files, and start one after another: on a torus, or on pretended hosts without `torus`.
 
@@ -218,19 +258,15 @@ def start(mpi: Mpi, launches: Sequence[Launch], torus: str = "") -> None:
     a launcher that refuses to start at all.
     """
     for some in (launches[k : k + PER_TURN] for k in range(0, len(launches), PER_TURN)):
-        for launch in some:
-            launch.folder.mkdir(parents=True, exist_ok=True)
-            for file, text in launch.rendered.files.items():
-                (launch.folder / file).write_text(text)
+        for one in some:
+            _write(one)
         script = some[0].folder / "script.sh"
-        script.write_text("\n".join(line for launch in some for line in launch.lines(mpi)) + "\n")
+        script.write_text("\n".join(line for one in some for line in one.lines(mpi)) + "\n")
         words = ["sh", str(script)]
         if torus:
             words = [str(RAILYARD), "torus", "launch", "--script", str(script), torus, mpi.program]
         environment = {**clean(), **({} if torus else REMOTE), **mpi.environment}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-        if not (some[0].folder / "status").exists():
-            raise RunError(f"{mpi.name}: {done.stderr.strip()[-400:]}")
+        _run(mpi, words, environment, script)
 
 
 def clean() -> dict[str, str]:

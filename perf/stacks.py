@@ -85,11 +85,6 @@ class Cell:
         return " ".join(f"{100 * share:.1f}" for share in self.shares) or self.verdict
 
 
-def able(stack: Stack) -> tuple[str, ...]:
-    """Return the policies of the table that a stack can express."""
-    return tuple(policy for policy in POLICIES if policies.parse(policy, 2).kind in policies.TABLE[stack])
-
-
 def wanted_share(policy: str, placed: Placement) -> float:
     """Return nic0's share of a node's bytes under a policy."""
     on = policies.host(placed.allocation.topology, placed.ranks_per_node)

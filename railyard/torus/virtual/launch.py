@@ -100,10 +100,11 @@ def any_mpi(torus: Torus, launcher: str, arguments: Sequence[str], script: str =
             "torus launch", "", launcher, "a launcher by its path, such as /opt/mpich/bin/mpiexec"
         )
     command = ["sh", script] if script else [program]
-    return _watched(torus, [*command, *arguments], _of_any_mpi(torus, program))
+    return _watched(torus, [*command, *arguments], of_any_mpi(torus, program))
 
 
-def _of_any_mpi(torus: Torus, program: str) -> Mapping[str, str]:
+def of_any_mpi(torus: Torus, program: str) -> Mapping[str, str]:
+    """Return the variables that the MPI of a launcher must know of a torus."""
     series = _mpi_series([program], _common(torus))
     if series is None:
         return {**mpich(torus), **intel_mpi(), **_ofi()}
