@@ -21,16 +21,22 @@ def role(launch: dict[str, Any], name: str, kind: str, slower: float) -> dict[st
     series = [{**each, "samples": [slower * value for value in each["samples"]]} for each in launch["series"]]
     nics = [{"node": "n1-0-0", "nic": "nic0", "tx_bytes": 4_000_000_000, "rx_bytes": 0}]
     return {
-
-            "name": name,
-            "role": kind,
-            "command": "mpirun congestor",
-            "status": "ok",
-            "reason": "",
-            "exit_status": 0
-        ,
-        "starts": 1, "begun_s": -1.0, "ended_s": 4.5, "victim_s": 4.0, "hosts": ["n1-0-0"], "ranks": [],
-        "placement_verdict": "cannot-tell", "series": series, "reported": {}, "nics": nics,
+        "name": name,
+        "role": kind,
+        "command": "mpirun congestor",
+        "status": "ok",
+        "reason": "",
+        "exit_status": 0,
+        "starts": 1,
+        "begun_s": -1.0,
+        "ended_s": 4.5,
+        "victim_s": 4.0,
+        "hosts": ["n1-0-0"],
+        "ranks": [],
+        "placement_verdict": "cannot-tell",
+        "series": series,
+        "reported": {},
+        "nics": nics,
     }
 
 
@@ -65,9 +71,7 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     (found,) = impacts.impacts(case)
     average = found.headline
     assert average.value == pytest.approx(3.0, rel=0.1) and average.is_significant
-    assert (
-        average.low is not None and average.high is not None and average.low <= average.value <= average.high
-    )
+    assert average.low is not None and average.high is not None and average.low < 3.3 and average.high > 2.7
     assert found.sent_gbyte_s == pytest.approx(1.0)
     (drawing,) = beside.drawings(case)
     assert "under incast: on average" in drawing.statement and "a difference is shown" in drawing.statement

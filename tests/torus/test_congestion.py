@@ -75,7 +75,9 @@ def victim(launch: str, repeats: int) -> str:
 def congestor(launch: str, name: str, hosts: Sequence[str], pattern: str = "incast") -> str:
     own = f"{launch}.{name}"
     files = ["--ready", f"{own}.ready", "--stop", f"{launch}.stop", "--json", f"{own}.json"]
-    command = mpirun(own, hosts, "congestor", "--pattern", pattern, "--size", "64KiB", *files)
+    command = mpirun(
+        own, hosts, "congestor", "--pattern", pattern, "--size", "32KiB", "--window", "4", *files
+    )
     return f"--congestor={name}={command}"
 
 
@@ -108,19 +110,22 @@ def sent(launch: str, hosts: Sequence[str]) -> int:
     return sum(nic["tx_bytes"] for nic in said["nics"] if nic["node"] in hosts)
 
 
-def test_a_shared_link_halves_the_victim_and_another_link_does_not(
+def test_a_shared_link_costs_what_the_model_says_and_another_link_costs_nothing(
     ring: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model: two streams that fill one link have half of it each. Wide bounds: other programs use this machine."""
+    """The model: a full link is shared as the bytes in flight are; the victim has 4 x 32 KiB, and so has the load.
+
+    The bounds are wide because other programs use this machine.
+    """
     monkeypatch.chdir(tmp_path)
     alone, shared, apart = rate(ring, "alone"), rate(ring, "shared", SHARES), rate(ring, "apart", APART)
     print(
         f"alone {alone:.0f} B/s; factor {alone / shared:.3f} on a shared link, {alone / apart:.3f} on another"
     )
-    assert 1.6 < alone / shared < 2.6
-    assert alone / apart < 1.3
+    assert alone / shared == pytest.approx(2.0, rel=0.2)
+    assert alone / apart == pytest.approx(1.0, abs=0.2)
     for launch, hosts in (("shared", SHARES), ("apart", APART)):
-        assert sent(launch, hosts) > 10 * (64 << 10)
+        assert sent(launch, hosts) > 10 * (32 << 10)
         assert not list(Path().glob(f"{launch}.incast.err")) or not Path(f"{launch}.incast.err").read_text()
 
 
