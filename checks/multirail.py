@@ -58,23 +58,22 @@ class catalyst_halo(MultirailCheck):
     torus = "catalyst-dual-rail"
     nics = POSTER
     grid = [32, 16]
-    small = {"cells": 4096, "repeats": 1}
+    small = {"cells": 4096, "repeats": 1, "warmups": 0, "face_memory": 8 * 8 * 4096}
 
 
 @rfm.simple_test
 class catalyst_contention(ContentionCheck):
-    """The poster's high contention on 256 of Catalyst's nodes, four pairs per node, simulated."""
+    """The poster's high contention on 256 of Catalyst's nodes, two pairs per node, simulated."""
 
     studies = ["llnl-multirail"]
     tags = {"multirail"}
     valid_systems = ["+torus +simulated"]
     torus = "catalyst-dual-rail"
-    nodes = 256
-    ranks_per_node = 4
+    ranks_per_node = 2
     nics = POSTER
-    pairs = [4]
-    grid = [1024]
-    small = {"window": 1, "sizes": [8, 1 << 15], "repeats": 1}
+    pairs = [2]
+    grid = [512]
+    small = {"window": 1, "sizes": [1 << 15], "repeats": 1}
     least_s = 0.0
 
 

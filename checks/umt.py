@@ -25,6 +25,7 @@ class UmtCheck(MiniAppCheck):
     benchmark = "umt"
     program = "SuOlsonTest"
     package = "umt"
+    threads = 1  # OpenMP is always compiled in, and would take every core for each rank
 
     #: Edge of each rank's block in zones.
     sizes = {
