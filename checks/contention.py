@@ -7,7 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, variable
 
 from checks import scales
-from checks.base import REAL, PlacedCheck
+from checks.base import PlacedCheck
 
 
 class ContentionCheck(PlacedCheck):
@@ -86,14 +86,13 @@ class contention_pairs(ContentionCheck):
 class contention_router(ContentionCheck):
     """The two nodes of one router, which no other link is between: Ezell, CUG'13, Figure 6, Y+GS."""
 
-    valid_systems = ["+torus +simulated", REAL]
+    valid_systems = ["+torus +simulated"]
     studies = ["ezell2013"]
     torus = "gemini-4x4x4-two-nodes"
     block = [1, 1, 1]
     ranks_per_node = 1
     pairs = [1]
     small = {"sizes": [1 << 22], "window": 16, "repeats": 1}
-    standard = {"sizes": [1 << 22]}
     least_s = 0.0
     launches = 1
 
