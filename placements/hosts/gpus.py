@@ -71,6 +71,11 @@ def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding:
     return Pairs(of_rank=tuple(found), runtime=runtime)
 
 
+def any_pairs(ranks_per_node: int) -> Pairs:
+    """Return pairs that only show what a policy with GPUs takes, for as long as no node has described itself."""
+    return Pairs(of_rank=(Pair(gpu=0, near=0, far=0),) * ranks_per_node, runtime=Runtime(variable="GPU"))
+
+
 def _pair(layout: NodeLayout, gpu: int, nics: Sequence[str]) -> Pair:
     address, domain = list(layout.gpus.items())[gpu]
 

@@ -244,9 +244,10 @@ def _with_gpus(policy: Policy, on: Host, told: Settings) -> Settings:
     runtime = _gpus(policy, on).runtime
     own = told.by_local_rank or ({},) * on.ranks
     by_rank = tuple(
-        {**variables, runtime.variable: gpu} for variables, gpu in zip(own, gpus(policy, on), strict=True)
+        {**variables, **runtime.always, runtime.variable: gpu}
+        for variables, gpu in zip(own, gpus(policy, on), strict=True)
     )
-    return Settings(environment={**told.environment, **runtime.always}, by_local_rank=by_rank)
+    return Settings(environment=told.environment, by_local_rank=by_rank)
 
 
 def needs_binding(policy: Policy, stack: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from placements import launchers
 from placements.hosts import node as node_layout
 from placements.hosts.binding import Binding
-from placements.hosts.gpus import pairs
+from placements.hosts.gpus import any_pairs, pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
 from placements.nics import evidence, policies
@@ -87,7 +87,8 @@ def prepare(
     asked = policies.parse(policy, rails(topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, asked, rendered, file_name(policy))
-    told = _settings(placed, asked, features, devices=devices, node=node)
+    on = _host_to_come(placed, devices) if by_script and node is None else host(placed, devices, node)
+    told = _settings(placed, asked, features, on)
     passed = launcher.pass_variables(told.environment)
     wrapper = f"{file_name(policy)}.sh" if told.by_local_rank else ""
     binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
@@ -126,9 +127,7 @@ def _settings(
     placed: Placement,
     policy: policies.Policy,
     features: Sequence[str],
-    *,
-    devices: Sequence[str] | None,
-    node: NodeLayout | None,
+    on: policies.Host,
 ) -> policies.Settings:
     """Return what the stack is told of a policy; without a stack, the library's default needs no word."""
     if policy.kind == policies.Kind.LIBRARY_DEFAULT and not named_stack(features):
@@ -137,7 +136,13 @@ def _settings(
     if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
         valid = f"with {stack} a placement that binds ranks, such as {placed.kind}/numa"
         raise InputError("nics", "policy", problem=f"{policy} on unbound ranks", valid=valid)
-    return policies.settings(policy, stack, host(placed, devices, node))
+    return policies.settings(policy, stack, on)
+
+
+def _host_to_come(placed: Placement, devices: Sequence[str] | None) -> policies.Host:
+    """Return a host with any GPUs: the words of a launch are the same for all, and the job writes the script."""
+    of = placed.allocation.topology
+    return policies.host(of, placed.ranks_per_node, devices, gpus=any_pairs(placed.ranks_per_node))
 
 
 def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Prepared:

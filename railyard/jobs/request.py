@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placements.hosts import naming
-from placements.hosts.gpus import Pair, Pairs, Runtime
+from placements.hosts.gpus import any_pairs
 from placements.nics.policies import WITH_GPUS, Host, Kind
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.topology import catalog
@@ -129,10 +129,7 @@ def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitte
         placements = requirements.bound(placements)
     placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
-    any_gpus = Pairs(
-        of_rank=(Pair(gpu=0, near=0, far=0),) * request.ranks_per_node, runtime=Runtime(variable="")
-    )
-    host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_gpus)
+    host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
     nics, without_setting = requirements.split_policies(request.nics, features, host)
     return Fitted(
         placements=placements,

@@ -39,6 +39,7 @@ environments:
     features: [mpi, openmpi]
     env_vars:
       - [OMPI_MCA_plm_rsh_agent, '"{agent}"']
+      - [OMPI_MCA_mca_base_env_list, 'PATH;LD_LIBRARY_PATH']
       - [OMPI_ALLOW_RUN_AS_ROOT, 1]
       - [OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, 1]
 """
