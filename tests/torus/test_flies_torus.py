@@ -13,6 +13,7 @@ from support import flies
 from support.benchmark_runs import BIN
 from support.commands import Run
 
+from placements.launchers import files
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import face_bytes, stencil
 from placements.topology import catalog
@@ -74,3 +75,32 @@ def test_a_halos_bytes_are_on_the_links_that_the_model_names(
     assert len(used) > len(predicted) / 4
     for name, size in predicted.items():
         assert carried[name] == pytest.approx(scale * size, abs=0.1 * most), name
+
+
+def test_topobw_names_a_slow_cable_between_groups(railyard: Run, torus_name: str, tmp_path: Path) -> None:
+    """One of four lanes lost, in one direction; a tolerance that a busy machine does not reach."""
+    path = tmp_path / "topology.yml"
+    path.write_text(yaml.safe_dump(flies.document("dragonfly", {"groups": 4, "routers": 3}, nodes=1)))
+    topology = catalog.load(str(path))
+    done = railyard("torus", "up", str(path), "--name", torus_name, "--rate-scale", "0.0001")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "links").write_text(files.links(topology))
+    (tmp_path / "coordinates").write_text(files.coordinates(topology))
+    slow = next(link for link in topology.first_rail if link.link_class == "global")
+    assert railyard("torus", "fault", torus_name, slow.name, "--lanes-lost", "2").returncode == 0
+    given = ["--coordinates", tmp_path / "coordinates", "--links", tmp_path / "links"]
+    load_options = [
+        "--size",
+        "64KiB",
+        "--messages",
+        "4",
+        "--tolerance",
+        "20",
+        "--json",
+        tmp_path / "out.json",
+    ]
+    launch = ["-q", "-np", str(len(topology.nodes)), str(BIN / "topobw"), *map(str, given + load_options)]
+    done = railyard("torus", "mpirun", torus_name, "--", *launch)
+    assert done.returncode == 5, done.stderr
+    findings = json.loads((tmp_path / "out.json").read_text())["verdict"]["findings"]
+    assert [finding["part"] for finding in findings] == [slow.name]
