@@ -12,17 +12,16 @@ from railyard import __version__
 from railyard.reference import __main__ as reference
 from railyard.reference import commands, markdown
 
-#: What people wrote; the pages of docs/reference are generated from the code's own help.
-PAGES = sorted(
-    str(path.relative_to(CHECKOUT))
-    for path in [
-        *CHECKOUT.glob("[A-Z]*.md"),
-        *CHECKOUT.glob("docs/**/*.md"),
-        CHECKOUT / "benchmarks/README.md",
-        CHECKOUT / "containers/README.md",
-    ]
-    if path.parent.name != "reference" or path.stem == "index"
+#: Pages that strangers read first, and those that seldom change. Pages of measurements and the changelog are left out.
+STEADY = (
+    "applications architecture cluster containers counters explanation index report tender tutorial workflows"
 )
+PAGES = [
+    *("CONTRIBUTING.md", "README.md", "SECURITY.md"),
+    *(f"docs/{name}.md" for name in STEADY.split()),
+    *sorted(f"docs/howto/{page.name}" for page in (CHECKOUT / "docs/howto").iterdir()),
+    *sorted(f"docs/decisions/{page.name}" for page in (CHECKOUT / "docs/decisions").iterdir()),
+]
 MOST_WORDS = 30
 
 
