@@ -223,6 +223,6 @@ bool load_verified_round(struct load *load) {
     memset(load->incoming, 0, load->incoming_bytes);
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* nobody writes into a window that is being cleared */
     load->pattern->round(load);
-    payload_test_fault(load->incoming, load->bytes, load->rank);
+    payload_test_fault(load->incoming, load->incoming_bytes, load->rank);
     return load->pattern->arrived(load);
 }

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespa
 #: Studies take minutes, smokes seconds.
 PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
 SMOKE = {
+    "congestion_smoke",
     "contention_smoke",
     "halo_smoke",
     "hops_smoke",
