@@ -90,7 +90,7 @@ class Outcome:
 
 
 def measure(console: Console) -> list[dict[str, Any]]:
-    """Every case on both networks at every rate scale, beside 0, 1 and 2 processes that keep a processor busy each."""
+    """Launch every case on both networks at every rate scale, beside 0, 1 and 2 processes that are always busy."""
     outcomes: list[Outcome] = []
     for network, least in REFERENCE_SCALES.items():
         with vtorus.torus(Shape(rate_scale=least, network=network)):

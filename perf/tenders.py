@@ -92,7 +92,7 @@ def _later(time: str, number: int) -> str:
 
 @contextmanager
 def tender(count: int) -> Iterator[tuple[Path, list[Path], Path]]:
-    """A tender file, its bags and a cache folder, all gone afterwards."""
+    """Yield a tender file, its bags and a cache folder, all gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="railyard-bench-"))
     try:
         bags = [bid(folder, name, count) for name in SPEEDS]

@@ -29,7 +29,7 @@ _SHIFT = {Statistic.AVERAGE: -0.2, Statistic.P99: 0.0, Statistic.P999: 0.2}
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """The figures of a case in which programs ran beside the measured one; nothing for any other."""
+    """Return the figures of a case in which programs ran beside the measured one; nothing for any other."""
     if not case.first.case.roles:
         return []
     return [*_impact(impacts.impacts(case)), *_copies(impacts.copies(case))]
@@ -53,7 +53,7 @@ def _impact(found: Sequence[Impact]) -> list[Drawing]:
 
 
 def _name(found: Sequence[Impact], each: Impact) -> str:
-    """A load, and what tells its rows apart where it has several."""
+    """Return a load, and what tells its rows apart where it has several."""
     parts = [each.load]
     if len({other.combination for other in found}) > 1:
         parts += [each.combination.placement, each.combination.nic_policy]
@@ -63,7 +63,7 @@ def _name(found: Sequence[Impact], each: Impact) -> str:
 
 
 def _figure(found: Sequence[Impact], each: Impact) -> str:
-    """The figure of merit, with the labels in which the rows differ."""
+    """Return the figure of merit, with the labels in which the rows differ."""
     common = frozenset.intersection(*(frozenset(other.labels) for other in found))
     labels = tuple(label for label in each.labels if label not in common)
     return ", ".join(filter(None, [_stem(each.fom), label_text(labels)]))

@@ -301,7 +301,7 @@ def _numa_selectors(policy: Policy, on: Host) -> Settings:
 
 
 def _units(library: str) -> Teller:
-    """Every unit's first port: 0:1,1:1. `library` begins the names of the variables."""
+    """List every unit's first port: 0:1,1:1. `library` begins the names of the variables."""
 
     def tell(policy: Policy, on: Host) -> Settings:
         ports = ",".join(f"{unit}:1" for unit in range(len(on.nics)))
@@ -311,7 +311,7 @@ def _units(library: str) -> Teller:
 
 
 def _user_mapping(policy: Policy, on: Host) -> Settings:
-    """The local ranks of each NIC: 0:0,2;1:1,3."""
+    """List the local ranks of each NIC: 0:0,2;1:1,3."""
     ranks: dict[int, list[str]] = {}
     for local, (nic,) in enumerate(assign(policy, on)):
         ranks.setdefault(nic, []).append(str(local))

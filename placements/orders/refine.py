@@ -99,7 +99,7 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
 
 
 def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
-    """Seconds of the slowest link between routers, and of the slowest to a host, if all packets take usual routes."""
+    """Return the seconds of the slowest link between routers and of the slowest to a host, by usual routes alone."""
     host = ctypes.c_double()
     found = _call(
         problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), host_out=host

@@ -64,7 +64,10 @@ def found(left: Left) -> Around:
     said = _json(left.folder / f"{left.stem}.roles")
     if said.get("format") != FORMAT:
         return Around(
-            roles=[], reasons=[], fault="railyard together left no word of the programs beside it", void=[]
+            roles=[],
+            reasons=[],
+            fault="railyard together wrote nothing about the programs beside it",
+            void=[],
         )
     ended = {each["name"]: each for each in said["roles"]}
     made = [_role(left, each, ended.get(each["name"], {}), said) for each in left.planned]
@@ -120,7 +123,7 @@ def _output(path: Path) -> tuple[Benchmark | None, str]:
 
 
 def _nics(left: Left, own: str, hosts: Sequence[str], counted: list[Json] | None) -> list[Json] | None:
-    """The NICs of a companion's nodes: as the torus counted them in the victim's time, or as its own ranks did."""
+    """Return the NICs of a companion's nodes: as the torus counted them in the victim's time, or as its own ranks did."""
     if counted is not None:
         return of_hosts(counted, hosts)
     path = left.folder / f"{own}.nics"

@@ -30,7 +30,7 @@ def place_all(job: Job, allocation: Allocation) -> dict[str, Placement]:
 
 
 def place_one(job: Job, allocation: Allocation, name: str) -> Placement:
-    """One placement of a job; InputError where it cannot be on that allocation.
+    """Return one placement of a job; InputError where it cannot be on that allocation.
 
     Where other programs run beside it in some launches, it has the victim's nodes in all of them.
     """

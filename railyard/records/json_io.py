@@ -63,7 +63,7 @@ def read(path: Path) -> Json:
 
 
 def loads_bytes(raw: bytes, source: str) -> Json:
-    """The document in a file's bytes; raises InputError with the place of the first fault."""
+    """Return the document in a file's bytes; raises InputError with the place of the first fault."""
     document = _written_by_us(raw)
     if document is not None:
         return document
@@ -176,7 +176,7 @@ def canonical_bytes(document: Json) -> bytes:
 
 
 def _has_other_digits(written: bytes) -> bool:
-    """Whether the standard library may write a number otherwise: digits after a bracket, a comma or a colon."""
+    """Return whether the standard library may write a number otherwise: digits after a bracket, a comma or a colon."""
     if _SIGNED and not any(mark in written for mark in _SUSPECT):
         return False
     for found in _OTHER_DIGITS.finditer(written):

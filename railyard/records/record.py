@@ -250,12 +250,12 @@ def load(path: Path) -> Record:
 
 
 def parse(content: bytes, source: str) -> Record:
-    """The record in a file's bytes; raises InputError as `load` does."""
+    """Return the record in a file's bytes; raises InputError as `load` does."""
     return _valid(json_io.loads_bytes(content, source), source, _sha256_as_read)
 
 
 def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
-    """The record in a file's bytes, and whether they are those that `text` gives."""
+    """Return the record in a file's bytes, and whether they are those that `text` gives."""
     document, is_as_written = json_io.loads_as_written(content, source)
     return _valid(document, source, _sha256_as_read), is_as_written
 

@@ -234,7 +234,7 @@ def parse(path: Path, member: Member) -> Record:
 
 
 def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
-    """The record in a member, and whether the member is as railyard writes it; raises InputError."""
+    """Return the record in a member, and whether the member is as railyard writes it; raises InputError."""
     source = f"{path}: {member.path}"
     read, is_as_written = record.parse_as_written(member.content, source)
     if _path_of(read) != member.path:
