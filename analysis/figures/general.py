@@ -99,11 +99,7 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     rows = [(member, group) for member in members for group in member.groups]
     for row, (member, group) in enumerate(rows):
         _draw_row(axes, row, group, member.groups.index(group))
-    axes.set_yticks(range(len(rows)), [_row_name(members, member, group) for member, group in rows])
-    axes.set_ylim(len(rows) - 0.45, -0.55)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
     axes.set_xlabel(members[0].unit.heading)

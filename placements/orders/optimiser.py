@@ -187,7 +187,7 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
 
 
 def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
-    """Yield every block shape on nodes in the scheduler's order, along the snake and the Hilbert curve, or by switch."""
+    """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
     walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}

@@ -123,7 +123,7 @@ def _output(path: Path) -> tuple[Benchmark | None, str]:
 
 
 def _nics(left: Left, own: str, hosts: Sequence[str], counted: list[Json] | None) -> list[Json] | None:
-    """Return the NICs of a companion's nodes: as the torus counted them in the victim's time, or as its own ranks did."""
+    """Return the NICs of a companion's nodes: as the torus counted them meanwhile, or as its own ranks did."""
     if counted is not None:
         return of_hosts(counted, hosts)
     path = left.folder / f"{own}.nics"
