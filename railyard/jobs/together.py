@@ -9,14 +9,16 @@ victim leaves it without its load: everything is ended at once, and the launch i
     launch-NNN.stop             the victim has ended
     launch-NNN.roles            how the programs ended, their times, and the bytes of all NICs during the victim's time
 
-The files are in the stage directory, which all nodes of a job share. On a virtual torus all launchers are one launch:
-they share the machine's launch lock and the guard, and the torus counts the NICs. Elsewhere the congestors count them.
-Leaves out: what became of the load (`railyard.jobs.beside`).
+All programs end with `railyard together`, however it ends. The files are in the stage directory, which all nodes of a
+job share. On a virtual torus all launchers are one launch: they share the machine's launch lock and the guard, and the
+torus counts the NICs. Elsewhere the congestors count them. Leaves out: what became of the load
+(`railyard.jobs.beside`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shlex
@@ -33,6 +35,7 @@ from railyard.errors import InputError
 from railyard.jobs import strays
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
+from railyard.parent import end_with
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, launch, lifecycle
 
@@ -245,6 +248,7 @@ def _start(found: Launch, each: Program) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=written.get("stdout"),
                 stderr=written.get("stderr"),
+                preexec_fn=functools.partial(end_with, os.getpid(), signal.SIGTERM),
             )
         except OSError as error:
             raise _VoidError(

@@ -116,6 +116,15 @@ def test_a_time_limit_ends_everybody(tmp_path: Path) -> None:
     wait_until(lambda: not processes(tmp_path), "every program to end")
 
 
+def test_nobody_outlives_a_killed_launch(tmp_path: Path) -> None:
+    """A congestor that went on would load the launches after it, for which no record has it."""
+    process = start(tmp_path, {"one": "touch {ready}; exec sleep 300"}, "exec sleep 300")
+    wait_until(lambda: len(processes(tmp_path)) > 2, "both to run")
+    process.kill()
+    process.communicate(timeout=HUNG_S)
+    wait_until(lambda: not processes(tmp_path), "every program to end")
+
+
 def test_a_congestor_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from railyard.jobs import together
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from railyard.errors import InputError, RunError
+from railyard.parent import end_with
 from railyard.torus.engines.base import Containers, Engine, Progress
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
 from railyard.torus.plan.values import Route, Shaper
@@ -29,7 +30,6 @@ from railyard.torus.plan.values import Route, Shaper
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
 CLONE_NEWNET = 0x40000000
-PR_SET_PDEATHSIG = 1
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -86,7 +86,9 @@ def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterato
         return
     processes = min(len(work), len(os.sched_getaffinity(0)))
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(
+        processes, context, initializer=end_with, initargs=(os.getpid(), signal.SIGKILL)
+    ) as pool:
         try:
             for future in as_completed([pool.submit(function, item) for item in work]):
                 yield future.result()
@@ -96,13 +98,6 @@ def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterato
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _end_with(parent: int) -> None:
-    """Let the kernel end this process with its parent."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _refuse_foreign(names: Iterable[str]) -> None:
