@@ -388,7 +388,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add(
         "--workspace",
         type=Path,
-        default=Path("/home/runner/work/railyard"),
+        default=Path("/srv/workflow/railyard"),
         help="the clone, inside the root",
     )
     add("--state", type=Path, default=CHECKOUT / "build/workflows", help="caches, artefacts and logs")
