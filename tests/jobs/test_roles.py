@@ -148,4 +148,4 @@ def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
 def test_a_launch_without_a_word_of_its_companions_fails(tmp_path: Path) -> None:
     here = left(tmp_path, sent=600)
     (tmp_path / "launch-000.roles").write_text("{")
-    assert "left no word" in beside.found(here).fault
+    assert "wrote nothing about the programs beside it" in beside.found(here).fault
