@@ -51,6 +51,7 @@ def test_carried_bases_have_the_chosen_mpi_and_the_names_that_builds_look_for(
         f"SET=run-{mpi}",
         f"SET=spack-{mpi}",
     ]
+    assert not [name for name in files if (CHECKOUT / f"build/{name}.log").exists()], "a log without a word"
 
 
 @pytest.mark.parametrize(
