@@ -35,7 +35,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test ready-to-test lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -62,7 +62,9 @@ mpis: setup  ## Open MPI 5, MPICH 5 and Intel MPI from their wheels into build/m
 	@tools/mpis build/mpis
 	@PATH="$(CURDIR)/build/mpis/bin:$$PATH" $(MAKE) --no-print-directory build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo
 
-image: setup docker-tools  ## build the image of a node for the torus engine docker
+image: setup node-image  ## build the image of a node for the torus engine docker
+
+node-image: docker-tools
 	tools/with-docker containers/build-image
 
 apptainer: $(STAMPS)/packages  ## Apptainer, without root, into build/apptainer, where none is installed
@@ -92,16 +94,34 @@ tables: $(STAMPS)/venv  ## write the tables of docs/placements.md anew from laun
 release: docs  ## source archive, site, checksums and SBOM of the committed version, into build/release (TAG=vX.Y.Z: must fit)
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/$(DOCS):$$PATH" tools/release $(TAG)
 
-check: lint  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
-	$(BIN)/python -m pytest -q -m unit -n 2
+check:  ## lint, types, and every test that needs neither root, MPI nor a compiler; needs Python 3.11 and git alone
+	@$(call side_by_side,2,unit test-lint)
 
-test: $(STAMPS)/packages $(STAMPS)/venv  ## all tests, on real namespaces, containers, MPIs and SimGrid
-	@$(MAKE) --no-print-directory -j 2 check ready-to-test
-	$(BIN)/python -m pytest -q -m "not unit" -n 2 --dist loadfile --durations 25
+test: $(STAMPS)/packages  ## all tests, on real namespaces, containers, MPIs and SimGrid
+	@$(call side_by_side,4,unit test-lint test-builds test-image test-sif)
+	$(BIN)/python -m pytest -q -m "not unit" -n 4 --dist loadfile --no-loadscope-reorder --durations 25
 
-# Runs beside the unit tests, which need nothing of it: half of its time it waits for packages. Its own steps run in turn.
-ready-to-test:
-	@$(MAKE) --no-print-directory -j 1 setup test-tools analyze image sif simulated mpich mpis
+# The unit tests run beside lint and beside what the other tests need, which waits for packages half of its time. The output
+# of these goes into files. The end of one that failed is printed last: what failed is always the last thing on the screen.
+side_by_side = rm -rf build/tests; $(MAKE) --no-print-directory -j $(1) $(2) || { cat build/tests/*.failed 2>/dev/null; exit 1; }
+beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/tests/$@.log"; \
+    if ( $(2) ) >build/tests/$@.log 2>&1; then exit 0; fi; \
+    { printf '\n%s failed; build/tests/%s.log ends:\n' $@ $@; tail -n 30 build/tests/$@.log; } >build/tests/$@.failed; exit 1
+
+unit: $(STAMPS)/venv
+	$(BIN)/python -m pytest -q -m unit -n auto
+
+test-lint: $(STAMPS)/venv
+	@$(call beside,lint and types,$(MAKE) lint)
+
+test-builds: $(STAMPS)/venv
+	@$(call beside,benchmarks for every MPI,$(MAKE) test-tools && $(MAKE) setup analyze mpis)
+
+test-image:
+	@$(call beside,the image of a node,$(MAKE) node-image)
+
+test-sif:
+	@$(call beside,the image for Apptainer,$(MAKE) sif)
 
 lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
 	$(BIN)/ruff check
@@ -146,7 +166,7 @@ $(STAMPS)/packages: Makefile
 $(STAMPS)/venv: requirements.txt pyproject.toml
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment; run: apt-get install python3-venv, or make setup PYTHON=..." >&2; exit 1; }
-	@$(PIP) --require-hashes -r requirements.txt
+	@$(PIP) --no-compile --require-hashes -r requirements.txt
 	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation -e .
 	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
 	@mkdir -p $(@D) && touch $@

@@ -93,6 +93,15 @@ def test_benchmarks_are_built_with_the_wrapper_that_is_there(foreign: Path) -> N
     assert '--no-index --find-links "elsewhere"' in offline.stdout
 
 
+def test_what_failed_of_set_up_is_what_make_test_prints_last(tmp_path: Path) -> None:
+    """Set-up runs beside the unit tests; before, its output and theirs were mixed."""
+    (tmp_path / "Makefile").write_text((CHECKOUT / "Makefile").read_text())
+    done = run(["make", "test-sif", "MAKE=echo no such package; false"], Path(os.defpath), cwd=tmp_path)
+    assert done.returncode != 0 and "no such package" not in done.stdout + done.stderr
+    (last,) = (tmp_path / "build/tests").glob("*.failed")
+    assert "no such package" in last.read_text() and "test-sif failed" in last.read_text()
+
+
 def test_another_distribution_needs_commands_and_no_packages(foreign: Path) -> None:
     there = run([TOOLS / "need-packages", "--or", "sh,make", "no-such-package"], foreign)
     assert (there.returncode, there.stderr) == (0, "")
