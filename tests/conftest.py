@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from support.benchmark_runs import PretendedTorus
 from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
+from support.sharing import BySharedMachines, by_length
 
 from placements.orders import refine
 
@@ -71,6 +74,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(TESTS)
         room = MODULES.get(str(place), ROOMS.get(place.parts[0], "unit"))
         item.add_marker(room if room != "unit" or not named else named[0])
+    items.sort(key=lambda item: by_length(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharedMachines | None:
+    """Deal `--dist loadfile` by what tests share, which for some files is less than the file."""
+    return BySharedMachines(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -142,8 +152,11 @@ def sanitized() -> Path:
         f"-DMPI_C_COMPILER={compiler}",
     ]
     configure += ["-DCMAKE_BUILD_TYPE=Debug", *(f"-D{option}=ON" for option in options)]
-    subprocess.run(configure, check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)
+    build.parent.mkdir(exist_ok=True)
+    with build.with_suffix(".lock").open("w") as lock:  # every worker comes by here
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(configure, check=True, capture_output=True)
+        subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)
     return build / "bin"
 
 

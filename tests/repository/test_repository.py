@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from support import sharing
 from support.commands import CHECKOUT
 
 from railyard.cli import COMMANDS, cli
@@ -89,6 +90,14 @@ def test_the_workflows_make_targets_that_exist() -> None:
     assert named >= {"check", "test", "demo", "smoke", "docs", "release", "setup", "image"}
     known = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
     assert named <= known
+
+
+def test_the_files_that_make_test_deals_first_or_in_parts_are_there() -> None:
+    named = {*sharing.LONG, *sharing.SEPARATE, *sharing.HALVES}
+    assert [name for name in sorted(named) if not (CHECKOUT / name).is_file()] == []
+    assert (
+        len({sharing.unit(f"tests/torus/test_slurm.py::{test}") for test in ("test_hung", "test_idle")}) == 2
+    )
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "docs/requirements.txt"])

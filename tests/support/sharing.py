@@ -1,0 +1,61 @@
+"""Which tests run on one worker, and which begin first, when `make test` deals them to several.
+
+Tests of a file share its torus, cluster or engine, so a worker takes the whole file. Where they share nothing, or two
+halves need no common machine, a file that takes minutes is dealt in parts. The longest begin first: a run then never
+ends with one worker busy and the others idle.
+"""
+
+from __future__ import annotations
+
+import re
+
+from xdist.scheduler import LoadFileScheduling
+
+#: Files that take a minute or more on two processors, the longest first.
+LONG = (
+    "tests/torus/test_slurm.py",
+    "tests/torus/test_torus.py",
+    "tests/torus/test_docker.py",
+    "tests/checks/test_multirail.py",
+    "tests/benchmarks/test_topobw.py",
+    "tests/torus/test_simulated.py",
+    "tests/torus/test_life.py",
+    "tests/checks/test_checks.py",
+    "tests/ci/test_regression.py",
+    "tests/checks/test_application_checks.py",
+    "tests/containers/test_sif.py",
+    "tests/torus/test_congestion.py",
+    "tests/torus/test_fidelity.py",
+    "tests/torus/test_flies_torus.py",
+    "tests/benchmarks/test_benchmarks.py",
+    "tests/torus/test_nic_jobs.py",
+    "tests/benchmarks/test_hops.py",
+    "tests/torus/test_mpis_torus.py",
+)
+#: Files whose tests share no machine: each test is dealt by itself.
+SEPARATE = {"tests/checks/test_checks.py"}
+#: Files in two halves, each with a machine of its own: the tests whose names match, and the others.
+HALVES = {
+    "tests/torus/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")
+}
+
+
+def by_length(test: str) -> int:
+    """Return a key that sorts tests: those of long files first, otherwise as they are collected."""
+    file = test.partition("::")[0]
+    return LONG.index(file) if file in LONG else len(LONG)
+
+
+def unit(test: str) -> str:
+    """Return the name of what a worker takes at once: a file, a part of it, or a test."""
+    file, _, name = test.partition("::")
+    if file in SEPARATE:
+        return test
+    return f"{file}::{bool(HALVES[file].search(name))}" if file in HALVES else file
+
+
+class BySharedMachines(LoadFileScheduling):  # type: ignore[misc]
+    """Deals units in the order of collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
