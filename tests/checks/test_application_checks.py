@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
+from support.reframe import reading
 
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
@@ -35,7 +36,7 @@ QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 
 
 def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), "-c", str(CHECKOUT / "checks")]
+    fixed = ["--prefix", str(tmp_path), "-C", str(CHECKOUT / "reframe.yml"), *reading(*arguments)]
     into = ["--nocolor", "--system", "vtorus:netns", "-S", f"archive={tmp_path}/archive"]
     return subprocess.run(
         [str(BIN / "reframe"), *fixed, *into, *arguments],

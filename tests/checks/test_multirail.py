@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
+from support.reframe import reading
 
 from railyard.checkout import TORUS_BIN
 from railyard.records.record import Launch, Record
@@ -21,7 +22,7 @@ SMALL = ["-S", "grid=4,4", "-S", "cells=4096", "-S", "repeats=2", "-S", "launche
 
 
 def run(tmp_path: Path, config: Path, *options: str) -> tuple[subprocess.CompletedProcess[str], Record]:
-    fixed = ["--prefix", str(tmp_path), "-C", str(config), "-c", str(CHECKOUT / "checks"), "--nocolor"]
+    fixed = ["--prefix", str(tmp_path), "-C", str(config), *reading("-n", "multirail_halo"), "--nocolor"]
     chosen = ["-r", "-n", "multirail_halo", *SMALL, "-S", f"archive={tmp_path}/archive", *options]
     done = subprocess.run(
         [str(BIN / "reframe"), *fixed, *chosen],

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.commands import BIN, CHECKOUT, environment
+from support.reframe import reading
 
 from placements.nics.policies import Host
 from railyard.errors import InputError
@@ -54,7 +55,7 @@ def dry_run(tmp_path: Path) -> DryRun:
         config = tmp_path / "site.yml"
         config.write_text(SITE.format(extras=extras, features=features))
         words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
-        words += ["--system", "site", "--prefix", str(tmp_path), "-c", str(CHECKOUT / "checks"), "--dry-run"]
+        words += ["--system", "site", "--prefix", str(tmp_path), *reading(*arguments), "--dry-run"]
         return subprocess.run(
             [*words, *arguments], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
         )

@@ -21,6 +21,7 @@ from typing import Any
 import docker
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.reframe import reading
 from support.waiting import LIMIT_S
 
 from placements.topology import catalog
@@ -491,15 +492,13 @@ def test_wrong_use_is_one_line_and_makes_nothing(
 def reframe(
     tmp_path: Path, system: str = "vtorus:docker", **changes: str
 ) -> subprocess.CompletedProcess[str]:
-    fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", "-c", "checks", "--nocolor"]
+    names = ["-n", "halo_smoke", "-n", "rowcol_smoke"]
+    fixed = ["--prefix", str(tmp_path), "-C", "reframe.yml", *reading(*names), "--nocolor"]
     chosen = [
         "--system",
         system,
         "-r",
-        "-n",
-        "halo_smoke",
-        "-n",
-        "rowcol_smoke",
+        *names,
         "-S",
         f"archive={tmp_path}/archive",
     ]

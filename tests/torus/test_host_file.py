@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support import ssh
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.reframe import reading
 
 from railyard.records.store import archive
 
@@ -63,7 +64,7 @@ def test_checks_run_on_the_nodes_of_a_host_file_by_ssh(torus_name: str, agent: s
     config.write_text(SITE.format(path=f"{programs}:{BIN}", agent=agent))
     hosts.write_text("# my nodes\n" + "".join(f"{name} slots=2\n" for name in NODES))
     words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "-C", str(config), "--nocolor"]
-    words += ["--system", "site", "--prefix", str(tmp_path), "-c", str(CHECKOUT / "checks"), "-r"]
+    words += ["--system", "site", "--prefix", str(tmp_path), *reading("-n", "halo_smoke"), "-r"]
     words += ["-n", "halo_smoke", "-S", "scale=small", "-S", "cells=4", "-S", "repeats=1"]
     words += ["--keep-stage-files", "-S", "placements=plain,random", "-S", f"archive={tmp_path}/archive"]
     done = subprocess.run(

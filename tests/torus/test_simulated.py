@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run
-from support.reframe import ReFrame
+from support.reframe import ReFrame, reading
 from support.topologies import gemini
 
 from placements.launchers import files
@@ -384,8 +384,7 @@ def reframe(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             str(tmp_path),
             "-C",
             str(CHECKOUT / "reframe.yml"),
-            "-c",
-            str(CHECKOUT / "checks"),
+            *reading(*arguments),
         ]
         archive = ["-S", f"archive={tmp_path / 'archive'}"]
         return subprocess.run(
