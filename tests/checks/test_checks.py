@@ -62,12 +62,13 @@ def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> Non
     assert records(tmp_path) == []
 
 
-def test_smoke_twice_in_a_row(reframe: ReFrame, tmp_path: Path) -> None:
-    for _ in range(2):
-        done = reframe("-r", "-t", "smoke", *into(tmp_path))
+def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReFrame, tmp_path: Path) -> None:
+    again = ("halo_smoke", "rowcol_smoke")
+    for chosen in (("-t", "smoke"), ("-n", again[0], "-n", again[1])):
+        done = reframe("-r", *chosen, *into(tmp_path))
         assert done.returncode == 0, done.stdout
     found = records(tmp_path)
-    assert sorted(r.case.check for r in found) == sorted([*SMOKE, *SMOKE])
+    assert sorted(r.case.check for r in found) == sorted([*SMOKE, *again])
     used = {record.provenance["torus"]["name"] for record in found}
     assert used and not used & set(lifecycle.names()), "a job left its torus behind"
     for record in found:
@@ -240,7 +241,7 @@ def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) ->
 def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:
     """All faults are in bench and, of the program, in test_topobw; this is ReFrame's part of the way."""
     fault = "fault='X+ 0,1,0>1,1,0' --lanes-lost 2"
-    done = reframe("-r", "-t", "topobw", "-S", fault, "-S", "tolerance_percent=25", *into(tmp_path))
+    done = reframe("-r", "-n", "topobw_links", "-S", fault, "-S", "tolerance_percent=25", *into(tmp_path))
     assert done.returncode != 0
     assert "exit status 5; topobw: link X+ 0,1,0>1,1,0 (cable): slow" in done.stdout, done.stdout
     (record,) = records(tmp_path)
@@ -248,7 +249,7 @@ def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, 
 
 
 def test_a_fault_that_cannot_be_injected_is_the_reason(reframe: ReFrame, tmp_path: Path) -> None:
-    done = reframe("-r", "-t", "topobw", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
+    done = reframe("-r", "-n", "topobw_links", "-S", "fault='X+ 9,1,0>1,1,0' --down", *into(tmp_path))
     assert done.returncode != 0
     (record,) = records(tmp_path)
     assert "9,1,0>1,1,0" in record.reason
