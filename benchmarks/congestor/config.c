@@ -21,21 +21,40 @@ static const struct option_row rows[] = {
     ROW_ABSENT("ready", "FILE", "none", "a path that can be written",
                "rank 0 makes it when the load is there, after the untimed rounds", parse_text, FIELD(ready)),
     ROW_ABSENT("stop", "FILE", "none", "a path", "ends when rank 0 sees this file", parse_text, FIELD(stop)),
+    ROW_ABSENT("beside", "NAME", "none", LOAD_PATTERN_NAMES,
+               "what the last ranks of the job send until the others have ended", parse_load_pattern,
+               FIELD(beside)),
+    ROW("beside-size", "BYTES", "64KiB", "8B to 64MiB in whole numbers of 8 B", "of a message of theirs",
+        parse_size, FIELD(beside_size.bytes)),
+    ROW("beside-window", "COUNT", "8", "1 to 64", "their messages in flight", parse_count,
+        FIELD(beside_size.in_flight)),
+    ROW("beside-ranks", "COUNT", "2", "2 to all ranks but two", "how many of the last ranks", parse_count,
+        FIELD(beside_ranks)),
     ROW_SEED(FIELD(seed)),
     ROW_JSON(FIELD(json)),
 };
 
 enum { LEAST_BYTES = 8, MOST_BYTES = 1 << 26, WINDOW_MOST = 64 };
 
+static void settle_size(const char *prefix, const struct load_size *size, struct problem *problem) {
+    if (size->bytes < LEAST_BYTES || size->bytes > MOST_BYTES || size->bytes % sizeof(double) != 0)
+        problem_set(problem, "--%ssize %zuB: not a message; valid: 8B to 64MiB in whole numbers of 8 B",
+                    prefix, size->bytes);
+    else if (size->in_flight > WINDOW_MOST)
+        problem_set(problem, "--%swindow %d: too many; valid: 1 to %d", prefix, size->in_flight, WINDOW_MOST);
+}
+
 static void settle(void *configuration, unsigned given, struct problem *problem) {
     const struct config *config = configuration;
     (void)given;
-    if (config->size.bytes < LEAST_BYTES || config->size.bytes > MOST_BYTES ||
-        config->size.bytes % sizeof(double) != 0)
-        problem_set(problem, "--size %zuB: not a message; valid: 8B to 64MiB in whole numbers of 8 B",
-                    config->size.bytes);
-    else if (config->size.in_flight > WINDOW_MOST)
-        problem_set(problem, "--window %d: too many; valid: 1 to %d", config->size.in_flight, WINDOW_MOST);
+    settle_size("", &config->size, problem);
+    if (!problem_is_set(problem))
+        settle_size("beside-", &config->beside_size, problem);
+    if (problem_is_set(problem))
+        return;
+    if (config->beside && (config->beside_ranks < 2 || check_ranks() - config->beside_ranks < 2))
+        problem_set(problem, "--beside-ranks %d of %d: no two programs; valid: 2 to all ranks but two",
+                    config->beside_ranks, check_ranks());
     else if (check_ranks() < 2)
         problem_set(problem, "1 rank sends nothing; valid: 2 ranks or more");
     output_probe(config->json, problem);

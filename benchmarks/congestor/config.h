@@ -19,6 +19,9 @@ struct config {
     const char *ready; /* NULL: none; as the next two */
     const char *stop;
     const char *json;
+    const struct load_pattern *beside; /* what the last `beside_ranks` ranks send meanwhile; NULL: nothing */
+    struct load_size beside_size;
+    int beside_ranks;
 };
 
 extern const struct option_table congestor_options;

@@ -6,6 +6,9 @@
  * victim, too: with --rounds and a small message it measures an allreduce of 8 bytes. One round before and
  * one after the timed ones are verified.
  *
+ * With --beside it is both at once: the last ranks send another pattern until the first ones have ended. So a
+ * victim under load runs where only one program can, such as in a simulation.
+ *
  * After GPCNeT's congestors (Chunduri et al., SC'19). Leaves out: the victim, and who starts both
  * (`railyard together`).
  */
@@ -39,7 +42,19 @@ struct congestor {
     int rounds;
     double elapsed_s;
     enum end end;
+    int beside_rounds; /* on all ranks: what the ranks beside sent */
 };
+
+enum { TAG_ENDED = 25 };
+
+/* The first of the ranks beside; as many as there are ranks where nothing runs beside. */
+static int first_beside(const struct config *config) {
+    return check_ranks() - (config->beside ? config->beside_ranks : 0);
+}
+
+static bool is_beside(const struct config *config) {
+    return check_rank() >= first_beside(config);
+}
 
 /* ---- rounds ---- */
 
@@ -60,9 +75,18 @@ static void timed_round(struct congestor *congestor) {
     congestor->rounds++;
 }
 
-/* On rank 0. */
+/* On the first rank beside: whether the first ranks have ended. */
+static enum end look_beside(void) {
+    int ended = 0;
+    MPI_CHECK(MPI_Iprobe(0, TAG_ENDED, MPI_COMM_WORLD, &ended, MPI_STATUS_IGNORE));
+    return ended ? BY_STOP : GOES_ON;
+}
+
+/* On the first rank of those that send. */
 static enum end look(const struct congestor *congestor, double begun_s) {
     const struct config *config = &congestor->config;
+    if (is_beside(config))
+        return look_beside();
     if (config->stop && access(config->stop, F_OK) == 0)
         return BY_STOP;
     if (clock_now_s() - begun_s >= config->limit_s)
@@ -73,17 +97,28 @@ static enum end look(const struct congestor *congestor, double begun_s) {
 /* Collective. How it ends, or the rounds until the next look. */
 static enum end look_together(struct congestor *congestor, double begun_s, int *batch) {
     int word[] = {GOES_ON, 1};
-    if (check_rank() == 0) {
+    if (congestor->load.rank == 0) {
         double round_s = (clock_now_s() - begun_s) / fmax(1, congestor->rounds);
         double rounds = congestor->rounds ? look_s / fmax(round_s, 1e-9) : 1;
         word[0] = (int)look(congestor, begun_s);
         word[1] = (int)fmin(fmax(1, rounds), BATCH_MOST);
-        if (congestor->config.rounds)
+        if (congestor->config.rounds && !is_beside(&congestor->config))
             word[1] = (int)fmin(word[1], congestor->config.rounds - congestor->rounds);
     }
-    MPI_CHECK(MPI_Bcast(word, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(word, 2, MPI_INT, 0, congestor->load.comm));
     *batch = word[1];
     return (enum end)word[0];
+}
+
+/* Collective. The first ranks have ended: those beside are told, and all learn how many rounds they sent. */
+static void end_beside(struct congestor *congestor) {
+    const struct config *config = &congestor->config;
+    int sent = is_beside(config) ? congestor->rounds : 0;
+    if (config->beside && check_rank() == 0)
+        MPI_CHECK(MPI_Send(NULL, 0, MPI_BYTE, first_beside(config), TAG_ENDED, MPI_COMM_WORLD));
+    if (config->beside && check_rank() == first_beside(config))
+        MPI_CHECK(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ENDED, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Allreduce(&sent, &congestor->beside_rounds, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
 /* Collective. */
@@ -95,8 +130,9 @@ static void send_rounds(struct congestor *congestor) {
         for (int i = 0; i < batch; i++)
             timed_round(congestor);
     congestor->elapsed_s = clock_now_s() - begun_s;
-    MPI_CHECK(MPI_Reduce(check_rank() == 0 ? MPI_IN_PLACE : congestor->round_s, congestor->round_s,
-                         congestor->kept, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    end_beside(congestor);
+    MPI_CHECK(MPI_Reduce(congestor->load.rank == 0 ? MPI_IN_PLACE : congestor->round_s, congestor->round_s,
+                         congestor->kept, MPI_DOUBLE, MPI_MAX, 0, congestor->load.comm));
 }
 
 /* Collective. The word that the load is there; a problem on rank 0 where it cannot be written. */
@@ -146,6 +182,13 @@ static void write_parameters(struct json *json, const void *context) {
     json_key(json, "elapsed_s");
     json_double(json, congestor->elapsed_s);
     json_key_text(json, "ended_by", end_names[congestor->end]);
+    if (!congestor->config.beside)
+        return;
+    json_key_text(json, "beside", congestor->config.beside->name);
+    json_key_integer(json, "beside_size_bytes", (int64_t)congestor->config.beside_size.bytes);
+    json_key_integer(json, "beside_window", congestor->config.beside_size.in_flight);
+    json_key_integer(json, "beside_ranks", congestor->config.beside_ranks);
+    json_key_integer(json, "beside_rounds_sent", congestor->beside_rounds);
 }
 
 static void print_heading(const void *context, const struct evidence_list *evidence) {
@@ -175,7 +218,7 @@ static int report_load(const struct congestor *congestor) {
 static int run_load(struct congestor *congestor) {
     if (!verify(congestor))
         return EXIT_DATA_WRONG;
-    for (int i = 0; i < congestor->config.warmups; i++)
+    for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
         congestor->load.pattern->round(&congestor->load);
     struct nics *nics = nics_begin();
     bool told = tell_ready(congestor->config.ready);
@@ -187,15 +230,26 @@ static int run_load(struct congestor *congestor) {
     return verify(congestor) ? report_load(congestor) : EXIT_DATA_WRONG;
 }
 
+/* Collective. The ranks beside have a communicator of their own, and so have the others. */
+static int run_among(struct congestor *congestor) {
+    const struct config *config = &congestor->config;
+    bool beside = is_beside(config);
+    struct load_ranks among = {.seed = config->seed};
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, beside, check_rank(), &among.comm));
+    load_open(&congestor->load, beside ? config->beside : config->pattern,
+              beside ? &config->beside_size : &config->size, among);
+    int status = run_load(congestor);
+    load_close(&congestor->load);
+    MPI_CHECK(MPI_Comm_free(&among.comm));
+    return status;
+}
+
 static int run(int argc, char **argv) {
     struct congestor *congestor = check_alloc(1, sizeof *congestor);
     enum options_outcome outcome = options_settle(&congestor_options, argc, argv, &congestor->config);
     int status = options_status(outcome);
     if (outcome == OPTIONS_RUN) {
-        const struct config *config = &congestor->config;
-        load_open(&congestor->load, config->pattern, &config->size, config->seed);
-        status = run_load(congestor);
-        load_close(&congestor->load);
+        status = run_among(congestor);
     }
     free(congestor->round_s);
     free(congestor);

@@ -35,13 +35,13 @@ static char *slot(const struct load *load, int from, int message) {
 
 static void send_window(struct load *load, int to, int *pending) {
     for (int i = 0; i < load->in_flight; i++)
-        MPI_CHECK(MPI_Isend(load->outgoing, (int)load->bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+        MPI_CHECK(MPI_Isend(load->outgoing, (int)load->bytes, MPI_BYTE, to, TAG, load->comm,
                             &load->requests[(*pending)++]));
 }
 
 static void receive_window(struct load *load, int from, int place, int *pending) {
     for (int i = 0; i < load->in_flight; i++)
-        MPI_CHECK(MPI_Irecv(slot(load, place, i), (int)load->bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+        MPI_CHECK(MPI_Irecv(slot(load, place, i), (int)load->bytes, MPI_BYTE, from, TAG, load->comm,
                             &load->requests[(*pending)++]));
 }
 
@@ -81,7 +81,7 @@ static void fill_all(struct load *load) {
 
 static void alltoall(struct load *load) {
     MPI_CHECK(MPI_Alltoall(load->outgoing, (int)load->bytes, MPI_BYTE, load->incoming, (int)load->bytes,
-                           MPI_BYTE, MPI_COMM_WORLD));
+                           MPI_BYTE, load->comm));
 }
 
 static bool alltoall_arrived(const struct load *load) {
@@ -123,8 +123,7 @@ static void fill_numbers(struct load *load) {
 }
 
 static void allreduce(struct load *load) {
-    MPI_CHECK(
-        MPI_Allreduce(load->outgoing, load->incoming, words(load), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(load->outgoing, load->incoming, words(load), MPI_DOUBLE, MPI_SUM, load->comm));
 }
 
 static bool allreduce_arrived(const struct load *load) {
@@ -192,12 +191,13 @@ bool parse_load_pattern(const char *text, void *field) {
 }
 
 void load_open(struct load *load, const struct load_pattern *pattern, const struct load_size *size,
-               uint64_t seed) {
+               struct load_ranks among) {
     size_t bytes = size->bytes;
-    *load = (struct load){.pattern = pattern, .bytes = bytes, .seed = seed, .window = MPI_WIN_NULL};
+    *load = (struct load){.pattern = pattern, .bytes = bytes, .seed = among.seed, .window = MPI_WIN_NULL};
+    load->comm = among.comm;
     load->in_flight = pattern->is_windowed ? size->in_flight : 1;
-    load->rank = check_rank();
-    load->ranks = check_ranks();
+    MPI_CHECK(MPI_Comm_rank(load->comm, &load->rank));
+    MPI_CHECK(MPI_Comm_size(load->comm, &load->ranks));
     size_t all = bytes * (size_t)load->ranks;
     load->incoming_bytes = pattern->is_alltoall || (pattern->is_incast && load->rank == 0) ? all : bytes;
     load->incoming_bytes *= (size_t)load->in_flight;
@@ -207,8 +207,8 @@ void load_open(struct load *load, const struct load_pattern *pattern, const stru
     choose_partners(load);
     pattern->fill(load);
     if (pattern->is_one_sided)
-        MPI_CHECK(MPI_Win_create(load->incoming, (MPI_Aint)load->incoming_bytes, 1, MPI_INFO_NULL,
-                                 MPI_COMM_WORLD, &load->window));
+        MPI_CHECK(MPI_Win_create(load->incoming, (MPI_Aint)load->incoming_bytes, 1, MPI_INFO_NULL, load->comm,
+                                 &load->window));
 }
 
 void load_close(struct load *load) {
@@ -221,7 +221,7 @@ void load_close(struct load *load) {
 
 bool load_verified_round(struct load *load) {
     memset(load->incoming, 0, load->incoming_bytes);
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* nobody writes into a window that is being cleared */
+    MPI_CHECK(MPI_Barrier(load->comm)); /* nobody writes into a window that is being cleared */
     load->pattern->round(load);
     payload_test_fault(load->incoming, load->incoming_bytes, load->rank);
     return load->pattern->arrived(load);

@@ -1,7 +1,8 @@
 /*
  * Patterns of traffic that fill a network: what one round sends between which ranks, and whether it arrived.
  *
- * A round of a pattern is collective over MPI_COMM_WORLD. Leaves out: how many rounds, and their times.
+ * A round of a pattern is collective over the communicator of its load. Leaves out: how many rounds, and
+ * their times.
  */
 #ifndef RAILYARD_CONGESTOR_PATTERNS_H
 #define RAILYARD_CONGESTOR_PATTERNS_H
@@ -28,7 +29,8 @@ struct load_pattern {
 /* This rank's part of a pattern. */
 struct load {
     const struct load_pattern *pattern;
-    int rank;
+    MPI_Comm comm;
+    int rank; /* in it */
     int ranks;
     int to; /* of a permutation: whom this rank sends to, and who sends to it */
     int from;
@@ -56,9 +58,15 @@ struct load_size {
     int in_flight;
 };
 
-/* Collective. Memory, the permutation of this seed, and the window. */
+/* The ranks that send a pattern, and the seed of its permutation and its data. */
+struct load_ranks {
+    MPI_Comm comm;
+    uint64_t seed;
+};
+
+/* Collective over these ranks. Memory, the permutation, and the window. */
 void load_open(struct load *load, const struct load_pattern *pattern, const struct load_size *size,
-               uint64_t seed);
+               struct load_ranks among);
 void load_close(struct load *load);
 
 /* Collective. Clears what was received, sends one round, and looks: false where this rank's data are wrong.

@@ -32,9 +32,24 @@ def test_it_says_that_it_is_ready_and_ends_by_the_stop_file(tmp_path: Path) -> N
     assert json.loads((tmp_path / "c.json").read_text())["parameters"]["ended_by"] == "stop"
 
 
+@pytest.mark.parametrize("beside", ROUNDS)
+def test_the_last_ranks_send_another_pattern_until_the_first_have_ended(beside: str, tmp_path: Path) -> None:
+    words = ["--pattern", "allreduce", "--size", "8B", "--rounds", "40"]
+    words += ["--beside", beside, "--beside-size", "1KiB", "--beside-window", "2", "--beside-ranks", "4"]
+    read = measured("congestor", 6, *words, folder=tmp_path)
+    said = read["parameters"]
+    assert (said["rounds_sent"], said["ended_by"], said["round_bytes"]) == (40, "rounds", 2 * 8)
+    assert said["beside"] == beside and said["beside_rounds_sent"] >= 1 and read["verified"]
+    (times,) = (each["samples"] for each in read["series"] if each["fom"] == "round_us")
+    assert len(times) == 40 and len(read["ranks"]) == 6
+
+
 @pytest.mark.parametrize(
     ("ranks", "arguments", "parts"),
     [
+        (3, "--beside incast --beside-ranks 2", ["--beside-ranks 2 of 3", "2 to all ranks but two"]),
+        (4, "--beside incast --beside-size 12B", ["--beside-size 12B", "whole numbers of 8 B"]),
+        (4, "--beside storm", ["--beside storm", "incast"]),
         (2, "--size 12B", ["--size 12B", "whole numbers of 8 B"]),
         (2, "--pattern storm", ["--pattern storm", "incast"]),
         (2, "--window 65", ["--window 65", "1 to 64"]),
