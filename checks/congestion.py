@@ -138,7 +138,8 @@ class congestion_copies(HaloCheck):
     torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["copies"]
-    small = {"cells": 16, "repeats": 10}
+    #: Long enough that the start of each copy does not matter.
+    small = {"cells": 64, "repeats": 200}
 
     #: Nodes of a copy.
     victim_nodes = 2

@@ -2,8 +2,8 @@
 
 Models: for each congestor or copy its hosts, ranks, times, figures and the bytes of its NICs during the victim's time,
 as the record has them; a congestor's load is proved where its nodes' NICs sent at least a tenth of one of its own
-rounds meanwhile. Copies and congestors must have run where they were placed. Leaves out: running them
-(`railyard.jobs.together`).
+rounds meanwhile. A copy ran at once with the victim where its NICs sent at least half as much as the victim's. Copies
+and congestors must have run where they were placed. Leaves out: running them (`railyard.jobs.together`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from railyard.records.record import Guarded, Verdict
 FORMAT = "railyard-roles/1"
 #: Share of one round's payload that a congestor's NICs must have sent.
 LEAST_ROUNDS = 0.1
+#: Share of the victim's own bytes that a copy of it must have sent during the victim's time.
+LEAST_OF_COPY = 0.5
 REPORTED = ("pattern", "size_bytes", "rounds_sent", "round_bytes", "elapsed_s", "ended_by")
 #: What a guard has of its own; the rest is figures.
 NOBODY_LOOKED = {"verdict": str(Guarded.OK), "reasons": []}
@@ -72,7 +74,8 @@ def found(left: Left) -> Around:
     ended = {each["name"]: each for each in said["roles"]}
     made = [_role(left, each, ended.get(each["name"], {}), said) for each in left.planned]
     fault = next((f"{each['name']}: {each['reason']}" for each in made if each["status"] != "ok"), "")
-    void = [word for each in made if each["role"] == Role.CONGESTOR and (word := _unproved(each))]
+    own = _sent_by_others(left, said["nics"])
+    void = [word for each in made if (word := _unproved(each, own))]
     return Around(roles=made, reasons=said["reasons"], fault=fault, void=void)
 
 
@@ -137,8 +140,18 @@ def of_hosts(nics: list[Json] | None, hosts: Sequence[str]) -> list[Json] | None
     return [each for each in nics if any(assemble.same_host(each["node"], host) for host in set(hosts))]
 
 
-def _unproved(role: Json) -> str:
-    """Return why a congestor's load is not proved; empty where it is."""
+def _sent_by_others(left: Left, counted: list[Json] | None) -> int:
+    """Return what the NICs of all nodes without a companion sent meanwhile: the victim's bytes; 0 if not counted."""
+    beside = [host for hosts in left.hosts.values() for host in hosts]
+    theirs = of_hosts(counted, beside) or []
+    every, of_companions = ([int(each["tx_bytes"]) for each in nics] for nics in (counted or [], theirs))
+    return sum(every) - sum(of_companions)
+
+
+def _unproved(role: Json, victim_bytes: int) -> str:
+    """Return why a companion's load is not proved; empty where it is."""
+    if role["role"] == Role.COPY:
+        return _apart(role, victim_bytes)
     if role["nics"] is None:
         return f"nothing counted the NICs of congestor {role['name']}"
     sent = sum(each["tx_bytes"] for each in role["nics"])
@@ -147,6 +160,16 @@ def _unproved(role: Json) -> str:
         return ""
     return (
         f"the NICs of congestor {role['name']} sent {sent} bytes while the victim ran, less than {least:.0f}"
+    )
+
+
+def _apart(role: Json, victim_bytes: int) -> str:
+    """Return why a copy did not run at the same time as the victim; empty where it did, or nobody counted."""
+    sent = None if role["nics"] is None else sum(each["tx_bytes"] for each in role["nics"])
+    if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
+        return ""
+    return (
+        f"the NICs of {role['name']} sent {sent} bytes while the first copy sent {victim_bytes}: not at once"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,24 @@ def test_a_load_that_is_not_proved_makes_the_launch_void(
     found = beside.found(left(tmp_path, sent=sent))
     guard = beside.guard(None, found)
     assert guard is not None and guard["verdict"] == "void" and words in guard["reasons"][0]
+
+
+@pytest.mark.parametrize(("sent", "is_void"), [(0, True), (49, True), (50, False), (100, False)])
+def test_a_copy_that_did_not_run_at_once_with_the_victim_makes_the_launch_void(
+    tmp_path: Path, sent: int, is_void: bool
+) -> None:
+    """Before, a copy that began when the first one had ended counted as one of the copies at once."""
+    here = left(tmp_path, sent=100)
+    path = tmp_path / "launch-000.roles"
+    said = json.loads(path.read_text())
+    for nic in said["nics"][:2]:
+        nic["tx_bytes"] = sent
+    path.write_text(json.dumps(said))
+    here = dataclasses.replace(here, planned=[{**here.planned[0], "role": "copy"}])
+    found = beside.found(here)
+    assert bool(found.void) == is_void
+    if is_void:
+        assert f"the NICs of incast sent {2 * sent} bytes while the first copy sent 200" in found.void[0]
 
 
 def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
