@@ -13,7 +13,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from railyard.applications import amg, convert, launch, lulesh, minife, minighost, mpip, osu, patterns, umt
+from railyard.applications import (
+    amg,
+    convert,
+    gpcnet,
+    launch,
+    lulesh,
+    minife,
+    minighost,
+    mpip,
+    osu,
+    patterns,
+    umt,
+)
 from railyard.applications.patterns import Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
@@ -32,6 +44,7 @@ RECORDED: dict[str, Parser] = {
     "minife-8": minife.parse,
     "minighost-8": minighost.parse,
     "umt-8": umt.parse,
+    "gpcnet-16": gpcnet.parse,
     "osu_latency-2": osu.parser("osu_latency", [1 << power for power in range(17)]),
     "osu_bw-2": osu.parser("osu_bw", [1 << power for power in range(17)]),
     "osu_mbw_mr-8": osu.parser("osu_mbw_mr", SIZES),
@@ -398,7 +411,50 @@ def test_a_mistake_in_a_parser_is_one_line_with_its_place(
 def test_a_program_without_a_parser_is_refused_before_anything_runs() -> None:
     """Before, all its launches ran and were said to have left no output."""
     launch.need_parser("lulesh")
-    with pytest.raises(InputError, match=r"'hpcgg' .*a program with a parser: amg, lulesh, .*osu_latency"):
+    with pytest.raises(
+        InputError, match=r"'hpcgg' .*a program with a parser: amg, gpcnet, lulesh, .*osu_latency"
+    ):
         launch.need_parser("hpcgg")
     with pytest.raises(InputError):
         launch.need_parser("mpip")
+
+
+def test_gpcnets_victims_and_factors_are_those_that_it_printed() -> None:
+    found = read("gpcnet-16")
+    values = {
+        (each.fom, *(dict(each.labels)[key] for key in ("test", "load", "statistic"))): each.samples[0]
+        for each in found.series
+    }
+    latency = "RR Two-sided Lat (8 B)"
+    assert values["latency_us", latency, "alone", "average"] == 316.9
+    assert values["latency_us", latency, "loaded", "p99"] == 16805.0
+    rate = values["bandwidth_gbyte_s", "RR Two-sided BW+Sync (8192 B)", "alone", "average"]
+    assert rate == pytest.approx(1.8 * 1024**2 * 1e-9)
+    assert values["impact_percent", latency, "loaded", "average"] == 1350
+    assert len(values) == 18 and (found.ranks, found.version) == (16, "1.3")
+    assert found.parameters == {"victim_nodes": 4, "congestor_nodes": 12}
+
+
+def test_gpcnet_without_its_verbose_tables_reads_the_same() -> None:
+    """A plain build prints one table of victims in place of one for each, without some columns."""
+    whole = text_of("gpcnet-16")
+    kept = []
+    for line in whole.splitlines():
+        cells = line.split("|")
+        if "running with Congestion Tests (" in line:
+            line = re.sub(r"\(.*\)", "", line)
+        if len(cells) == 10:
+            line = "|".join([cells[0], cells[1], cells[4], cells[6], cells[8], cells[9]])
+        if len(cells) == 10 and cells[1].strip().startswith(("Alltoall", "Two-sided", "Put", "Get")):
+            continue
+        kept.append(line)
+    plain = gpcnet.parse("\n".join(kept) + "\n", "", "plain.out")
+    assert list(plain.series) == list(read("gpcnet-16").series)
+
+
+def test_gpcnet_that_ended_before_its_factors_has_no_figure() -> None:
+    whole = text_of("gpcnet-16")
+    with pytest.raises(InputError, match="are not the same tests; the output ends with"):
+        gpcnet.parse(whole[: whole.index("Key Results")], "", "cut.out")
+    with pytest.raises(InputError, match="title: no line matches"):
+        gpcnet.parse("ERROR: this application must be run on at least 10 nodes\n", "", "small.out")
