@@ -74,7 +74,7 @@ class OsuCheck(ApplicationCheck):
             # (open-mpi/ompi#8045), and right data would be called wrong.
             self.options += ["-T", "mpi_float"]
         if self.message_sizes:
-            self.options += ["-m", f"{self.smallest}:{self.largest}", "-c"]
+            self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}", "-c"]
         if self.device and self.test in POINT_TO_POINT:
             self.options += [
                 "D",

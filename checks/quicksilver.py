@@ -118,6 +118,8 @@ class QuicksilverCheck(MiniAppCheck):
 class quicksilver_weak(QuicksilverCheck):
     """The same work for every rank."""
 
+    tags = {"coral", "coral2"}
+
 
 @rfm.simple_test
 class quicksilver_strong(QuicksilverCheck):

@@ -15,10 +15,12 @@ from support.commands import BIN, CHECKOUT, environment
 from support.reframe import reading
 
 from placements.nics.policies import Host
+from railyard.applications import osu
 from railyard.errors import InputError
 from railyard.jobs import requirements, verdict
 from railyard.jobs.requirements import Machine, Needs
 from railyard.records.record import Status
+from railyard.tender import presets
 
 SITE = """\
 systems:
@@ -102,6 +104,21 @@ def test_nic_policies_need_nics_and_the_stack_by_name(dry_run: DryRun) -> None:
     assert silent.returncode != 0 and "needs the environment's stack among its features" in silent.stdout
     cray = dry_run("-n", "multirail_halo", extras=TWO_NICS, features=", cray-mpich")
     assert cray.returncode == 0 and "stripe is left out on site:compute" in cray.stdout + cray.stderr
+
+
+@pytest.mark.parametrize("name", ["ats5", "jupiter"])
+def test_a_procurements_tag_runs_what_applies_and_gives_a_reason_for_each_other_rule(
+    dry_run: DryRun, tmp_path: Path, name: str
+) -> None:
+    for program in osu.PROGRAMS:
+        (tmp_path / program).touch(mode=0o755)
+    done = dry_run("-t", name, "-S", "build=none", "-S", f"programs={tmp_path}", extras=TWO_NICS)
+    assert done.returncode == 0, done.stdout
+    for rule in presets.load(name).rules:
+        if rule.test is None:
+            assert f"{name}: {rule.name}: {rule.by_hand}" in done.stdout, done.stdout
+        else:
+            assert re.search(rf"OK \] .*procurement %rule={name}: {rule.name} ", done.stdout), done.stdout
 
 
 def test_needs_are_compared_in_the_order_in_which_a_person_would_look() -> None:

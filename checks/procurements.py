@@ -1,0 +1,115 @@
+"""The rules of public procurements, a check for each rule that records can answer (docs/congestion.md, docs/tender.md).
+
+`reframe -t ats5` (n10, nnss, jupiter, coral2) runs what applies to the machine. Of every other rule it prints a skip
+line with the reason: it needs people, more nodes, or a program that no check runs. The rules are data in
+results/presets, each with its public source. Sizes, nodes and ranks are those of the rule on every machine. On slow
+links the iterations are few, and a rule that forbids the options for that is rehearsed rather than answered.
+"""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from checks.osu import OsuCheck
+from placements.topology import catalog
+from railyard.applications import osu
+from railyard.jobs import request
+from railyard.tender import presets
+
+#: Every rule as `preset: name of the rule`.
+RULES = [f"{preset}: {rule.name}" for preset in presets.names() for rule in presets.load(preset).rules]
+LARGE = 1 << 16
+
+
+@rfm.simple_test
+class procurement(OsuCheck):
+    """One rule of one procurement: OSU's program at the size, on the nodes and with the ranks that the rule names."""
+
+    descr = "A rule of a public procurement"
+    tags = {"procurement"}
+    #: The procurement, and the name of its rule.
+    rule = parameter(RULES, loggable=True)
+    torus = "dual-rail-small"
+    placements = ["plain"]
+    small = {"largest": 0, "iterations": 10, "warmups": 2, "window": 8}
+    standard = {"largest": 0, "iterations": 1000, "warmups": 100, "window": 64}
+    large = {"largest": 0, "iterations": 10000, "warmups": 1000}
+
+    @property
+    def preset(self) -> str:
+        return str(self.rule).partition(": ")[0]
+
+    @property
+    def stated(self) -> presets.Rule:
+        """The rule as its file has it."""
+        name = str(self.rule).partition(": ")[2]
+        return next(rule for rule in presets.load(self.preset).rules if rule.name == name)
+
+    @property
+    def test(self) -> str:
+        """OSU's program; any of them for a rule that is skipped."""
+        program = self.stated.test.program if self.stated.test else ""
+        return program if program in osu.PROGRAMS else next(iter(osu.PROGRAMS))
+
+    @run_after("init")
+    def tag_procurement(self) -> None:
+        self.tags |= {self.preset}
+        self.descr = f"{self.rule}: {self.stated.text}"
+
+    def _fit_to_the_machine(self) -> None:
+        """Skip what does not apply here, with the reason; otherwise take the rule's nodes and ranks."""
+        self.ranks_per_node = self._nics() if self._of_rule("ranks_per_node") == presets.PER_NIC else 1
+        self.grid = [self.ranks_per_node * 2]
+        available = len(request.allocation(self._request(), self.where).indices)
+        if reason := presets.why_not(self.stated, available):
+            self.skip(f"{self.rule}: {reason}")
+        if self.stated.test and self.stated.test.program not in osu.PROGRAMS:
+            self.skip(
+                f"{self.rule}: the checks of {self.stated.test.program} have the tag {self.preset}, too"
+            )
+        nodes = available if self._of_rule("nodes") == presets.SYSTEM else 2
+        ranks = nodes * self.ranks_per_node
+        self.grid = [ranks - 1 + ranks % 2 if self._of_rule("odd_ranks") else ranks]
+        super()._fit_to_the_machine()
+
+    def _of_rule(self, name: str) -> object:
+        return getattr(self.stated.test, name, None)
+
+    def _nics(self) -> int:
+        """Return the NICs of a node: as the partition names them, otherwise the rails of its network."""
+        if self.where.devices:
+            return len(self.where.devices)
+        named = self.torus if self.where.origin != "measured" else self.where.topology
+        return catalog.load(named).rails if named else 1
+
+    @run_after("setup")
+    def leave_out_what_is_forbidden(self) -> None:
+        """Run with OSU's own iterations where the rule demands it and the machine is real."""
+        forbidden = self.stated.test.forbidden_options if self.stated.test else ()
+        if self.where.origin == "measured" and forbidden:
+            self.options = _without(self.options, forbidden)
+        elif self.message_sizes and self.message_sizes[-1] > LARGE and self.where.origin != "measured":
+            self.options = [*_without(self.options, ("-i", "-x")), "-i", "2", "-x", "1"]
+            self.parameters = {**self.parameters, "iterations": 2}
+
+    @property
+    def message_sizes(self) -> list[int]:
+        """The rule's size, of several readings the power of two."""
+        return [self._size] if self._size is not None else []
+
+    @property
+    def _size(self) -> int | None:
+        return max(self.stated.test.sizes_bytes, default=None) if self.stated.test else None
+
+
+def _without(options: list[str], forbidden: tuple[str, ...]) -> list[str]:
+    """Return options without some, each of which has one value."""
+    kept: list[str] = []
+    words = iter(options)
+    for word in words:
+        if word in forbidden:
+            next(words)
+        else:
+            kept.append(word)
+    return kept
