@@ -1,0 +1,64 @@
+"""What other programs on the links of a program cost it.
+
+A full link is shared as the bytes are that each program has in flight.
+
+Models: a program keeps so many bytes in flight between two nodes, and sends the next when they have arrived. On a link
+that is never idle its bytes then wait behind those of all others. So the time of a program is that of the slowest of
+its own links, with the bytes of all programs on it. The slowdown is that time over the time with its own bytes alone.
+
+That holds beside one program with at least as many bytes in flight. Fewer bytes, and those of several programs, come
+round more often: this is then a bound from below. Leaves out programs that pause, for which it is a bound from above,
+and what a program's answers wait on their way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import Traffic
+from placements.topology.base import Topology
+from railyard.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What one node keeps in flight to another, both by name."""
+
+    source: str
+    target: str
+    in_flight_bytes: float
+
+
+def slowdown(topology: Topology, program: Sequence[Flow], others: Sequence[Flow]) -> float:
+    """Return how many times longer a program takes beside others; raises InputError for a node that there is not."""
+    if not program:
+        raise InputError("slowdown", "program", problem="no flow", valid="a flow at least")
+    own, beside = _link_s(topology, program), _link_s(topology, others)
+    used = own > 0
+    return float((own + beside)[used].max() / own[used].max())
+
+
+def _link_s(topology: Topology, flows: Sequence[Flow]) -> Floats:
+    """Return the seconds of every link between routers, then of every node's link out and in."""
+    place = {node.name: index for index, node in enumerate(topology.nodes)}
+    names = [name for flow in flows for name in (flow.source, flow.target)]
+    if unknown := [name for name in names if name not in place]:
+        raise InputError("slowdown", "node", unknown[0], f"a node of {topology.name}")
+    traffic = Traffic(
+        ranks=len(place),
+        source=np.array([place[flow.source] for flow in flows], dtype=np.int32),
+        target=np.array([place[flow.target] for flow in flows], dtype=np.int32),
+        size_bytes=np.array([flow.in_flight_bytes for flow in flows], dtype=np.float64),
+    )
+    loads = load(topology, np.arange(len(place)), traffic, PROTOCOLS["payload"])
+    host_byte_s = topology.host_rate_gbyte_s * 1e9
+    return np.concatenate(
+        [loads.link_s.ravel(), loads.host_out_bytes / host_byte_s, loads.host_in_bytes / host_byte_s]
+    )
