@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placements.orders.allocation import Allocation, boustrophedon, row_major
+from placements.topology.base import Topology
 from railyard.errors import InputError
 
 Grid = tuple[int, ...]
+AXES = "XYZ"
 
 
 def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[np.int64]:
@@ -26,14 +28,36 @@ def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[
         held = f"{len(allocation.indices)} nodes of {'x'.join(map(str, allocation.block))} routers"
         valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
         raise InputError("placement", "allocation", held, valid)
+    if found := _layout(box, grid, ranks_per_node):
+        groups, inside = found
+        return _lay(allocation, grid, inside, groups=groups, box=box)
+    raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
+
+
+def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[tuple[tuple[int, ...], ...], Grid] | None:
+    """Return which of a box's dimensions each of a grid's covers, and the grid on a node; None where none fits."""
     for groups in _groupings(len(grid)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
                 g == f * math.prod(box[d] for d in group)
                 for g, f, group in zip(grid, inside, groups, strict=True)
             ):
-                return _lay(allocation, grid, inside, groups=groups, box=box)
-    raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
+                return groups, inside
+    return None
+
+
+def impossible(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
+    """Return why no box of a machine's nodes takes a grid, in one line; empty where one does."""
+    most = topology.box_of_cells(topology.extents)
+    if len(most) != len(AXES):
+        return ""
+    nodes = math.prod(grid) // ranks_per_node
+    boxes = itertools.product(*(range(1, extent + 1) for extent in most[:-1]))
+    for box in ((*front, nodes // math.prod(front)) for front in boxes if nodes % math.prod(front) == 0):
+        if box[-1] <= most[-1] and _layout(box, grid, ranks_per_node):
+            return ""
+    here = "x".join(map(str, most))
+    return f"the grid {'x'.join(map(str, grid))} fits no box of {here} nodes, {ranks_per_node} ranks per node"
 
 
 def _box(allocation: Allocation) -> Grid | None:

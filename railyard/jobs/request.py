@@ -1,12 +1,14 @@
 """What a check requests of a machine, and what of it the machine's partition can give. Pure, without ReFrame.
 
-Models: the request before the nodes are known (`Request`); why it cannot be met (`lacking`); what of its lists the
-machine can do (`fitted`); the nodes and the grid that it leads to (`allocation`, `whole_grid`); and its description in
-the record (`case`). Leaves out: the launches and their files (`railyard.jobs.submission`).
+Models: the request before the nodes are known (`Request`); the same with the block that a machine's routers make of
+its nodes (`on_machine`); why it cannot be met (`lacking`); what of its lists the machine can do (`fitted`); the nodes
+and the grid that it leads to (`allocation`, `whole_grid`); and its description in the record (`case`). Leaves out: the
+launches and their files (`railyard.jobs.submission`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,9 @@ from typing import Any
 from placements.hosts import naming
 from placements.hosts.gpus import any_pairs
 from placements.nics.policies import WITH_GPUS, Host, Kind
+from placements.orders import custom, spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
+from placements.orders.placement import place
 from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.jobs import requirements, roles, schedule
@@ -77,19 +81,47 @@ def lacking(request: Request, where: Partition, cpus: int) -> str:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
     if where.makes_torus:
         return ""
-    return requirements.missing(_needs(request), where.machine(request.nodes or where.nodes, cpus))
+    return requirements.missing(_needs(request, where), where.machine(request.nodes or where.nodes, cpus))
 
 
-def _needs(request: Request) -> requirements.Needs:
+def on_machine(request: Request, where: Partition) -> Request:
+    """Return a request whose block is that of the machine's routers.
+
+    A check that names how many nodes it takes, by a grid or by a box of nodes, names the routers of the torus that it
+    was made for. Where the machine has another number of nodes per router, the same box of nodes is another block.
+    """
+    here = where.known_topology
+    names_nodes = bool(request.torus and request.block and (request.grid or request.cube))
+    if where.makes_torus or here is None or not names_nodes or len(here.extents) != len(request.block):
+        return request
+    made_for = catalog.load(request.torus)
+    if here.nodes_per_router == made_for.nodes_per_router:
+        return request
+    box = tuple(request.cube) or made_for.box_of_cells(request.block)
+    axis = min(here.slot_axis, len(box) - 1)
+    block = list(box)
+    block[axis] = -(-box[axis] // here.nodes_per_router)
+    return dataclasses.replace(request, block=block, cube=box if here.box_of_cells(block) != box else [])
+
+
+def _needs(request: Request, where: Partition) -> requirements.Needs:
     """Return what the check takes; a block of a torus only where it walks one."""
-    order, block = request.allocation, request.block
+    fitting = on_machine(request, where)
     return requirements.Needs(
-        nodes=requirements.nodes(
-            request.torus, request.grid, request.ranks_per_node, order=order, block=block
-        ),
+        nodes=math.prod(request.cube) if request.cube and not request.grid else _nodes(fitting, where),
         rails=requirements.rails(request.nics),
         ranks_per_node=request.ranks_per_node,
-        block=tuple(block) if request.needs_coordinates else (),
+        block=tuple(fitting.block) if request.needs_coordinates else (),
+    )
+
+
+def _nodes(request: Request, where: Partition) -> int:
+    """Return how many nodes a check takes, in a block of the machine's own routers where it has them."""
+    here, block = where.known_topology, request.block
+    known = here is not None and bool(block) and requirements.holds(here.extents, block)
+    torus = where.topology if known else request.torus
+    return requirements.nodes(
+        torus, request.grid, request.ranks_per_node, order=request.allocation, block=block
     )
 
 
@@ -121,23 +153,50 @@ def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitte
             cube=request.cube,
             left_out={},
         )
+    request = on_machine(request, where)
     machine = where.machine(request.nodes or where.nodes, 0)
-    holds = not request.block or requirements.holds(machine.extents, request.block)
+    has_block = not request.block or requirements.holds(machine.extents, request.block)
+    if not has_block:
+        request = dataclasses.replace(request, block=[], cube=[])
     placements = request.placements
     by_domain = {str(Kind.LOCAL_NIC), *map(str, WITH_GPUS)}
     if where.origin == "measured" and by_domain & set(request.nics):
         placements = requirements.bound(placements)
     placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
+    unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
     host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
     nics, without_setting = requirements.split_policies(request.nics, features, host)
     return Fitted(
-        placements=placements,
+        placements=[name for name in placements if name not in unfitting],
         nics=nics,
-        block=request.block if holds else [],
-        cube=request.cube if holds else [],
-        left_out={**unplaced, **without_setting},
+        block=request.block,
+        cube=request.cube,
+        left_out={**unplaced, **unfitting, **without_setting},
     )
+
+
+def _unfitting(request: Request, where: Partition, placements: Sequence[str]) -> dict[str, str]:
+    """Return the placements `custom` whose grid the machine can never take, and why.
+
+    Where the nodes are certain they decide. Where the scheduler chooses them, any box of the machine's nodes may be
+    granted. A grid for the check's own block is left to the placement.
+    """
+    here = where.known_topology
+    named = [name for name in placements if spec.parse(spec.split_load(name)[0]).order == spec.Kind.CUSTOM]
+    if here is None or not named or not request.grid or request.block or request.roles:
+        return {}
+    grid, per_node = tuple(request.grid), request.ranks_per_node
+    if not where.is_certain:
+        why = custom.impossible(here, grid, per_node)
+        return dict.fromkeys(named, why) if why else {}
+    cannot = {}
+    for name in named:
+        try:
+            place(spec.split_load(name)[0], allocation(request, where), grid, ranks_per_node=per_node)
+        except InputError as error:
+            cannot[name] = str(error)
+    return cannot
 
 
 def allocation(request: Request, where: Partition) -> Allocation:

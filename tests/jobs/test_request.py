@@ -106,6 +106,51 @@ def test_a_cluster_without_a_number_of_nodes_is_one_line() -> None:
         request.allocation(ASKED, nowhere)
 
 
+CUBES = {"topology": "gemini-3x3x3", "nodes": 27}
+SLURM = Partition.read("site:cpu", "slurm", CUBES, {})
+NAMED = Partition.read("site:cpu", "slurm", {**CUBES, "names_nodes": True}, {})
+PAPER = {"torus": "blue-waters", "placements": ["plain", "custom"]}
+
+
+def test_a_box_of_nodes_is_another_block_where_routers_have_other_numbers_of_nodes() -> None:
+    """The papers' cube of 3x3x3 nodes is 3x2x3 routers of Blue Waters, two nodes on each, but 3x3x3 routers here."""
+    cube = asked(**PAPER, grid=[3, 3, 3], block=[3, 2, 3], cube=[3, 3, 3])
+    fitted = request.fitted(cube, SLURM, ["openmpi"])
+    assert (list(fitted.block), list(fitted.cube), fitted.left_out) == ([3, 3, 3], [], {})
+    granted = request.allocation(dataclasses.replace(cube, block=fitted.block, cube=fitted.cube), SLURM)
+    assert len(granted.indices) == 27
+    even = request.fitted(asked(**PAPER, grid=[2, 2], block=[2, 1, 1]), SLURM, ["openmpi"])
+    assert (list(even.block), even.left_out) == ([2, 2, 1], {})
+    large = request.fitted(
+        asked(**PAPER, grid=[3, 3, 3], block=[4, 2, 4], cube=[4, 4, 4]), SLURM, ["openmpi"]
+    )
+    assert (list(large.block), list(large.cube)) == ([], [])
+
+
+@pytest.mark.parametrize("where", [SLURM, NAMED])
+def test_custom_is_left_out_where_no_box_of_the_machine_takes_the_grid(where: Partition) -> None:
+    plane = asked(**PAPER, grid=[5, 5], block=[5, 3, 1], cube=[5, 5, 1])
+    fitted = request.fitted(plane, where, ["openmpi"])
+    assert list(fitted.placements) == ["plain"] and "5x5" in fitted.left_out["custom"]
+    folded = request.fitted(asked(**PAPER, grid=[9, 3], block=[9, 2, 1], cube=[9, 3, 1]), where, ["openmpi"])
+    assert list(folded.placements) == ["plain", "custom"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"block": [3, 3, 3], "cube": [3, 3, 3]}, ""),
+        ({"block": [3, 3, 3]}, ""),
+        ({"block": [7, 4, 7], "cube": [7, 7, 7]}, "needs 343 nodes; jobs on site:cpu have 27"),
+        ({"block": [4, 2, 2], "cube": []}, "needs 32 nodes; jobs on site:cpu have 27"),
+        ({"block": [1, 1, 4], "cube": []}, "needs a block of 1x1x4 routers of a torus; site:cpu has 3x3x3"),
+    ],
+)
+def test_a_block_takes_the_nodes_that_it_has_on_the_machine(changes: dict[str, Any], words: str) -> None:
+    walking = asked(torus="blue-waters", needs_coordinates=True, **changes)
+    assert request.lacking(walking, SLURM, cpus=8).partition(" (")[0] == words
+
+
 @pytest.mark.parametrize("name", ["origin", "engine"])
 def test_a_word_that_reframe_yml_cannot_have_is_one_line(name: str) -> None:
     with pytest.raises(InputError, match=f"reframe.yml: site:cpu: extras.{name}: 'wrong'"):
