@@ -119,6 +119,21 @@ class halo_3d(HaloCheck):
     studies = ["pena2013"]
 
 
+@rfm.simple_test
+class halo_folded(HaloCheck):
+    """Figure 6a where 64 nodes can show it: an 8x8 grid on 4x4x2 routers, over which the default order folds its rows.
+
+    `plain` and `cart-create` have the same places here, so the two are an A/A pair: their difference is noise.
+    """
+
+    studies = ["pena2013"]
+    torus = "gemini-4x4x4-two-nodes"
+    allocation = "contiguous"
+    block = [4, 4, 2]
+    grid = [8, 8]
+    small = {"cells": 1024}  # faces of 8 KiB
+
+
 class HaloPaper(HaloCheck):
     """At the paper's scale: simulated on a block of Blue Waters, where all iterations take the same time; measured."""
 

@@ -3,6 +3,8 @@
     up          torus up gemini-4x4x4 against Mininet's 8x8 torus: as many switches and hosts, in the same run
     fidelity    TCP payload rate of every link against what its shaped wire allows, again with five faults; a launch
     bound       launches with a known reference beside 0, 1 and 2 busy processors: which the error bound lets pass
+    same        A/A: one placement twice, beside 0 and 1 busy processors: how far apart the medians are
+    ratios      seven ratios of placements and splits, emulated beside simulated
     guard       launches that this machine can carry and launches that it cannot: what the guard says
     scale       up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
@@ -52,8 +54,11 @@ from perf import (
     guard,
     halo_mpis,
     matrix,
+    pieces,
     placements,
+    ratios,
     rivals,
+    same,
     scale,
     simulated,
     slurm,
@@ -78,12 +83,17 @@ def main() -> None:
     )
     suite.osu_option(parser)
     soak.options(parser)
+    pieces.options(parser)
+    bound.options(parser)
+    same.options(parser)
     parser.add_argument("section", nargs="*", help="what to measure; by default everything")
     arguments = parser.parse_args()
     sections: dict[str, Callable[[], Any]] = {
         "up": vtorus.bring_up,
         "fidelity": vtorus.fidelity,
-        "bound": partial(bound.measure, console),
+        "bound": partial(bound.measure, console, arguments.minutes, arguments.network),
+        "same": partial(same.measure, console, arguments.minutes, arguments.network, arguments.pairs),
+        "ratios": partial(ratios.measure, console, arguments.minutes, arguments.network),
         "guard": partial(guard.measure, console),
         "scale": partial(scale.sizes, console),
         "docker": vtorus.with_docker,

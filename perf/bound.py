@@ -8,6 +8,7 @@ its time that is beyond the reference. What must not be: a launch that is off by
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import vtorus
+from perf.pieces import Pieces
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual.error_bound import VOID_PERCENT
 
@@ -41,6 +43,9 @@ class Case:
     ranks: int
     program: Sequence[str]
     fom: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.ranks} ranks"
 
 
 CASES = (
@@ -79,6 +84,7 @@ class Outcome:
     bound_percent: float
     idle_percent: float
     verdict: str
+    guard: dict[str, Any]
 
     @property
     def passed_wrongly(self) -> bool:
@@ -89,33 +95,69 @@ class Outcome:
         return self.verdict == "void" and self.off_percent <= VOID_PERCENT
 
 
-def measure(console: Console) -> list[dict[str, Any]]:
-    """Launch every case on both networks at every rate scale, beside 0, 1 and 2 processes that are always busy."""
-    outcomes: list[Outcome] = []
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add which networks are measured."""
+    parser.add_argument(
+        "--network",
+        action="append",
+        choices=list(REFERENCE_SCALES),
+        default=[],
+        help="bound: one network, repeatable  [default: all]",
+    )
+
+
+def measure(
+    console: Console, minutes: float | None = None, networks: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Launch every case on both networks at every rate scale, beside 0, 1 and 2 processes that are always busy.
+
+    What an earlier call measured is read from build/bound.jsonl. After `minutes` the rest is left for the next call.
+    """
+    pieces = Pieces("bound", minutes)
     for network, least in REFERENCE_SCALES.items():
-        with vtorus.torus(Shape(rate_scale=least, network=network)):
-            references = [_reference_us(case) for case in CASES]
-        for scale in (each for each in SCALES if each > least):
-            with vtorus.torus(Shape(rate_scale=scale, network=network)):
-                for busy in BUSY:
-                    for case, reference_us in zip(CASES, references, strict=True):
-                        wanted_us = reference_us * least / scale
-                        outcomes.append(_outcome(case, network, (scale, busy), wanted_us))
-                        console.print(_line(outcomes[-1]))
+        if networks and network not in networks:
+            continue
+        _measure_missing(console, pieces, network, least)
+    outcomes = [Outcome(**row) for row in pieces.kept.values() if "verdict" in row]
     _summary(console, outcomes)
     return [asdict(outcome) for outcome in outcomes]
 
 
+def _measure_missing(
+    console: Console, pieces: Pieces, network: Literal["kernel", "router"], least: float
+) -> None:
+    """Measure what is missing of one network, the references first; a torus comes up only where it is needed."""
+    missing = [case for case in CASES if pieces.get("reference", network, case) is None]
+    if missing and not pieces.is_over:
+        with vtorus.torus(Shape(rate_scale=least, network=network)):
+            for case in missing:
+                if not pieces.is_over:
+                    pieces.add({"us": _reference_us(case)}, "reference", network, case)
+    for scale in (each for each in SCALES if each > least):
+        wanted = [(busy, case) for busy in BUSY for case in CASES]
+        todo = [(busy, case) for busy, case in wanted if pieces.get(network, scale, busy, case) is None]
+        if not todo or pieces.is_over:
+            continue
+        with vtorus.torus(Shape(rate_scale=scale, network=network)):
+            for busy, case in todo:
+                reference = pieces.get("reference", network, case)
+                if reference is None or pieces.is_over:
+                    break
+                outcome = _outcome(case, network, (scale, busy), reference["us"] * least / scale)
+                pieces.add(asdict(outcome), network, scale, busy, case)
+                console.print(_line(outcome))
+
+
 def _reference_us(case: Case) -> float:
-    return min(_launch(case)[0] for _ in range(REFERENCE_LAUNCHES))
+    return min(run_once(case)[0] for _ in range(REFERENCE_LAUNCHES))
 
 
 def _outcome(case: Case, network: str, where: tuple[float, int], wanted_us: float) -> Outcome:
     scale, busy = where
-    with _burners(busy):
-        took_us, guard = _launch(case)
+    with burners(busy):
+        took_us, guard = run_once(case)
     return Outcome(
-        case=f"{case.name}, {case.ranks} ranks",
+        case=str(case),
         network=network,
         rate_scale=scale,
         busy=busy,
@@ -123,15 +165,16 @@ def _outcome(case: Case, network: str, where: tuple[float, int], wanted_us: floa
         bound_percent=guard["error_bound_percent"],
         idle_percent=guard["error_bound"]["idle_percent"],
         verdict=guard["verdict"],
+        guard=guard,
     )
 
 
-def _launch(case: Case) -> tuple[float, dict[str, Any]]:
+def run_once(case: Case, timed: Sequence[str] = TIMED) -> tuple[float, dict[str, Any]]:
     """Return the median time of one launch in us, and what the guard saw of it."""
     with tempfile.TemporaryDirectory() as folder:
         output, evidence = Path(folder, "output.json"), Path(folder, "evidence")
         name, *options = case.program
-        program = [str(vtorus.PROGRAMS / name), *options, *TIMED, "--json", str(output)]
+        program = [str(vtorus.PROGRAMS / name), *options, *timed, "--json", str(output)]
         vtorus.railyard(
             *("torus", "mpirun", vtorus.NAME, "-np", str(case.ranks), *program),
             RAILYARD_EVIDENCE=str(evidence),
@@ -142,7 +185,7 @@ def _launch(case: Case) -> tuple[float, dict[str, Any]]:
 
 
 @contextmanager
-def _burners(count: int) -> Iterator[None]:
+def burners(count: int) -> Iterator[None]:
     """Keep so many processors busy for the length of the block."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:

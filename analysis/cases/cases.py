@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.records import comparable
+from railyard.records import comparable, noise
 from railyard.records.benchmark import Label, Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Launch, Origin, Record, Software, Status
@@ -166,6 +166,11 @@ def tally(case: Case, combination: Combination | None = None) -> Tally:
         unverified=sum(each.verified is not True for each in ok),
         cannot_tell=sum(each.placement_verdict == "cannot-tell" for each in ok),
     )
+
+
+def noise_percent(case: Case) -> float:
+    """Return the largest difference between two groups of a case's launches that shows nothing."""
+    return max(map(noise.floor_percent, case.records))
 
 
 def combination_of(launch: Launch) -> Combination:

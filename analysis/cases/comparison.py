@@ -149,8 +149,9 @@ def _compare(
     tests: int,
 ) -> Comparison:
     better, deterministic = units.unit_of(fom).better, case.origin in COMPUTED
+    floor = cases.noise_percent(case)
     summaries = {
-        combination: medians.summarise([each.value for each in found[combination]])
+        combination: medians.summarise([each.value for each in found[combination]], floor)
         for combination in case.combinations
         if combination in found
     }
@@ -291,10 +292,15 @@ def _no_difference(comparison: Comparison) -> str:
     said = f"No difference shown between {listed(alike)}."
     if all(each.summary and each.summary.minimum == each.summary.maximum for each in comparison.groups):
         said = f"No difference between {listed(alike)}: equal in the model."
-    if not verdict.apart:
-        return said
     side = "below" if comparison.unit.better is Better.LOWER else "above"
     assert best.summary is not None  # a verdict names groups that have values
+    if verdict.noise:
+        alike_but = [each for each in others if each.name in verdict.noise]
+        floor = percent(verdict.noise_percent, signed=False)
+        far = _distances(best.summary, alike_but, side)
+        said = f"{said} {best.name} is {far}, which is within the noise floor of {floor}."
+    if not verdict.apart:
+        return said
     apart = [each for each in others if each.name in verdict.apart]
     return f"{said} {best.name} is {_distances(best.summary, apart, side)}: {_evidence(verdict)}."
 

@@ -83,6 +83,7 @@ def impacts(case: Case) -> list[Impact]:
             alone=taken[alone_of(loaded)][key],
             loaded=taken[loaded][key],
             better=units.unit_of(key[0]).better,
+            noise_percent=cases.noise_percent(case),
         )
         for loaded, key in rows
     ]

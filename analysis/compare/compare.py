@@ -128,7 +128,7 @@ def _row(
     cells = {
         name: Cell(
             values=each,
-            summary=medians.summarise(each),
+            summary=medians.summarise(each, gathered[name].noise_percent),
             provenance=_met(gathered[name].provenance),
         )
         for name, each in values.items()

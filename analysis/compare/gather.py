@@ -66,10 +66,14 @@ class Count:
 
 @dataclass(slots=True)
 class Taken:
-    """One side of a row: its launches' values, and for each setting they come from the fields of `NAMED_OF_SIDES`."""
+    """One side of a row: its launches' values, and for each setting they come from the fields of `NAMED_OF_SIDES`.
+
+    `noise_percent` is the largest noise floor of the records.
+    """
 
     values: array[float] = field(default_factory=lambda: array("d"))
     provenance: set[tuple[str, ...]] = field(default_factory=set)
+    noise_percent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,7 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
                     taken = rows[_key(shared, key, varied)][name]
                     taken.values.extend(values)
                     taken.provenance.add(provenance)
+                    taken.noise_percent = max(taken.noise_percent, share.noise_percent)
     taken_of = {key: dict(of_key) for key, of_key in rows.items()}
     return Gathered(counts=counts, foms=frozenset(met), rows=taken_of)
 
@@ -127,6 +132,7 @@ class _Share:
     void: int = 0
     failed: int = 0
     not_measured: int = 0
+    noise_percent: float = 0.0
     values: defaultdict[SeriesKey, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, entry: Entry) -> None:
@@ -137,6 +143,7 @@ class _Share:
         self.void += own["void"]
         self.failed += own["failed"]
         self.not_measured += own["not_measured"]
+        self.noise_percent = max(self.noise_percent, own["noise_percent"])
         for key, values in entry.values:
             self.values[key] += values
 

@@ -16,7 +16,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
 from analysis.figures import svg
 from analysis.figures.drawing import Drawing
-from analysis.stats import medians
+from analysis.stats import medians, verdicts
 from analysis.stats.medians import Summary
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import percent, size_text
@@ -63,9 +63,10 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def _summaries(case: Case) -> dict[Key, Summary]:
+    floor = cases.noise_percent(case)
     return {
         (str(known["collective"]), int(known["size_bytes"]), str(known["split"]), combination): (
-            medians.summarise([each.value for each in values])
+            medians.summarise([each.value for each in values], floor)
         )
         for (fom, labels), by_arm in cases.observations(case).items()
         if fom == FOM and {"collective", "size_bytes", "split"} <= (known := dict(labels)).keys()
@@ -98,16 +99,26 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
 
 
 def statement(bars: Bars) -> str:
-    """Return what the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's."""
+    """Return what the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's.
+
+    A difference that is not above the noise floor is none.
+    """
     summaries = next(iter(bars.of.values()))
     parts = [
-        f"{one} against {other} {percent(change)}"
+        f"{one} against {other} {_change(summaries[one], summaries[other], change)}"
         for one, other in CONTRASTS
         if one in summaries
         and other in summaries
         and (change := medians.change_percent(summaries[one].median, summaries[other].median)) is not None
     ]
     return f"Time in {', '.join(parts)}." if parts else ""
+
+
+def _change(one: Summary, other: Summary, change: float) -> str:
+    if not verdicts.is_noise(one, other):
+        return percent(change)
+    floor = percent(max(one.noise_percent, other.noise_percent), signed=False)
+    return f"within the noise floor of {floor}"
 
 
 def _described(case: Case, bars: Bars) -> str:

@@ -48,11 +48,15 @@ LEAST_SAMPLES = {Statistic.AVERAGE: 1, Statistic.P99: 100, Statistic.P999: 1000}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """The samples of each launch, alone and under one load; `better` is the unit's better direction."""
+    """The samples of each launch, alone and under one load; `better` is the unit's better direction.
+
+    A difference of at most `noise_percent` of the larger value shows nothing.
+    """
 
     alone: Launches
     loaded: Launches
     better: Better
+    noise_percent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +118,16 @@ def _factor(measured: Samples, statistic: Statistic, *, p_holm: float | None, is
         low=low,
         high=high,
         p_holm=p_holm,
-        is_significant=is_significant and value is not None,
+        is_significant=is_significant and value is not None and not _is_noise(value, measured.noise_percent),
         launches=(len(measured.alone), len(measured.loaded)),
         samples=counts,
         gpcnet=gpcnet(measured, statistic) if value is not None else None,
     )
+
+
+def _is_noise(factor: float, floor_percent: float) -> bool:
+    small, large = sorted((1.0, factor))
+    return floor_percent > 0 and 100 * (large - small) <= floor_percent * large
 
 
 def _function(statistic: Statistic, better: Better) -> Callable[[Array], float]:

@@ -35,7 +35,8 @@ class Summary:
     """Of one group of launches. `interval` is None when n is too small for 95 %.
 
     `spread_percent` is the run-to-run variation, the relative standard deviation of the launches' values (n - 1 in
-    the denominator); None for a single launch or a mean of 0.
+    the denominator); None for a single launch or a mean of 0. A difference from another group of at most
+    `noise_percent` of the larger median shows nothing (`railyard.records.noise`).
     """
 
     n: int
@@ -44,6 +45,7 @@ class Summary:
     maximum: float
     interval: Interval | None
     spread_percent: float | None = None
+    noise_percent: float = 0.0
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
@@ -73,7 +75,7 @@ def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
     return (rank, float(1 - 2 * half.cdf(rank - 1))) if rank > 0 else None
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarise(values: Sequence[float], noise_percent: float = 0.0) -> Summary:
     """Raises ValueError for no values."""
     if not values:
         raise ValueError("no launch has a value")
@@ -84,6 +86,7 @@ def summarise(values: Sequence[float]) -> Summary:
         maximum=max(values),
         interval=median_interval(values),
         spread_percent=spread_percent(values),
+        noise_percent=noise_percent,
     )
 
 

@@ -48,6 +48,7 @@ class Outcome(StrEnum):
 class Verdict(Generic[Key]):
     """`best` has the best median; `apart` are the groups that it is significantly better than (all: BEST).
 
+    `noise` are the groups whose difference from it is significant, but not above the noise floor `noise_percent`.
     `p_holm` is the largest corrected p-value among those; `needed` the launches a group that the family needs.
     """
 
@@ -56,6 +57,8 @@ class Verdict(Generic[Key]):
     apart: tuple[Key, ...] = ()
     p_holm: float | None = None
     needed: int = 0
+    noise: tuple[Key, ...] = ()
+    noise_percent: float = 0.0
 
 
 def between(
@@ -63,8 +66,8 @@ def between(
 ) -> Finding:
     """Return what the pair's test shows of `key` against the other group of the pair.
 
-    A difference is found only if the corrected p-value is at most the family's level, and ranks and medians agree on
-    its direction.
+    A difference is found only if the corrected p-value is at most the family's level, ranks and medians agree on its
+    direction, and it is above the noise floor of both groups.
     """
     other = pair.other if key == pair.one else pair.one
     ours, theirs = groups[key], groups[other]
@@ -78,9 +81,16 @@ def between(
     if not pair.attainable:
         return Finding.TOO_FEW
     ranks_agree = (better_share(key, pair, better) > 0.5) == is_better
-    if not pair.is_significant or ours.median == theirs.median or not ranks_agree:
+    if not pair.is_significant or ours.median == theirs.median or not ranks_agree or is_noise(ours, theirs):
         return Finding.NO_DIFFERENCE
     return Finding.BETTER if is_better else Finding.WORSE
+
+
+def is_noise(one: Summary, other: Summary) -> bool:
+    """Return whether two medians are no further apart than their noise floor, a share of the larger."""
+    floor = max(one.noise_percent, other.noise_percent)
+    small, large = sorted((abs(one.median), abs(other.median)))
+    return floor > 0 and 100 * (large - small) <= floor * large
 
 
 def is_flat(groups: Mapping[Key, Summary]) -> bool:
@@ -121,7 +131,18 @@ def judge(
         return Verdict(outcome=Outcome.TOO_FEW, best=best, needed=needed)
     outcome = Outcome.BEST if len(apart) == len(findings) else Outcome.NO_DIFFERENCE
     largest = max((with_best[key].p_holm for key in apart), default=None)
-    return Verdict(outcome=outcome, best=best, apart=apart, p_holm=largest, needed=needed)
+    noise = tuple(
+        key for key, pair in with_best.items() if pair.is_significant and is_noise(groups[best], groups[key])
+    )
+    return Verdict(
+        outcome=outcome,
+        best=best,
+        apart=apart,
+        p_holm=largest,
+        needed=needed,
+        noise=noise,
+        noise_percent=max(group.noise_percent for group in groups.values()),
+    )
 
 
 def pair_of(pairs: Mapping[tuple[Key, Key], Pair[Key]], one: Key, other: Key) -> Pair[Key]:

@@ -45,6 +45,14 @@ def test_above_one_is_worse_for_times_and_for_rates() -> None:
         assert p99.value is not None and 1.7 < p99.value < 2.3
 
 
+def test_a_factor_within_the_noise_floor_shows_nothing() -> None:
+    alone = [[100.0 + 0.01 * number] * 10 for number in range(8)]
+    loaded = [[1.013 * value for value in launch] for launch in alone]
+    for floor, shown in ((0.0, True), (2.0, False)):
+        measured = Samples(alone=alone, loaded=loaded, better=Better.LOWER, noise_percent=floor)
+        assert impact.factors([measured])[0][0].is_significant is shown
+
+
 def test_the_interval_covers_the_true_factor_where_launches_differ() -> None:
     """Launches drift by 10 %; an interval over samples would be far too narrow."""
     covered = 0

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import synthetic
 
 from analysis.cases import cases, comparison, scoreboard, tables
 from analysis.cases.judgement import judge_all
+from analysis.compare import compare as versus
+from analysis.compare import sides
 from analysis.report import exports, summary
 from analysis.stats import ranktest, verdicts
 from analysis.stats.verdicts import Finding
-from railyard.records.record import Record
+from railyard.records import noise
+from railyard.records.record import Guard, Guarded, Origin, Record
+from railyard.records.store import entries
 
 VALUES = st.lists(st.floats(90, 110), min_size=8, max_size=8)
 
@@ -77,3 +84,61 @@ def test_a_score_of_several_cases_names_no_winner_that_a_case_contradicts() -> N
 def test_a_p_value_above_the_level_is_never_rounded_to_it() -> None:
     assert comparison.p_text(ranktest.ALPHA + 0.0003) == "= 0.0303"
     assert comparison.p_text(0.0124) == "= 0.012"
+
+
+def close(origin: Origin, torus: Mapping[str, Any] | None = None, bound: float | None = None) -> Record:
+    """Return a record in which custom is 1.3 % below plain in every launch, and cart-create 10 % above."""
+    steps = [0.01 * number for number in range(8)]
+    made = record([[place + step for step in steps] for place in (100.0, 110.0, 98.7)])
+    guard = (
+        None
+        if bound is None
+        else Guard(verdict=Guarded.OK, reasons=(), figures={"error_bound_percent": bound})
+    )
+    launches = tuple(dataclasses.replace(each, guard=guard) for each in made.launches)
+    provenance = {**made.provenance, "torus": torus}
+    return dataclasses.replace(made, launches=launches, origin=origin, provenance=provenance)
+
+
+ROUTER = {**synthetic.TORUS, "network": "router"}
+
+
+@pytest.mark.parametrize(
+    ("made", "finding"),
+    [
+        (close(Origin.EMULATED, synthetic.TORUS), Finding.NO_DIFFERENCE),
+        (close(Origin.EMULATED, synthetic.TORUS, bound=80.0), Finding.NO_DIFFERENCE),
+        (close(Origin.MEASURED), Finding.BETTER),
+    ],
+)
+def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
+    made: Record, finding: Finding
+) -> None:
+    (case,) = cases.group([made])
+    (found,) = comparison.comparisons(case)
+    custom = next(group for group in found.groups if group.name == "custom")
+    assert custom.finding is finding and custom.pair is not None and custom.pair.is_significant
+    sentence = comparison.sentence(found)
+    shown = "custom is 1.3 % below plain, which is within the noise floor of 2.0 %" in sentence
+    assert shown is (finding is Finding.NO_DIFFERENCE)
+    assert "cart-create" in sentence and "significant" in sentence  # 10 % is above the floor
+    assert {row.name: row.verdict for row in tables.rows(found)}["custom"] == str(finding)
+    exported = str(summary.summary(judge_all([made]))["cases"]).replace("'", '"')
+    assert (f'"verdict": "{Finding.BETTER}"' in exported) is (finding is Finding.BETTER)
+    (score,) = (
+        each.score
+        for each in scoreboard.standings([(case, [found])])
+        if each.combination.startswith("custom")
+    )
+    assert score is not None and score.finding is finding
+    known = [entries.of_record(made)]
+    names = ["placement=plain", "placement=custom"]
+    (row,) = versus.compare([(known, sides.parse(names, lambda: known))], names, names[0]).rows
+    assert versus.finding(row, names[1], names[0]) is finding
+
+
+def test_on_the_router_the_floor_is_the_middle_error_bound_where_that_is_larger() -> None:
+    for bound, floor in ((0.4, 2.0), (4.1, 4.1)):
+        assert noise.floor_percent(close(Origin.EMULATED, ROUTER, bound)) == floor
+    assert noise.floor_percent(close(Origin.EMULATED, ROUTER)) == 2.0
+    assert noise.floor_percent(close(Origin.SIMULATED)) == 0.0

@@ -28,7 +28,7 @@ from railyard.torus.virtual import lifecycle
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
 #: Studies take minutes, smokes seconds.
-PENA = {"halo_3d", "hops_curve", "paths_parallel", "rowcol_cube"}
+PENA = {"halo_3d", "halo_folded", "hops_curve", "paths_parallel", "rowcol_cube"}
 SMOKE = {
     "congestion_smoke",
     "contention_smoke",

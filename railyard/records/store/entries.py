@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.errors import InputError
-from railyard.records import benchmark, record
+from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import unnamed
 from railyard.records.json_io import Json, canonical
@@ -78,6 +78,7 @@ def _own(read: Record) -> dict[str, Json]:
         "created": read.created,
         "status": str(read.status),
         "reason": read.reason,
+        "noise_percent": noise.floor_percent(read),
         **counts(read.launches),
     }
 
