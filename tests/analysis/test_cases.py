@@ -202,7 +202,7 @@ def test_two_pairs_of_hosts_are_still_one_launch() -> None:
     ]
     made = synthetic.case(extents=[2, 1, 1], placements=["plain"], launches_per_combination=1)
     found = comparison.comparisons(cases.group([synthetic.job(made, lambda *_: series)])[0])
-    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([2.0]))]
+    assert [(each.labels, each.groups[0].summary) for each in found] == [((), medians.summarise([2.0], 2.0))]
 
 
 # ---- words ----
