@@ -115,10 +115,7 @@ def statement(bars: Bars) -> str:
 
 
 def _change(one: Summary, other: Summary, change: float) -> str:
-    if not verdicts.is_noise(one, other):
-        return percent(change)
-    floor = percent(max(one.noise_percent, other.noise_percent), signed=False)
-    return f"within the noise floor of {floor}"
+    return "no difference shown" if verdicts.is_noise(one, other) else percent(change)
 
 
 def _described(case: Case, bars: Bars) -> str:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from analysis.stats.medians import Summary
+from analysis.stats.medians import ENOUGH, Summary
 from analysis.stats.ranktest import Pair, enough
 from railyard.records.units import Better
 
 Key = TypeVar("Key")
+#: A difference that no test can support counts from this many noise floors on.
+UNTESTED = 2
 
 
 class Finding(StrEnum):
@@ -87,8 +89,12 @@ def between(
 
 
 def is_noise(one: Summary, other: Summary) -> bool:
-    """Return whether two medians are no further apart than their noise floor, a share of the larger."""
+    """Return whether two medians are no further apart than their noise floor, a share of the larger.
+
+    The floor is twice as high where either has fewer launches than a rank test needs.
+    """
     floor = max(one.noise_percent, other.noise_percent)
+    floor *= 1 if min(one.n, other.n) >= ENOUGH else UNTESTED
     small, large = sorted((abs(one.median), abs(other.median)))
     return floor > 0 and 100 * (large - small) <= floor * large
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from support import synthetic
 
 from analysis.cases import cases, comparison, scoreboard, tables
+from analysis.cases.cases import Combination
 from analysis.cases.judgement import judge_all
 from analysis.compare import compare as versus
 from analysis.compare import sides
+from analysis.figures import rowcol
 from analysis.report import exports, summary
-from analysis.stats import ranktest, verdicts
+from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
 from railyard.records import noise
 from railyard.records.record import Guard, Guarded, Origin, Record
@@ -142,3 +144,15 @@ def test_on_the_router_the_floor_is_the_middle_error_bound_where_that_is_larger(
         assert noise.floor_percent(close(Origin.EMULATED, ROUTER, bound)) == floor
     assert noise.floor_percent(close(Origin.EMULATED, ROUTER)) == 2.0
     assert noise.floor_percent(close(Origin.SIMULATED)) == 0.0
+
+
+def test_a_figure_states_no_difference_that_no_test_supports_below_twice_the_floor() -> None:
+    def bars(launches: int) -> rowcol.Bars:
+        times = {"X": 100.0, "Y": 90.0, "XZ": 100.0, "XY": 97.0, "YZ": 99.0}
+        of = {way: medians.summarise([time] * launches, 2.0) for way, time in times.items()}
+        only = Combination(placement="cart-create", nic_policy="default")
+        return rowcol.Bars(collective="alltoall", size_bytes=8192, of={only: of})
+
+    few, enough = rowcol.statement(bars(2)), rowcol.statement(bars(6))
+    assert "Y against X \N{MINUS SIGN}10.0 %" in few and "XY against XZ no difference shown" in few
+    assert "XY against XZ \N{MINUS SIGN}3.0 %" in enough and "YZ against XZ no difference shown" in enough
