@@ -1,4 +1,4 @@
-"""Site configurations and doctor's fragments: each is loaded, lists its checks and dry-runs one, with no line edited.
+"""Site configurations and doctor's fragments: each is loaded and dry-runs checks, with no line edited.
 
 Machines are pretended: programs on the PATH that answer as the sites' documents show, a tree of files as /sys.
 """
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 from support.commands import BIN, CHECKOUT, environment
+from support.reframe import reading
 
 SITES = sorted((CHECKOUT / "config/sites").glob("*.yml"))
 LMOD = 'case "$1" in --version) echo "Modules based on Lua: Version 8.7.37" >&2;; esac'
@@ -57,25 +58,20 @@ def reframe(
     return subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, env=env, check=False)
 
 
-def dry_run(
-    config: Path, system: str, folder: Path, variables: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    halo = ("-c", str(CHECKOUT / "checks/halo.py"), "-n", "halo_smoke", "--dry-run")
-    return reframe(config, system, folder, variables, *halo)
+FOUR = ("halo_smoke", "hops_smoke", "contention_smoke", "sonar_smoke")
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda path: path.stem)
-def test_a_site_is_loaded_its_checks_listed_and_one_dry_run(
+def test_a_site_is_loaded_and_four_checks_dry_run(
     site: Path, machine: dict[str, str], tmp_path: Path
 ) -> None:
     text = site.read_text()
     name = re.search(r"^  - name: (\S+)", text, re.M)
     assert name and "https://" in text, "where the facts are from"
-    listed = reframe(site, name[1], tmp_path, machine, "-c", str(CHECKOUT / "checks"), "-t", "smoke", "-l")
-    checks = set(re.findall(r"^- (\w+)", listed.stdout, re.M))
-    assert {"halo_smoke", "hops_smoke", "contention_smoke", "sonar_smoke"} <= checks, listed.stdout
-    done = dry_run(site, name[1], tmp_path, machine)
-    assert done.returncode == 0 and "Ran 1/1" in done.stdout, done.stdout + done.stderr
+    words = [word for check in FOUR for word in ("-n", check)]
+    done = reframe(site, name[1], tmp_path, machine, *reading(*words), *words, "--dry-run")
+    assert done.returncode == 0 and "Ran 4/4" in done.stdout, done.stdout + done.stderr
+    assert set(re.findall(r"OK \] \(\d/4\) (\w+)", done.stdout)) == {*FOUR}
     script = next(tmp_path.rglob("rfm_job.sh")).read_text()
     assert "railyard granted || exit 1" in script and "benchmarks-site/bin:$PATH" in script
 
@@ -176,11 +172,15 @@ def test_every_site_text_has_a_machine_whose_fragment_is_tried() -> None:
     assert described <= MACHINES.keys() and len(SITES) == 8
 
 
+#: One of each scheduler: to read all checks takes 3 s of processor, and only the dry run depends on the machine.
+LISTED = ("lumi", "pbs-omni-path")
+
+
 @pytest.mark.parametrize("name", sorted(MACHINES))
 def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     name: str, machine: dict[str, str], tmp_path: Path
 ) -> None:
-    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; the list is of all checks."""
+    """`trial.fault` loads the fragment and dry-runs one check, as doctor itself does; two machines list all checks."""
     shown = MACHINES[name]
     folder = tmp_path / "bin"
     (folder / "pals").mkdir()
@@ -205,6 +205,8 @@ def test_what_doctor_prints_is_loaded_listed_and_dry_run_with_no_line_edited(
     assert "modules_system: lmod" in text and "modules: [gcc/13.2, mpi/1]" in text
     assert text.count("scheduler: ") == 1, "one partition"
     assert "mlx5_1" not in text, "no RoCE port"
+    if name not in LISTED:
+        return
     checks = ("-c", str(CHECKOUT / "checks"), "-t", "smoke", "-l")
     listed = reframe(tmp_path / "mine.yml", shown.cluster, tmp_path, machine, *checks)
     assert "halo_smoke" in listed.stdout and "Found 0 check" not in listed.stdout, listed.stdout
