@@ -431,7 +431,8 @@ def test_a_collective_too_large_is_refused_with_the_estimate(reframe: ReFrame, t
 
 def test_the_model_answers_in_a_programs_place(reframe: ReFrame, tmp_path: Path) -> None:
     """Pedretti et al., Figure 6: remapping to 2x2x4 more than halves what the routers inject."""
-    done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke")
+    two = "minighost_remap.placements=cart-create,blocks:2x2x4"
+    done = reframe("linkload", "-n", "minighost_remap", "-n", "halo_smoke", "-S", two)
     assert done.returncode == 0, done.stdout
     found = {record.case.check: record for record in archive.load_all(tmp_path / "archive")}
     assert found["halo_smoke"].origin == "modelled"
