@@ -28,7 +28,10 @@ from railyard.records.record import Software, combination_name
 
 #: The time for people, and seconds that no clock's correction changes.
 _NOW = "$(date +%s.%N) $(cut -d' ' -f1 /proc/uptime)"
-_NO_PROGRAMS = (".hostfile", ".rankfile", ".json", ".witness", ".evidence", "coordinates", "links")
+_NO_PROGRAMS = (
+    *(".hostfile", ".rankfile", ".json", ".witness", ".evidence"),
+    *(".ready", ".stop", "coordinates", "links"),
+)
 #: Variables that a command sets for itself, as `launching` quotes them.
 ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=(?:'[^']*'|[^\s'])*\s+)*")
 #: Exit statuses of `timeout`: the limit was reached; it was, and the launcher had to be killed.

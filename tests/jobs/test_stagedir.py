@@ -372,3 +372,20 @@ def test_nics_that_the_partition_does_not_name_prove_nothing(folder: Path) -> No
         folder, [sent("eth0", 5, "linux-net")], devices=["mlx5_0", "mlx5_1"], assigned="mlx5_1"
     )
     assert launch.nics is None and "eth0" in launch.nic_reason
+
+
+def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
+    """Before, the strict check refused every record with a load: its files came while the job ran."""
+    command = "mpirun -np 2 --hostfile plain+incast.incast.hostfile congestor --pattern incast"
+    files = "--ready launch-000.incast.ready --stop launch-000.stop --json launch-000.incast.json"
+    role = {"name": "incast", "role": "congestor", "again": False, "command": f"{command} {files}"}
+    launch = Planned(
+        index=0,
+        placement="plain",
+        nic_policy="library-default",
+        repeat=0,
+        command="mpirun halo",
+        roles=[role],
+    )
+    (line,) = (line for line in schedule.digests([launch], "begun") if line.startswith("for w in "))
+    assert line.startswith("for w in mpirun halo congestor incast; do ")
