@@ -29,7 +29,9 @@
 /* Between two looks for the stop file: each look is a broadcast, in which the load pauses. */
 static const double look_s = 0.05;
 
-enum { SAMPLES_ROOM = 1 << 16, BATCH_MOST = 1 << 20 };
+/* Beside another pattern a look costs little, and the ranks that only send must not run ahead of the others.
+ */
+enum { SAMPLES_ROOM = 1 << 16, BATCH_MOST = 1 << 20, BATCH_BESIDE = 4 };
 
 enum end { GOES_ON, BY_ROUNDS, BY_STOP, BY_LIMIT };
 static const char *const end_names[] = {"", "rounds", "stop", "limit"};
@@ -101,7 +103,7 @@ static enum end look_together(struct congestor *congestor, double begun_s, int *
         double round_s = (clock_now_s() - begun_s) / fmax(1, congestor->rounds);
         double rounds = congestor->rounds ? look_s / fmax(round_s, 1e-9) : 1;
         word[0] = (int)look(congestor, begun_s);
-        word[1] = (int)fmin(fmax(1, rounds), BATCH_MOST);
+        word[1] = (int)fmin(fmax(1, rounds), is_beside(&congestor->config) ? BATCH_BESIDE : BATCH_MOST);
         if (congestor->config.rounds && !is_beside(&congestor->config))
             word[1] = (int)fmin(word[1], congestor->config.rounds - congestor->rounds);
     }
