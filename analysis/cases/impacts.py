@@ -1,9 +1,10 @@
 """Launches under load beside the same launches alone: impact factors, and copies against one copy.
 
 Models: for each placement, NIC policy and software of a case whose launches had companions the samples alone and under
-every load, of the figure of merit that tells most: each pair of ranks by itself where a benchmark has that, otherwise
-the one that the page shows first. Copies: the slowest, the median and the sum of all copies of a launch against the
-launches with one copy. Leaves out: what the factors are (`analysis.stats.impact`).
+every load, of the figure of merit that tells most: each pair of ranks by itself where a benchmark has that, then one
+with several samples a launch, otherwise the one that the page shows first. Copies: the slowest, the median and the sum
+of all copies of a launch against the launches with one copy. Leaves out: what the factors are
+(`analysis.stats.impact`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from analysis.stats.medians import Summary
 from placements.orders.spec import split_load
 from railyard.jobs.roles import COPIES, Role
 from railyard.records import units
-from railyard.records.benchmark import Labels
+from railyard.records.benchmark import Labels, Series
 from railyard.records.record import Launch
 from railyard.records.store import entries
 from railyard.records.units import Better
@@ -106,7 +107,7 @@ Taken = dict[Combination, dict[tuple[str, Labels], list[tuple[float, ...]]]]
 def _samples(case: Case) -> Taken:
     """Return combination -> series -> the samples of each launch, of the figure of merit that tells most."""
     launches = [launch for _, launch in cases.launches(case) if launch.is_result]
-    fom = _telling({series.fom for launch in launches for series in launch.series})
+    fom = _telling([series for launch in launches for series in launch.series])
     taken: Taken = {}
     for launch in launches:
         of = taken.setdefault(cases.combination_of(launch), {})
@@ -116,9 +117,12 @@ def _samples(case: Case) -> Taken:
     return taken
 
 
-def _telling(foms: set[str]) -> str:
-    directed = [fom for fom in foms if units.unit_of(fom).better is not Better.NEITHER]
-    return min(directed, key=lambda fom: (not fom.startswith(PAIRS), *place(fom)), default="")
+def _telling(found: Sequence[Series]) -> str:
+    """Return the figure of merit of pairs, or else one with several samples a launch: percentiles need them."""
+    directed = {each.fom for each in found if units.unit_of(each.fom).better is not Better.NEITHER}
+    several = {each.fom for each in found if len(each.samples) > 1}
+    order = {fom: (not fom.startswith(PAIRS), fom not in several, *place(fom)) for fom in directed}
+    return min(order, key=order.__getitem__, default="")
 
 
 def _sent(case: Case, loaded: Combination) -> float | None:
@@ -153,7 +157,7 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
     with_copies, single = list(_of(case, loaded)), list(_of(case, alone_of(loaded)))
     if not with_copies or not single:
         return
-    fom = _telling({series.fom for launch in single for series in launch.series})
+    fom = _telling([series for launch in single for series in launch.series])
     better = units.unit_of(fom).better if fom else Better.NEITHER
     for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
         launches = [values for launch in with_copies if (values := _of_copies(launch, key))]

@@ -86,7 +86,8 @@ def _stem(fom: str) -> str:
 
 def _between(factor: Factor) -> str:
     if factor.low is None or factor.high is None:
-        return f" (n = {min(factor.launches)} launches: no interval)"
+        count = min(factor.launches)
+        return f" (n = {count} launch{'es' if count > 1 else ''}: no interval)"
     return f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
 
 

@@ -78,6 +78,19 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
 
 
+def test_a_figure_with_several_samples_a_launch_counts_before_one_with_a_single_one() -> None:
+    """Before, an allreduce of 8 B under load was judged by its one rate, and had no percentile."""
+
+    def change(document: dict[str, Any]) -> None:
+        for launch in document["launches"]:
+            for series in launch["series"]:
+                if series["fom"] == "iteration_us":
+                    series["samples"] = series["samples"][:1]
+
+    (case,) = cases.group([forgeries.changed(loaded("incast", INCAST, times=3.0), change)])
+    assert {found.fom for found in impacts.impacts(case)} == {"bandwidth_gbyte_s"}
+
+
 def test_the_slowest_copy_counts_against_one_alone() -> None:
     (case,) = cases.group([loaded("copies", COPY, times=1.0, copies=(1.5, 1.2))])
     (found,) = impacts.copies(case)
