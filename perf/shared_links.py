@@ -28,6 +28,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
@@ -161,8 +162,6 @@ def predicted() -> dict[str, float]:
 
 
 def _document() -> object:
-    import yaml
-
     return yaml.safe_load(RING)
 
 
