@@ -1,15 +1,16 @@
 """The benchmark suite against its peers, in one run: `hops` beside OSU, halo's packing beside a plain strided copy.
 
-    osu       latency, bandwidth and bidirectional bandwidth, shared memory and TCP: the median of each program's
-              samples at every power of two from 1 B to 1 MiB, in pairs of launches whose order alternates; and
-              `rowcol` beside OSU's allreduce, alltoall, bcast and barrier from 8 B to 64 KiB: medians of the mean over
-              the ranks of each sample, which starts with a barrier in both
+    osu       shared memory and TCP, at every power of two from 1 B to 1 MiB, in pairs of launches whose order
+              alternates: latency as the median of single round trips, bandwidth and bidirectional bandwidth over as
+              many windows in a row; and `rowcol` beside OSU's allreduce, alltoall, bcast and barrier from 8 B to
+              64 KiB: medians of the mean over the ranks of each sample, which starts with a barrier in both
     packing   pack and unpack time of `halo` (one rank, the presets of Pena et al.) against the variant `copy`
 
-Medians, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because the
-machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`; window, repeats and buffers are
-the same. Leaves out OSU where it is not on the PATH and no folder was given: its programs are osu_latency, osu_bw and
-osu_bibw of version 7.
+Medians of times, because a neighbour that takes the processor for a moment spoils a mean; many short launches, because
+the machine drifts from one to the next. OSU prints medians (the lower of two) with `-z50`. Not for bandwidths: its
+median there is one of single windows, ours one of samples of many windows, and a few slow windows separate the two.
+Window, repeats and buffers are the same. Leaves out OSU where it is not on the PATH and no folder was given: its
+programs are osu_latency, osu_bw and osu_bibw of version 7.
 """
 
 from __future__ import annotations
@@ -37,8 +38,12 @@ TRANSPORTS = {
     "shared memory": ("--mca", "btl", "self,vader"),
     "TCP": ("--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
 }
-#: Our test -> OSU's program, and the samples of each size.
-TESTS = {"latency": ("osu_latency", 200), "bandwidth": ("osu_bw", 20), "bibandwidth": ("osu_bibw", 20)}
+#: Our test -> OSU's program.
+TESTS = {"latency": "osu_latency", "bandwidth": "osu_bw", "bibandwidth": "osu_bibw"}
+#: Round trips a size, each timed alone.
+TRIPS = 200
+#: Largest size -> windows in a row, for the sizes above the one before; a tenth of them more as a warm-up.
+WINDOWS = {1 << 13: 400, 1 << 20: 20}
 SIZES = [1 << power for power in range(21)]
 #: Our collective -> OSU's program.
 COLLECTIVES = {
@@ -118,42 +123,57 @@ def compare(folder: Path, transport: str, test: str, rounds: int) -> Ratios:
 
 
 def _osu(folder: Path, transport: str, test: str) -> dict[int, float]:
-    """Size -> median sample, us or MB/s."""
-    program, samples = TESTS[test]
-    options = [
-        "-m",
-        f"1:{SIZES[-1]}",
-        "-i",
-        str(samples),
-        "-x",
-        str(samples // 10),
-        "-W",
-        str(WINDOW),
-        "-z50",
-    ]
+    """Return each size's median round trip / 2 (us), or its rate over all windows (MB/s)."""
+    program = str(folder / TESTS[test])
     if test == "latency":
-        del options[options.index("-W") : options.index("-W") + 2]
-    printed = _run(transport, str(folder / program), *options)
-    rows = [line.split() for line in printed.splitlines() if line[:1].isdigit()]
-    return {int(row[0]): float(row[2]) for row in rows}
+        return _osu_rows(transport, 2, program, "-m", f"1:{SIZES[-1]}", "-z50", *_osu_counts(TRIPS))
+    found: dict[int, float] = {}
+    for first, last, windows in _ranges():
+        options = ["-m", f"{first}:{last}", "-W", str(WINDOW), *_osu_counts(windows)]
+        found |= _osu_rows(transport, 1, program, *options)
+    return found
+
+
+def _ranges() -> list[tuple[int, int, int]]:
+    """Return the first and the last size that are measured over as many windows, and these."""
+    firsts = [SIZES[0], *(2 * last for last in WINDOWS)]
+    return [(first, last, windows) for first, (last, windows) in zip(firsts, WINDOWS.items(), strict=False)]
+
+
+def _osu_counts(count: int) -> list[str]:
+    return ["-i", str(count), "-x", str(count // 10)]
+
+
+def _osu_rows(transport: str, column: int, *command: str) -> dict[int, float]:
+    rows = [line.split() for line in _run(transport, *command).splitlines() if line[:1].isdigit()]
+    return {int(row[0]): float(row[column]) for row in rows}
 
 
 def _hops(transport: str, test: str) -> dict[int, float]:
-    samples = TESTS[test][1]
+    """Return the same of our own program."""
+    if test == "latency":  # one sample has enough round trips up to 8 KiB
+        counts = ["--batch", str(TRIPS), "--repeats", "9", "--warmups", "1"]
+        return _hops_rows(
+            transport, "latency_p50_us", "--sizes", f"1-{SIZES[-1]}", "--tests", "tail", *counts
+        )
+    found: dict[int, float] = {}
+    for first, last, windows in _ranges():
+        counts = ["--window", str(WINDOW), "--windows", str(windows), "--repeats", "1", "--warmups", "1"]
+        rates = _hops_rows(
+            transport, "bandwidth_gbyte_s", "--sizes", f"{first}-{last}", "--tests", test, *counts
+        )
+        found |= {size: 1e3 * rate for size, rate in rates.items()}
+    return found
+
+
+def _hops_rows(transport: str, fom: str, *options: str) -> dict[int, float]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "hops.json")
-        options = ["--sizes", f"1-{SIZES[-1]}", "--window", str(WINDOW), "--buffers", "single", *AS_ASKED]
-        if (
-            test == "latency"
-        ):  # single round trips, as OSU's percentile; one sample has enough of them up to 8 KiB
-            options += ["--tests", "tail", "--batch", str(samples), "--repeats", "9", "--warmups", "1"]
-        else:
-            options += ["--tests", test, "--windows", "4", "--repeats", str(samples), "--warmups", "2"]
-        _run(transport, str(PROGRAMS / "hops"), *options, "--json", str(output))
+        fixed = ["--buffers", "single", *AS_ASKED, "--json", str(output)]
+        _run(transport, str(PROGRAMS / "hops"), *options, *fixed)
         series = json.loads(output.read_text())["series"]
-    fom, factor = ("latency_p50_us", 1.0) if test == "latency" else ("bandwidth_gbyte_s", 1e3)
     chosen = [each for each in series if each["fom"] == fom]
-    return {each["labels"]["size_bytes"]: factor * median_low(each["samples"]) for each in chosen}
+    return {each["labels"]["size_bytes"]: median_low(each["samples"]) for each in chosen}
 
 
 def _osu_collective(folder: Path, transport: str, test: str) -> dict[int, float]:
