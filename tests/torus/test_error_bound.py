@@ -12,7 +12,7 @@ from railyard.torus.virtual.counters import Reading
 from railyard.torus.virtual.error_bound import Look
 from railyard.torus.virtual.fidelity import Interval, Machine, Verdict
 
-LOOK = Look(seconds=0.5, ranks=64, run_s=0.5, wait_s=0.64, most_wait_s=0.1, delay_s=0.64)
+LOOK = Look(seconds=0.5, ranks=64, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
 TRAFFIC = Interval(
     seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, link="a:x+", packets=2000, bytes=4_000_000
 )
@@ -35,38 +35,25 @@ def counted() -> Reading:
 
 
 def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> Machine:
-    look = dataclasses.replace(LOOK, wait_s=wait_s, delay_s=wait_s)
+    look = dataclasses.replace(LOOK, wait_s=wait_s)
     bound = error_bound.bound([look], None, steal_share=0.0, throttled_share=0.0)
     return Machine(network=network, bound=bound, lateness=None, carrier=carrier)
 
 
-def test_delay_is_the_mean_share_of_the_ranks_time() -> None:
+def test_waiting_is_the_mean_share_of_the_ranks_time() -> None:
     bound = error_bound.bound([LOOK] * 4, None, steal_share=0.0, throttled_share=0.0)
-    assert bound.percent == bound.delay_percent == bound.waiting_percent == pytest.approx(2.0)
-
-
-def test_a_wait_while_messages_are_under_way_is_evidence_and_no_term() -> None:
-    (look,) = error_bound.looks(["w 0.5 64 500000000 6400000000 100000000 640000000"])
-    bound = error_bound.bound([look], None, steal_share=0.0, throttled_share=0.0)
-    assert bound.percent == pytest.approx(2.0)
-    assert bound.waiting_percent == pytest.approx(20.0)
-
-
-def test_where_nobody_knows_what_is_under_way_every_wait_counts() -> None:
-    """On the network `kernel`, and in what an earlier railyard-counters printed."""
-    (look,) = error_bound.looks(["w 0.5 64 500000000 6400000000 100000000"])
-    assert look.delay_s == look.wait_s == 6.4
+    assert bound.percent == bound.waiting_percent == pytest.approx(2.0)
 
 
 def test_terms_add_up_and_the_largest_is_named() -> None:
     bound = error_bound.bound([LOOK], None, steal_share=0.03, throttled_share=0.01)
-    assert bound.percent == pytest.approx(bound.delay_percent + 3 + 1)
+    assert bound.percent == pytest.approx(bound.waiting_percent + 3 + 1)
     assert bound.worst == "the machine's own host took processor time"
 
 
 def test_no_more_than_the_busiest_link_was_idle_can_be_the_machines() -> None:
     """That link needs its bytes over its rate on any machine."""
-    late = dataclasses.replace(LOOK, wait_s=6.4, delay_s=6.4)
+    late = dataclasses.replace(LOOK, wait_s=6.4)
     bound = error_bound.bound([late], None, steal_share=0.0, throttled_share=0.0, busiest_link_share=0.97)
     assert bound.percent == bound.idle_percent == pytest.approx(3.0)
     assert bound.waiting_percent == pytest.approx(20.0)

@@ -78,19 +78,6 @@ def test_one_message_takes_its_bytes_over_the_rate_and_the_latency_of_each_route
     assert due == cells * CELL * 1_000_000_000 // RATE + (hops + 1) * LATENCY_NS
 
 
-def test_a_node_is_busy_while_anything_is_under_way_from_it_or_to_it(tmp_path: Path) -> None:
-    """Two messages that overlap count once, the pause before the third does not."""
-    pause_ns = 10_000_000_000
-    messages = [(0, 0, 1, 20 * PAYLOAD), (1000, 2, 1, PAYLOAD), (pause_ns, 1, 0, PAYLOAD)]
-    done = simulate(tmp_path, ring(4), messages)
-    due = arrivals(done)
-    busy = {
-        line.split()[1]: int(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("busy ")
-    }
-    last_ns = due[2] - pause_ns
-    assert busy == {"n0": due[0] + last_ns, "n1": due[0] + last_ns, "n2": due[1] - 1000, "n3": 0}
-
-
 def test_a_slower_link_on_the_way_decides(tmp_path: Path) -> None:
     due = arrivals(simulate(tmp_path, ring(4, slow={1: RATE // 2}), [(0, 0, 2, 10 * PAYLOAD)]))[0]
     slow_ns = 10 * CELL * 1_000_000_000 // (RATE // 2)

@@ -31,7 +31,7 @@ TUN = Path("/dev/net/tun")
 CHANGE_S = 5.0
 #: The first words of native/router/counters.h: magic, links, process, generation, sequence, priority.
 HEADER = struct.Struct("=QQQQQQ")
-MAGIC = 0x32524F5955524C52
+MAGIC = 0x31524F5955524C52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

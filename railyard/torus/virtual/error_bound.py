@@ -5,9 +5,9 @@ Pure.
 Four things make times longer than the network's, and each is measured:
 
 - lateness: how late the user-space router handed packets over, over their time on their way (network `router` alone);
-- delay: how long a rank could have run and no processor was free, as the mean over the ranks. On the network `router`
-  at most the time counts in which nothing was under way from the rank's node or to it: a rank that waits while its
-  messages are on their way delays nothing (docs/torus.md, "The error bound");
+- waiting: how long a rank could have run and no processor was free, as the mean over the ranks. Part of it passes while
+  the rank's messages are on their way, so mostly less is lost; where all ranks go in step more may be lost
+  (docs/torus.md, "The error bound");
 - steal: what the machine's own host took of the processors;
 - throttling: how long the control groups of the launch held it at its quota.
 
@@ -29,17 +29,13 @@ WARNING_PERCENT = VOID_PERCENT / 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What all ranks together did between two looks at them; `ranks` counts those that both looks saw.
-
-    `delay_s` is the part of `wait_s` that may have delayed a message; all of it where nothing else is known.
-    """
+    """What all ranks together did between two looks at them; `ranks` counts those that both looks saw."""
 
     seconds: float
     ranks: int
     run_s: float
     wait_s: float
     most_wait_s: float
-    delay_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,23 +56,21 @@ class Bound:
     """The error bound of a launch and its terms, in percent of the time with traffic.
 
     `idle_percent` is how long the link that sent most was idle; the bound is that or the sum of the terms, the smaller.
-    `waiting_percent` is no term: `delay_percent` is the part of it that counts.
     """
 
     percent: float
     lateness_percent: float
-    delay_percent: float
+    waiting_percent: float
     steal_percent: float
     throttled_percent: float
     idle_percent: float
-    waiting_percent: float
 
     @property
     def worst(self) -> str:
         """The largest term, as the end of a sentence."""
         terms = {
             "the router handed packets over late": self.lateness_percent,
-            "ranks waited for a processor": self.delay_percent,
+            "ranks waited for a processor": self.waiting_percent,
             "the machine's own host took processor time": self.steal_percent,
             "a processor quota held the launch back": self.throttled_percent,
         }
@@ -126,19 +120,15 @@ def bound(
     `busiest_link_share` is the time that the link which sent most needs for it at its rate.
     """
     rank_s = sum(look.ranks * look.seconds for look in looks)
-    waiting, delay = (
-        sum(waits) / rank_s if rank_s else 0.0
-        for waits in ([look.wait_s for look in looks], [look.delay_s for look in looks])
-    )
+    waiting = sum(look.wait_s for look in looks) / rank_s if rank_s else 0.0
     terms = {
         "lateness_percent": lateness.mean_percent if lateness else 0.0,
-        "delay_percent": 100 * delay,
+        "waiting_percent": 100 * waiting,
         "steal_percent": 100 * steal_share,
         "throttled_percent": 100 * throttled_share,
     }
     idle = 100 * (1 - min(busiest_link_share, 1.0))
-    percent = min(sum(terms.values()), idle)
-    return Bound(percent=percent, idle_percent=idle, waiting_percent=100 * waiting, **terms)
+    return Bound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
 def looks(lines: Iterable[str]) -> list[Look]:
@@ -146,7 +136,7 @@ def looks(lines: Iterable[str]) -> list[Look]:
     found = []
     for line in lines:
         if line.startswith("w "):
-            seconds, ranks, run_ns, wait_ns, most_ns, *rest = map(float, line.split()[1:])
+            seconds, ranks, run_ns, wait_ns, most_ns = map(float, line.split()[1:])
             if ranks:
                 found.append(
                     Look(
@@ -155,7 +145,6 @@ def looks(lines: Iterable[str]) -> list[Look]:
                         run_s=run_ns / 1e9,
                         wait_s=wait_ns / 1e9,
                         most_wait_s=most_ns / 1e9,
-                        delay_s=(rest[0] if rest else wait_ns) / 1e9,
                     )
                 )
     return found

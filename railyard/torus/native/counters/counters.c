@@ -11,7 +11,7 @@
  *   .                                                                          end of a snapshot
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
  *     hot_ticks hot_idle_ticks hot_softirq_ticks
- *   w seconds ranks run_ns wait_ns most_wait_ns delay_ns      every RANKS_EVERY intervals: see
+ *   w seconds ranks run_ns wait_ns most_wait_ns               every RANKS_EVERY intervals: see
  * ranks.h
  *
  * Where a user-space router carries the packets (router.c) the same lines come from its counters,
@@ -226,19 +226,17 @@ static int socket_in(const char *path, const char *name) {
 }
 
 /* Ranks are on every host but the head. */
-static struct ranks *open_ranks(const glob_t *paths, int prefix, const struct routed *routed) {
-    struct rank_node *nodes = calloc(paths->gl_pathc, sizeof *nodes);
+static struct ranks *open_ranks(const glob_t *paths, int prefix) {
+    ino_t *inodes = calloc(paths->gl_pathc, sizeof *inodes);
     size_t count = 0;
-    for (size_t i = 0; nodes != NULL && i < paths->gl_pathc; i++) {
+    for (size_t i = 0; inodes != NULL && i < paths->gl_pathc; i++) {
         struct stat status;
-        const char *host = paths->gl_pathv[i] + prefix;
-        if (strcmp(host, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0) {
-            int64_t number = routed != NULL ? routed_node(routed, host) : -1;
-            nodes[count++] = (struct rank_node){.inode = status.st_ino, .number = number};
+        if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0) {
+            inodes[count++] = status.st_ino;
         }
     }
-    struct ranks *ranks = ranks_open(nodes, count);
-    free(nodes);
+    struct ranks *ranks = ranks_open(inodes, count);
+    free(inodes);
     return ranks;
 }
 
@@ -254,7 +252,7 @@ static struct torus open_torus(const char *name) {
     if (!torus.hosts) {
         fail("remember", name);
     }
-    torus.ranks = open_ranks(&paths, prefix, torus.routed);
+    torus.ranks = open_ranks(&paths, prefix);
     for (size_t i = 0; torus.routed == NULL && i < paths.gl_pathc; i++) {
         const char *host = paths.gl_pathv[i] + prefix;
         if (strcmp(host, "head") != 0) {
@@ -387,7 +385,6 @@ static void sweep(struct torus *torus, double seconds, const struct processors *
 static void remember(struct torus *torus) {
     if (torus->routed) {
         routed_sweep(torus->routed, 1);
-        (void)routed_look(torus->routed);
     }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
@@ -410,7 +407,7 @@ static void watch(struct torus *torus, int interval_ms) {
         double now = now_s();
         sweep(torus, now - then, &before, &after);
         if (++sweeps % RANKS_EVERY == 0) {
-            ranks_look(torus->ranks, now - looked, torus->routed ? routed_look(torus->routed) : NULL);
+            ranks_look(torus->ranks, now - looked);
             looked = now;
         }
         before = after;

@@ -24,28 +24,28 @@ struct process {
 };
 
 struct ranks {
-    struct rank_node *nodes;
-    size_t node_count;
+    ino_t *namespaces;
+    size_t namespace_count;
     struct process *processes; /* ranks that were seen */
     size_t count;
     uint32_t look;
     char environment[ENVIRONMENT_BYTES];
 };
 
-static int by_inode(const void *left, const void *right) {
-    ino_t a = ((const struct rank_node *)left)->inode, b = ((const struct rank_node *)right)->inode;
+static int by_number(const void *left, const void *right) {
+    ino_t a = *(const ino_t *)left, b = *(const ino_t *)right;
     return (a > b) - (a < b);
 }
 
-struct ranks *ranks_open(const struct rank_node *nodes, size_t count) {
+struct ranks *ranks_open(const ino_t *namespaces, size_t count) {
     struct ranks *ranks = calloc(1, sizeof *ranks);
-    if (ranks == NULL || (ranks->nodes = calloc(count + 1, sizeof *nodes)) == NULL) {
+    if (ranks == NULL || (ranks->namespaces = calloc(count + 1, sizeof *namespaces)) == NULL) {
         fputs("railyard-counters: cannot allocate memory\n", stderr);
         exit(EXIT_FAILURE);
     }
-    memcpy(ranks->nodes, nodes, count * sizeof *nodes);
-    ranks->node_count = count;
-    qsort(ranks->nodes, count, sizeof *nodes, by_inode);
+    memcpy(ranks->namespaces, namespaces, count * sizeof *namespaces);
+    ranks->namespace_count = count;
+    qsort(ranks->namespaces, count, sizeof *namespaces, by_number);
     return ranks;
 }
 
@@ -62,16 +62,12 @@ static ssize_t read_file(const char *pid, const char *name, char *text, size_t s
     return length;
 }
 
-/* The node of a process, or NULL of one elsewhere. */
-static const struct rank_node *node_of(const struct ranks *ranks, const char *pid) {
+static bool on_a_node(const struct ranks *ranks, const char *pid) {
     char path[64];
     struct stat status;
     snprintf(path, sizeof path, "/proc/%.16s/ns/net", pid);
-    if (stat(path, &status) != 0) {
-        return NULL;
-    }
-    struct rank_node wanted = {.inode = status.st_ino};
-    return bsearch(&wanted, ranks->nodes, ranks->node_count, sizeof wanted, by_inode);
+    return stat(path, &status) == 0 && bsearch(&status.st_ino, ranks->namespaces, ranks->namespace_count,
+                                               sizeof *ranks->namespaces, by_number) != NULL;
 }
 
 /* Launchers give each rank its number by a variable. */
@@ -119,20 +115,15 @@ static void forget_ended(struct ranks *ranks) {
     ranks->count = kept;
 }
 
-static uint64_t least(uint64_t one, uint64_t other) {
-    return one < other ? one : other;
-}
-
-void ranks_look(struct ranks *ranks, double seconds, const uint64_t *quiet_ns) {
-    uint64_t run_ns = 0, wait_ns = 0, most_ns = 0, delay_ns = 0, counted = 0;
+void ranks_look(struct ranks *ranks, double seconds) {
+    uint64_t run_ns = 0, wait_ns = 0, most_ns = 0, counted = 0;
     DIR *all = opendir("/proc");
     ranks->look++;
     for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
         char text[128];
         uint64_t run, wait;
         unsigned long pid = strtoul(entry->d_name, NULL, 10);
-        const struct rank_node *node = pid == 0 || pid > PIDS ? NULL : node_of(ranks, entry->d_name);
-        if (node == NULL) {
+        if (pid == 0 || pid > PIDS || !on_a_node(ranks, entry->d_name)) {
             continue;
         }
         struct process *process = known(ranks, (uint32_t)pid);
@@ -147,8 +138,6 @@ void ranks_look(struct ranks *ranks, double seconds, const uint64_t *quiet_ns) {
             run_ns += run - process->run_ns;
             wait_ns += waited;
             most_ns = waited > most_ns ? waited : most_ns;
-            delay_ns +=
-                least(waited, quiet_ns != NULL && node->number >= 0 ? quiet_ns[node->number] : waited);
             counted++;
         }
         *process =
@@ -158,6 +147,6 @@ void ranks_look(struct ranks *ranks, double seconds, const uint64_t *quiet_ns) {
         closedir(all);
     }
     forget_ended(ranks);
-    printf("w %.4f %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", seconds, counted, run_ns,
-           wait_ns, most_ns, delay_ns);
+    printf("w %.4f %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", seconds, counted, run_ns, wait_ns,
+           most_ns);
 }

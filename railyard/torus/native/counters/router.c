@@ -12,10 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 10000, NS_PER_S = 1000000000 };
+enum { ATTEMPTS = 10000 };
 
 struct routed {
     const struct counters_header *live;
@@ -23,8 +22,6 @@ struct routed {
     size_t size;
     uint64_t *bytes_before, *packets_before;
     uint64_t *back; /* link -> the link the other way */
-    uint64_t *busy_before, *quiet_ns;
-    uint64_t looked_ns;
 };
 
 static void give_up(const char *what) {
@@ -86,11 +83,8 @@ struct routed *routed_open(const char *torus) {
     routed->bytes_before = calloc(count, sizeof *routed->bytes_before);
     routed->packets_before = calloc(count, sizeof *routed->packets_before);
     routed->back = calloc(count, sizeof *routed->back);
-    routed->busy_before = calloc(count, sizeof *routed->busy_before);
-    routed->quiet_ns = calloc(count, sizeof *routed->quiet_ns);
     if (routed->live == MAP_FAILED || !routed->copy || !routed->bytes_before || !routed->packets_before ||
-        !routed->back || !routed->busy_before || !routed->quiet_ns || routed->live->magic != COUNTERS_MAGIC ||
-        routed->live->links != count) {
+        !routed->back || routed->live->magic != COUNTERS_MAGIC || routed->live->links != count) {
         errno = 0;
         give_up("map");
     }
@@ -134,34 +128,6 @@ void routed_snapshot(struct routed *routed) {
            h->in_flight, h->flight_ns);
     print_histogram("late_ns", &h->late_ns);
     print_histogram("late_ppm", &h->late_ppm);
-}
-
-int64_t routed_node(const struct routed *routed, const char *host) {
-    const struct link_counters *links = links_of(routed);
-    for (uint64_t i = 0; i < routed->copy->links; i++) {
-        if (strcmp(links[i].host, host) == 0) {
-            return (int64_t)i;
-        }
-    }
-    return -1;
-}
-
-const uint64_t *routed_look(struct routed *routed) {
-    struct timespec time;
-    take(routed);
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    uint64_t now_ns = (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-    uint64_t passed_ns = now_ns - routed->looked_ns;
-    const struct link_counters *links = links_of(routed);
-    for (uint64_t i = 0; i < routed->copy->links; i++) {
-        uint64_t since_ns = links[i].busy_since_ns;
-        uint64_t busy_ns = links[i].busy_ns + (since_ns && since_ns < now_ns ? now_ns - since_ns : 0);
-        uint64_t more_ns = busy_ns > routed->busy_before[i] ? busy_ns - routed->busy_before[i] : 0;
-        routed->quiet_ns[i] = more_ns < passed_ns ? passed_ns - more_ns : 0;
-        routed->busy_before[i] = busy_ns;
-    }
-    routed->looked_ns = now_ns;
-    return routed->quiet_ns;
 }
 
 struct busiest routed_sweep(struct routed *routed, double seconds) {

@@ -21,13 +21,6 @@ struct routed *routed_open(const char *torus);
 /* Print the lines of a snapshot, without its end. */
 void routed_snapshot(struct routed *routed);
 
-/* Return the number of a node of the torus for `routed_look`, or -1. */
-int64_t routed_node(const struct routed *routed, const char *host);
-
-/* Return for each node how long nothing but acknowledgements was under way from it or to it since the last
- * look, in ns. */
-const uint64_t *routed_look(struct routed *routed);
-
 /* Sweep over all links; what is compared with is the sweep before. */
 struct busiest routed_sweep(struct routed *routed, double seconds);
 

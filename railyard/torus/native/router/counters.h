@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define COUNTERS_MAGIC 0x32524f5955524c52ULL
+#define COUNTERS_MAGIC 0x31524f5955524c52ULL
 enum { LATENESS_BUCKETS = 320, COUNTED_NAME_BYTES = 48 };
 
 /* A histogram with eight buckets per power of two: see `bucket_of`. */
@@ -25,9 +25,7 @@ struct histogram {
 /* `rx` counts what reached the link's far end, `tx` what left its near end, `wire_bytes` what is between
  * them. Stalls are times: `input_stall_ns` that cells waited behind this link for their next one,
  * `output_stall_ns` that the link was idle although cells waited for it, because its buffer had no credit
- * left. `busy_ns` is set for the first link that leaves a node: how long anything but acknowledgements was
- * under way from that node or to it, without the time since `busy_since_ns`, which is 0 where nothing is.
- * `waited` counts the cells that could not leave at once. `backlog` is what waits for the link now. */
+ * left. `waited` counts the cells that could not leave at once. `backlog` is what waits for the link now. */
 struct link_counters {
     char host[COUNTED_NAME_BYTES];
     char port[16];
@@ -46,8 +44,6 @@ struct link_counters {
     uint64_t output_stall_ns;
     uint64_t backlog_bytes;
     uint64_t backlog_cells;
-    uint64_t busy_ns;
-    uint64_t busy_since_ns;
 };
 
 /* `late_ns` is the time by which a chunk was handed over after it was due, and read after it could have been;

@@ -49,9 +49,6 @@ void network_prepare(struct network *network, struct counters_header *header) {
             link->nic = new_nic(network);
         }
     }
-    for (uint32_t i = network->link_count; i-- > 0;) {
-        network->hosts[network->links[i].source].nic_link = i;
-    }
     network->header = header;
     network->counters = (struct link_counters *)(header + 1);
     name_counters(network);
@@ -112,41 +109,12 @@ static uint32_t queue_behind(const struct network *network, const struct link *l
     return host->first_queue + link->input * host->outputs + network->links[next].output;
 }
 
-/* Under way.
- * -----------------------------------------------------------------------------------------------------------
- */
-
-/* Note that one more chunk is under way from or to a node. */
-static void begin_way(struct network *network, int32_t node, uint64_t now_ns) {
-    struct host *host = &network->hosts[node];
-    if (host->under_way++ == 0) {
-        network->counters[host->nic_link].busy_since_ns = now_ns;
-    }
-}
-
-static void end_way(struct network *network, int32_t node, uint64_t now_ns) {
-    struct host *host = &network->hosts[node];
-    struct link_counters *counters = &network->counters[host->nic_link];
-    if (--host->under_way == 0) {
-        counters->busy_ns += now_ns > counters->busy_since_ns ? now_ns - counters->busy_since_ns : 0;
-        counters->busy_since_ns = 0;
-    }
-}
-
-void network_end(struct network *network, struct chunk *chunk, uint64_t now_ns) {
-    network->header->in_flight--;
-    if (chunk->has_payload) {
-        end_way(network, chunk->from, now_ns);
-        end_way(network, chunk->to, now_ns);
-    }
-    free(chunk);
-}
-
 /* All cells of a chunk have arrived or are lost. */
 static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
     if (chunk->lost) {
         network->header->chunks_lost++;
-        network_end(network, chunk, at_ns);
+        network->header->in_flight--;
+        free(chunk);
         return;
     }
     chunk->due_ns = at_ns;
@@ -463,12 +431,6 @@ void network_send(struct network *network, uint32_t index, struct chunk *chunk, 
     chunk->next = NULL;
     chunk->entered_ns = now_ns;
     network->header->in_flight++;
-    if (chunk->has_payload) {
-        chunk->from = network->links[index].source;
-        chunk->to = (int32_t)network->addresses[chunk->destination].node;
-        begin_way(network, chunk->from, now_ns);
-        begin_way(network, chunk->to, now_ns);
-    }
     if (flow->head != NULL) {
         flow->tail->next = chunk;
     } else {

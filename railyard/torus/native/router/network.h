@@ -45,8 +45,6 @@ struct chunk {
     uint32_t last_link; /* by which it came to its node */
     uint32_t number;    /* of a simulated message */
     uint32_t length;    /* of `data` */
-    int32_t from, to;   /* nodes, where it has a payload */
-    bool has_payload;   /* an acknowledgement alone has none */
     unsigned char data[];
 };
 
@@ -113,9 +111,7 @@ struct host {
     bool node;
     uint32_t inputs, outputs;
     uint32_t first_queue;
-    uint32_t nic_link;  /* the first that leaves it, of a node */
-    uint32_t under_way; /* chunks with a payload from it or to it */
-    int32_t *next;      /* address -> link, of a router */
+    int32_t *next; /* address -> link, of a router */
 };
 
 struct address {
@@ -154,9 +150,6 @@ void network_change(struct network *network, const struct network *changed, uint
 /* Give a chunk to a NIC, which is the link that leaves its node. The network owns the chunk until it is
  * delivered. */
 void network_send(struct network *network, uint32_t link, struct chunk *chunk, uint64_t now_ns);
-
-/* Forget a chunk that was delivered or lost. */
-void network_end(struct network *network, struct chunk *chunk, uint64_t now_ns);
 
 /* Do all that happens up to and including a time. */
 void network_run(struct network *network, uint64_t until_ns);

@@ -82,15 +82,14 @@ static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
     memcpy(&offload, data, sizeof offload);
     const unsigned char *ip = data + IP_AT;
     uint32_t packet = length - IP_AT, headers = packet;
-    uint32_t ip_bytes = (ip[0] & 15U) * 4,
-             tcp_bytes = ip_bytes + 12U < packet ? (ip[ip_bytes + 12U] >> 4U) * 4U : 0;
     bool segmented = offload.gso_type != VIRTIO_NET_HDR_GSO_NONE && offload.gso_size > 0;
     if (segmented) {
+        uint32_t ip_bytes = (ip[0] & 15U) * 4,
+                 tcp_bytes = ip_bytes + 12U < packet ? (ip[ip_bytes + 12U] >> 4U) * 4U : 0;
         headers = ip_bytes + tcp_bytes < packet ? ip_bytes + tcp_bytes : packet;
     }
     struct chunk *chunk = grown(NULL, 1, sizeof *chunk + length);
     *chunk = (struct chunk){.length = length, .cells = 1, .header_bytes = ETHERNET_BYTES + headers};
-    chunk->has_payload = ip_bytes + tcp_bytes < packet;
     if (segmented) {
         chunk->payload_bytes = packet - headers;
         chunk->cell_payload_bytes = offload.gso_size;

@@ -153,9 +153,9 @@ static void deliver(struct router *router, uint64_t until_ns) {
     while (events_next_ns(&network->deliveries) <= until_ns) {
         struct chunk *chunk = events_take(&network->deliveries).subject;
         nics_write(&router->nics, network, chunk);
-        uint64_t at_ns = now_ns();
-        count_lateness(network->header, chunk, at_ns);
-        network_end(network, chunk, at_ns);
+        count_lateness(network->header, chunk, now_ns());
+        network->header->in_flight--;
+        free(chunk);
     }
 }
 

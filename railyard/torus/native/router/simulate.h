@@ -9,8 +9,7 @@
 
 /* Read lines `AT_NS LINK A.B.C.D BYTES`, by rising time: a message of so many bytes of payload from the NIC
  * that is link LINK. Print `message NUMBER ENTERED_NS DUE_NS` for each as it arrives, then one line `link`
- * for each link, and `busy NODE NS`: how long anything was under way from that node or to it. Return whether
- * all messages arrived. */
+ * for each link. Return whether all messages arrived. */
 bool simulate(struct network *network, FILE *messages);
 
 #endif
