@@ -49,8 +49,9 @@ static const struct option_row rows[] = {
     {"repeats", "COUNT", "3", NULL, "1 to 1000000", "rounds through all phases; the fastest counts",
      parse_count, FIELD(repeats)},
     {"retests", "COUNT", "5", NULL, "0 to 1000000",
-     "most further rounds through the phases of links that look bad, 0 to 4 s apart", parse_count0,
-     FIELD(retests)},
+     "most further rounds through the phases of links that look bad, 0 to 4 s apart; as many again where "
+     "the times of such a link differ too much to tell",
+     parse_count0, FIELD(retests)},
     {"tolerance", "PERCENT", "3", NULL, "above 0, below 100",
      "how far below its peers a sound link may be; twice that below expectation", parse_percent,
      FIELD(tolerance_percent)},

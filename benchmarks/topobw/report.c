@@ -58,10 +58,14 @@ static void component_text(const struct topobw *run, const struct evidence_list 
     }
 }
 
+static double reference_of(const struct link_result *result) {
+    return fmax(result->expected_gbyte_s, result->peers_gbyte_s);
+}
+
 /* What is wrong with the first link of the finding. */
 static void trouble_text(const struct topobw *run, const struct finding *finding, char *text, size_t bytes) {
     const struct link_result *result = &run->results[finding->link];
-    double reference = fmax(result->expected_gbyte_s, result->peers_gbyte_s);
+    double reference = reference_of(result);
     const struct link_rounds *rounds = &run->stability.of_link[finding->link];
     if (result->state == LINK_UNSTABLE)
         (void)snprintf(text, bytes,
@@ -106,7 +110,7 @@ static void print_heading(const struct topobw *run, const struct evidence_list *
                  extents[0], extents[1], extents[2], run->plan.link_count, phases);
     (void)printf(
         "%d x %s a transfer, fastest of %d rounds, up to %d more for links that look bad; data verified\n\n",
-        stream->messages, size, run->config.repeats, run->config.retests);
+        stream->messages, size, run->config.repeats, 2 * run->config.retests);
 }
 
 /* Seconds of the transfer in the round in which its link was fastest. */
@@ -225,6 +229,11 @@ static void print_notes(const struct topobw *run) {
         if (run->results[link].state == LINK_UNSTABLE && run->explained_by[link] < 0)
             (void)printf("note: link %s: unstable in %d of %d rounds; --soak SECONDS decides\n", name,
                          rounds->dips, rounds->rounds);
+        if (run->results[link].state == LINK_DISTURBED)
+            (void)printf("note: link %s: %.1f %% missing at best, but its times differ too much to name it; "
+                         "measure again without other load, or with more --retests\n",
+                         name,
+                         percent(1 - run->results[link].rate_gbyte_s / reference_of(&run->results[link])));
         if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0)
             (void)printf("note: link %s: %d routers on the way, more than usual; its rate is sound\n", name,
                          run->results[link].routers);

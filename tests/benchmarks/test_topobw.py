@@ -367,6 +367,42 @@ def test_without_a_soak_an_unstable_link_is_no_failure(pretend: Pretend, sanitiz
     assert "note: link X+ 2,0,0>3,0,0: unstable in 2 of 6 rounds; --soak SECONDS decides" in outcome.out
 
 
+# ---- disturbed links ----
+
+ONE_ROUND = ["--size", "64", "--messages", "1", "--repeats", "1", "--retests", "5"]
+#: Over the median time of all links, on a virtual dragonfly of 72 nodes beside thirty busy processes. Without a fault:
+#: the eleven slowest transfers of three launches, as if all had been of one link. With one of four lanes lost: its
+#: eight readings.
+DISTURBED = "1.211,1.144,1.128,1.068,1.046,1.044,1.044,1.043,1.041,1.041,1.04"
+LANE_LOST = "1.332,1.334,1.359,1.389,1.398,1.333,1.332,1.339"
+
+
+def recorded(pretend: Pretend, folder: Path, times: str) -> Outcome:
+    torus = pretend(block(8, 1, 1))
+    return torus.run(
+        "topobw", 8, *ONE_ROUND, folder=folder, RAILYARD_TEST_SLOW="2", RAILYARD_TEST_TIMES=times
+    )
+
+
+def test_times_that_differ_as_recorded_beside_load_are_a_note_and_no_fault(
+    pretend: Pretend, sanitized: Path
+) -> None:
+    outcome = recorded(pretend, sanitized, DISTURBED)
+    assert outcome.status == 0, outcome
+    assert "verdict: sound" in outcome.out
+    assert "note: link X+ 2,0,0>3,0,0: 3.8 % missing at best, but its times differ too much" in outcome.out
+
+
+def test_a_lost_lane_is_named_from_readings_beside_the_same_load(pretend: Pretend, sanitized: Path) -> None:
+    outcome = recorded(pretend, sanitized, LANE_LOST)
+    assert outcome.status == 5 and "2,0,0" in outcome.err and "24.9 % missing" in outcome.err, outcome
+
+
+def test_a_link_that_is_steadily_six_percent_slower_is_named(pretend: Pretend, sanitized: Path) -> None:
+    outcome = recorded(pretend, sanitized, "1.062,1.060,1.063,1.061,1.060,1.062")
+    assert outcome.status == 5 and "5.7 % missing" in outcome.err, outcome
+
+
 # ---- tests that the links file lists ----
 
 LISTED = """host 25

@@ -7,6 +7,7 @@
 #include "topobw/run/deadline.h"
 #include "topobw/run/stream.h"
 #include "topobw/verdict/parts.h"
+#include "topobw/verdict/readings.h"
 #include "topobw/verdict/routeprobe.h"
 
 #include <math.h>
@@ -158,15 +159,28 @@ static bool meet_sharers(struct topobw *run, const struct role *role, double unt
     return tell_time(role, until_s);
 }
 
-/* In test builds: every transfer takes a millisecond, and that of the rank RAILYARD_TEST_SLOW twice as long
- * in every third round, whatever the machine does besides. */
+#ifdef RAILYARD_TEST_FAULT
+/* What the rank RAILYARD_TEST_SLOW takes: in round k the k-th number of RAILYARD_TEST_TIMES, then the last;
+ * without it twice as long as the others in every third round. */
+static double pretended_ms(int round) {
+    const char *times = getenv("RAILYARD_TEST_TIMES");
+    if (!times)
+        return round % 3 == 1 ? 2 : 1;
+    for (const char *comma = times; round > 0 && (comma = strchr(times, ',')); round--)
+        times = comma + 1;
+    return atof(times);
+}
+#endif
+
+/* In test builds: every transfer takes a millisecond, but for those of one rank, whatever the machine does
+ * besides. */
 static void pretend_times(struct topobw *run, int phase, int round) {
 #ifdef RAILYARD_TEST_FAULT
     const char *slow = getenv("RAILYARD_TEST_SLOW");
     if (slow && run->roles[phase].to >= 0) {
         double *times = times_of(run, run->own, phase, round);
         times[0] = 1;
-        times[1] = 1 + (atoi(slow) == check_rank() && round % 3 == 1 ? 2e-3 : 1e-3);
+        times[1] = 1 + 1e-3 * (atoi(slow) == check_rank() ? pretended_ms(round) : 1);
     }
 #else
     (void)run;
@@ -303,17 +317,21 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
     return most;
 }
 
-/* The fastest of the rounds that the link was in; infinity when one was given up. */
-static double best_seconds(const struct topobw *run, int link) {
-    double best = 0;
+/* From the rounds that the link was in: the fastest, infinity when one was given up; 0 without a round. */
+static void read_link(const struct topobw *run, int link, double *readings, struct link_result *result) {
+    int count = 0;
+    result->seconds = 0;
     for (int round = 0; round < run->rounds; round++) {
         double seconds = topobw_link_seconds(run, link, round);
-        if (isinf(seconds))
-            return seconds;
-        if (seconds > 0 && (best == 0 || seconds < best))
-            best = seconds;
+        bool is_best = isinf(seconds) || result->seconds == 0 || seconds < result->seconds;
+        if (seconds <= 0)
+            continue;
+        readings[count++] = seconds;
+        if (is_best && !isinf(result->seconds))
+            result->seconds = seconds;
     }
-    return best;
+    result->rate_gbyte_s = topobw_rate(run, link, result->seconds);
+    result->possible_gbyte_s = topobw_rate(run, link, readings_shortest(readings, count));
 }
 
 static void judge(struct topobw *run) {
@@ -321,12 +339,12 @@ static void judge(struct topobw *run) {
                                     .factor = run->config.factor,
                                     .host_gbyte_s = run->rates.host_gbyte_s,
                                     .detours_are_bad = run->config.routes == ROUTES_STRICT};
+    double *readings = check_alloc((size_t)run->rounds, sizeof *readings);
     for (int link = 0; link < run->plan.link_count; link++) {
-        struct link_result *result = &run->results[link];
-        result->seconds = best_seconds(run, link);
-        result->rate_gbyte_s = topobw_rate(run, link, result->seconds);
-        result->routers = routers_on(run, &run->plan.links[link]);
+        read_link(run, link, readings, &run->results[link]);
+        run->results[link].routers = routers_on(run, &run->plan.links[link]);
     }
+    free(readings);
     run->factor = verdict_judge(&config, &run->plan, run->results);
     for (int link = 0; link < run->plan.link_count; link++)
         if (run->results[link].state == LINK_SOUND && stability_is_unstable(&run->stability, link)) {
@@ -390,9 +408,15 @@ static void keep_rounds(struct topobw *run, int rounds) {
     free(rates);
 }
 
-/* Collective. Rank 0 has all numbers and judges; returns the phases with links that look bad, on all ranks.
- */
-static uint64_t gather_and_judge(struct topobw *run, int new_rounds) {
+/* Whether a link that looks bad is to be measured again. Half of the further rounds are for all of them, the
+ * others for those whose readings differ too much to prove anything. */
+static bool is_suspect(const struct topobw *run, const struct link_result *result, int next_round) {
+    return result->slow && (!result->proven || next_round < run->config.repeats + run->config.retests);
+}
+
+/* Collective. Rank 0 has all numbers and judges; returns the phases with links to be measured again, on all
+ * ranks. */
+static uint64_t gather_and_judge(struct topobw *run, int new_rounds, int next_round) {
     uint64_t phases = 0;
     int count = (int)numbers_per_rank(run);
     deadline_arm(run->limit_s);
@@ -401,7 +425,7 @@ static uint64_t gather_and_judge(struct topobw *run, int new_rounds) {
         keep_rounds(run, new_rounds);
         judge(run);
         for (int link = 0; link < run->plan.link_count; link++)
-            if (run->results[link].slow)
+            if (is_suspect(run, &run->results[link], next_round))
                 phases |= UINT64_C(1) << run->plan.links[link].phase;
     }
     MPI_CHECK(MPI_Bcast(&phases, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
@@ -469,7 +493,7 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
 }
 
 static void make_room(struct topobw *run) {
-    run->rounds = run->config.repeats + run->config.retests;
+    run->rounds = run->config.repeats + 2 * run->config.retests;
     run->own = check_alloc(numbers_per_rank(run), sizeof(double));
     for (int phase = 0; phase < PHASES_MAX; phase++)
         *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
@@ -510,12 +534,12 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
             if (first && round == 0 && run->config.routes != ROUTES_OFF && !run->stuck)
                 probe_routes(run, phases);
         }
-        suspects = gather_and_judge(run, run->config.repeats);
+        suspects = gather_and_judge(run, run->config.repeats, run->config.repeats);
     }
     for (int round = run->config.repeats; round < run->rounds && suspects && !run->stuck; round++) {
         pause_before(round - run->config.repeats);
         measure_round(run, &stream, suspects, round, problem);
-        suspects = gather_and_judge(run, 0);
+        suspects = gather_and_judge(run, 0, round + 1);
     }
     if (check_rank() == 0)
         find_blame(run);

@@ -18,7 +18,7 @@
 struct topobw {
     struct topobw_config config;
     struct role roles[PHASES_MAX];
-    int rounds;  /* repeats + retests */
+    int rounds;  /* repeats + twice the retests */
     double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
     int rounds_begun;
     double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */

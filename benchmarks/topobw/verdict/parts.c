@@ -18,14 +18,14 @@ struct search {
     struct finding *findings;
 };
 
-static bool is_tested(const struct link_result *result) {
-    return result->state != LINK_UNTESTED;
+/* A test that is good. A disturbed one clears nothing. */
+static bool is_good(const struct link_result *result) {
+    return result->state != LINK_UNTESTED && !result->slow && !verdict_is_bad(result);
 }
 
 static bool is_cleared(const struct search *search, const char *part) {
     for (int link = 0; link < search->plan->link_count; link++)
-        if (is_tested(&search->results[link]) && !verdict_is_bad(&search->results[link]) &&
-            listed_has(search->plan->links[link].listed->parts, part))
+        if (is_good(&search->results[link]) && listed_has(search->plan->links[link].listed->parts, part))
             return true;
     return false;
 }

@@ -24,7 +24,8 @@ double verdict_median(double *values, int count) {
 }
 
 const char *verdict_name(enum link_state state) {
-    static const char *const names[] = {"sound", "slow", "detour", "no answer", "not tested", "unstable"};
+    static const char *const names[] = {"sound",      "slow",     "detour",   "no answer",
+                                        "not tested", "unstable", "disturbed"};
     return names[state];
 }
 
@@ -102,8 +103,7 @@ static void compare_with_peers(const struct verdict_config *config, struct group
     for (int i = 0; i < group->count; i++) {
         struct link_result *result = &results[group->links[i]];
         result->peers_gbyte_s = median;
-        if (result->rate_gbyte_s < median - margin)
-            result->state = LINK_SLOW;
+        result->least_gbyte_s = median - margin;
     }
 }
 
@@ -162,9 +162,12 @@ static int routers_expected(const struct tested_link *link, int usual) {
 }
 
 static void judge_link(const struct verdict_config *config, int usual, struct link_result *result) {
-    if (result->rate_gbyte_s < (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s)
-        result->state = LINK_SLOW;
-    result->slow = result->state == LINK_SLOW;
+    double expected = (1 - EXPECTATION_TOLERANCES * config->tolerance) * result->expected_gbyte_s;
+    double least = fmax(result->least_gbyte_s, expected);
+    result->slow = result->rate_gbyte_s < least;
+    result->proven = result->slow && result->possible_gbyte_s < least;
+    if (result->slow)
+        result->state = result->proven ? LINK_SLOW : LINK_DISTURBED;
     if (result->routers != ROUTE_UNKNOWN && result->routers > usual)
         result->state = LINK_DETOUR;
     if (isinf(result->seconds))
@@ -172,7 +175,7 @@ static void judge_link(const struct verdict_config *config, int usual, struct li
     if (result->seconds == 0)
         result->state = LINK_UNTESTED;
     result->bad = result->state == LINK_SLOW || result->state == LINK_SILENT ||
-                  (result->state == LINK_DETOUR && (result->slow || config->detours_are_bad));
+                  (result->state == LINK_DETOUR && (result->proven || config->detours_are_bad));
     if (verdict_is_bad(result) && reference_of(result) > 0)
         result->missing = fmax(0, 1 - result->rate_gbyte_s / reference_of(result));
 }
@@ -184,6 +187,7 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
     for (int i = 0; i < plan->link_count; i++) {
         results[i].expected_gbyte_s = factor * verdict_limit(config, &plan->links[i]);
         results[i].peers_gbyte_s = 0;
+        results[i].least_gbyte_s = 0;
         results[i].missing = 0;
         results[i].state = LINK_SOUND;
     }

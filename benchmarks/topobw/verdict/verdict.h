@@ -7,7 +7,8 @@
  * deviations (1.4826 x the median absolute deviation) below their median: no distribution is assumed, and a
  * slow minority does not move the median. It is slow by expectation when it is EXPECTATION_TOLERANCES
  * tolerances below it: what a file promises knows nothing of protocols and processors, which peers share.
- * Pure; rank 0 alone uses it.
+ * Slowness is proven when its readings exclude a sound rate, too (readings.h); otherwise the link is
+ * disturbed, which is no fault. Pure; rank 0 alone uses it.
  *
  * Leaves out: which component is to blame (blame.h), and links that are too fast.
  */
@@ -18,7 +19,15 @@
 
 enum { PEERS_MIN = 4, PEER_DEVIATIONS = 4, EXPECTATION_TOLERANCES = 2 };
 
-enum link_state { LINK_SOUND, LINK_SLOW, LINK_DETOUR, LINK_SILENT, LINK_UNTESTED, LINK_UNSTABLE };
+enum link_state {
+    LINK_SOUND,
+    LINK_SLOW,
+    LINK_DETOUR,
+    LINK_SILENT,
+    LINK_UNTESTED,
+    LINK_UNSTABLE,
+    LINK_DISTURBED
+};
 
 /* What was seen of one link, and what is said of it. */
 struct link_result {
@@ -26,10 +35,13 @@ struct link_result {
     double rate_gbyte_s;     /* of all its transfers together */
     int routers;             /* on the way; ROUTE_UNKNOWN */
     double expected_gbyte_s; /* 0: nothing is known */
+    double possible_gbyte_s; /* the highest rate that its readings do not exclude */
     double peers_gbyte_s;    /* their median; 0: fewer than PEERS_MIN */
+    double least_gbyte_s;    /* of a sound link by its peers; 0: fewer than PEERS_MIN */
     double missing;          /* of the reference, 0 to 1 */
     bool slow;               /* by its peers or by expectation */
-    bool bad;                /* a detour is bad when it is slow, or where the configuration says so */
+    bool proven;             /* slow, and its readings exclude that a disturbance alone made it so */
+    bool bad;                /* a detour is bad when it is proven slow, or where the configuration says so */
     enum link_state state;
 };
 
@@ -51,7 +63,7 @@ double verdict_limit(const struct verdict_config *config, const struct tested_li
 /* Whether the link failed its test. A detour that is as fast as other links is a note. */
 bool verdict_is_bad(const struct link_result *result);
 
-/* "sound", "slow", "detour", "no answer", "not tested", "unstable". */
+/* "sound", "slow", "detour", "no answer", "not tested", "unstable", "disturbed". */
 const char *verdict_name(enum link_state state);
 
 /* Of each link the first of its peers, itself where no link before it is one. */
