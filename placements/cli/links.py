@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from placements.cli.options import UNKNOWN, Asked, shared
-from placements.linkload import model, traffic
+from placements.linkload import faulty, model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
 from placements.orders import spec
+from placements.topology import fault_words
 from railyard.errors import InputError
 
 HEADINGS = (
@@ -73,6 +74,11 @@ HEADINGS = (
 @click.option(
     "--slowest", type=click.IntRange(0), default=3, show_default=True, help="Slowest links to name."
 )
+@click.option(
+    "--faults",
+    default="",
+    help="What is wrong: arguments of `railyard torus fault`, one set a semicolon; lost lanes and cables down.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with every link of every placement.")
 @click.option(
     "--plot",
@@ -90,6 +96,7 @@ def links(
     cells: int,
     protocol: str,
     slowest: int,
+    faults: str,
     as_json: bool,
     plot: Path | None,
 ) -> None:
@@ -103,10 +110,16 @@ def links(
     if asked.topology == UNKNOWN:
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
     granted = asked.granted()
+    wrong = fault_words.parse(granted.topology, faults)
+    faulty.check(wrong)
     sent = _traffic(asked, pattern, matrix, within=within, sizes=sizes, cells=cells)
     found = {
         name: model.load(
-            granted.topology, asked.placed(name, granted, sent).indices, sent, PROTOCOLS[protocol]
+            granted.topology,
+            asked.placed(name, granted, sent).indices,
+            sent,
+            PROTOCOLS[protocol],
+            faults=wrong,
         )
         for name in placements.split(",")
     }
@@ -156,7 +169,8 @@ def _print(topology: str, found: dict[str, LinkLoads], slowest: int) -> None:
     console.print(table)
     for name, loads in found.items():
         for link, size, seconds in loads.slowest(slowest):
-            rate = f"{link.link_class}, {link.rate_gbyte_s:.2f} GB/s"
+            left = size / seconds / 1e9 if seconds else link.rate_gbyte_s
+            rate = f"{link.link_class}, {left:.2f} GB/s"
             text = f"{name}: {link.name} ({rate}): {size / 1e6:.4g} MB, {seconds * 1e3:.4g} ms"
             console.print(text, highlight=False)
 

@@ -19,12 +19,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.linkload import faulty
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Link, Topology
+from placements.topology.faults import Faults
 from railyard.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+HEALTHY = Faults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +120,13 @@ class LinkLoads:
         return found
 
 
-def load(topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol) -> LinkLoads:
+def load(
+    topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol, *, faults: Faults = HEALTHY
+) -> LinkLoads:
     """The loads of `traffic` with rank k on node `nodes[k]` (index into `topology.nodes`; shape (ranks,)).
 
-    All bytes travel one rail. Raises InputError when there are more or fewer ranks than the traffic has.
+    All bytes travel one rail. Raises InputError when there are more or fewer ranks than the traffic has, and RunError
+    where dead links leave no way.
     """
     if len(nodes) != traffic.ranks:
         raise InputError("traffic", "ranks", traffic.ranks, f"{len(nodes)}, as many as are placed")
@@ -132,16 +138,19 @@ def load(topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol) 
     leaves = router[source] != router[target]
     injected = np.bincount(router[source[leaves]], forward[leaves], len(topology.coordinates))
     injected += np.bincount(router[target[leaves]], backward[leaves], len(topology.coordinates))
-    there = topology.carry(router[source], target, sizes)
+    there = faulty.carry(topology, router[source], target, sizes, faults=faults)
     loads, hops_bytes = protocol.forward * there.link_bytes, there.hops_bytes.copy()
     hops_bytes[0] += traffic.total_bytes - float(sizes.sum())
     if protocol.backward:
-        loads += protocol.backward * topology.carry(router[target], source, sizes).link_bytes
+        loads += (
+            protocol.backward
+            * faulty.carry(topology, router[target], source, sizes, faults=faults).link_bytes
+        )
     return LinkLoads(
         topology=topology,
         protocol=protocol,
         link_bytes=loads,
-        rate_gbyte_s=topology.link_rates,
+        rate_gbyte_s=faulty.rates(topology, faults) if faults else topology.link_rates,
         host_out_bytes=protocol.forward * sent + protocol.backward * answered,
         host_in_bytes=protocol.forward * answered + protocol.backward * sent,
         injected_bytes=injected.astype(np.float64).reshape(topology.extents),

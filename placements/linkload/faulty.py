@@ -1,0 +1,70 @@
+"""What messages put on the links of a network with faults: they go round dead cables as the virtual network's do.
+
+Links with lost lanes keep their bytes and have a lower rate. Routes are walked router by router, with the detours of
+`placements.topology.detours`, which are also those of `railyard torus fault` and `railyard sim`.
+
+Leaves out throttled injection: the model's links between nodes and routers have one rate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.topology.base import Router
+from placements.topology.carried import Carried, added, summed
+from placements.topology.detours import detours
+from placements.topology.routing import walk
+from railyard.errors import InputError
+
+if TYPE_CHECKING:
+    from placements.topology.base import Topology
+    from placements.topology.faults import Faults
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def check(faults: Faults) -> None:
+    """Raise InputError for faults that the model does not know."""
+    if faults.injection_percent:
+        given = faults.summary[-1]
+        raise InputError("--faults", "", given, "lost lanes or cables down: the model throttles no node")
+
+
+def rates(topology: Topology, faults: Faults) -> Floats:
+    """Return GB/s of the links of the first rail in the shape of `Topology.link_rates`; those of dead links stay."""
+    found, places = topology.link_rates.copy(), places_by_name(topology)
+    for name in faults.lost:
+        link = topology.link_at(places[name])
+        found.flat[places[name]] = faults.rate_gbyte_s(topology, link)
+    return found
+
+
+def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults: Faults) -> Carried:
+    """Return what messages put on the links of the first rail, as `Topology.carry` does.
+
+    Raises RunError where dead links leave no way between two routers.
+    """
+    if not faults.down:
+        return topology.carry(source, node, sizes)
+    dead = [topology.links_by_name[name] for name in faults.down]
+    around, places = detours(topology, dead, 0), places_by_name(topology)
+    source, node, sizes = summed(source, node, sizes, len(topology.nodes))
+    loads, lengths = np.zeros(topology.link_rates.size), []
+    for at, to, size in zip(source.tolist(), node.tolist(), sizes.tolist(), strict=True):
+        start, last = Router(coordinate=topology.coordinates[at]), topology.nodes[to]
+        links = list(walk(topology, start, topology.destination(last.coordinate, last.slot), around))
+        lengths.append(len(links))
+        for link in links:
+            loads[places[link.name]] += size
+    hops = added(np.array(lengths, dtype=np.int64), sizes, 1)
+    return Carried(link_bytes=loads.reshape(topology.link_rates.shape), hops_bytes=hops)
+
+
+def places_by_name(topology: Topology) -> dict[str, int]:
+    """Return the place of every link of the first rail in `Topology.link_rates`, by its name."""
+    there = np.flatnonzero(topology.link_rates)
+    return {topology.link_at(place).name: place for place in there.tolist()}
