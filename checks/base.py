@@ -44,6 +44,9 @@ from railyard.torus.simulated import smpi
 #: ReFrame's word for partitions of real machines.
 REAL = "+torus %origin=measured"
 
+#: The ways to choose the nodes of a job on a network of groups that the study `dragonfly-placement` compares.
+GROUP_PLACEMENTS = ["plain@contiguous", "plain@random:1", "plain@random-switches:1", "plain@random-groups:1"]
+
 
 #: The file of references, below the folder of checks, and what names another folder.
 REFERENCES = "references/archive.yaml"

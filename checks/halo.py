@@ -7,7 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
 from checks import scales
-from checks.base import REAL, PlacedCheck
+from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 
 
 class HaloCheck(PlacedCheck):
@@ -234,6 +234,17 @@ class halo_s3d(HaloCheck):
     @run_after("setup")
     def limit_injection(self) -> None:
         limited(self, self.percent)
+
+
+@rfm.simple_test
+class halo_groups(HaloCheck):
+    """Which nodes for a job on a dragonfly: 24 of 72, contiguous, at random, random switches, random groups."""
+
+    studies = ["dragonfly-placement"]
+    torus = "dragonfly-72"
+    allocation = "contiguous"
+    placements = GROUP_PLACEMENTS
+    grid = [4, 3, 2]
 
 
 @rfm.simple_test

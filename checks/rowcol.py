@@ -11,7 +11,7 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from checks import scales
-from checks.base import REAL, PlacedCheck
+from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import Need
 from railyard.torus.simulated.smpi import Limits
@@ -187,6 +187,19 @@ class rowcol_all(RowcolCheck):
     collectives = ["allreduce", "bcast", "barrier"]
     small = {"sizes": [8, 1 << 16]}
     launches = 2
+
+
+@rfm.simple_test
+class rowcol_groups(RowcolCheck):
+    """Which nodes for a job on a dragonfly: collectives of 24 of 72 nodes, chosen as `halo_groups` chooses them."""
+
+    studies = ["dragonfly-placement"]
+    needs_coordinates = False
+    torus = "dragonfly-72"
+    placements = GROUP_PLACEMENTS
+    grid = [4, 3, 2]
+    splits = ["all"]
+    collectives = ["alltoall", "allreduce"]
 
 
 @rfm.simple_test

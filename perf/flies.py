@@ -23,6 +23,7 @@ MACHINES: tuple[tuple[str, float | None], ...] = (
     ("frontier-like", None),
     ("leonardo-like", None),
     ("catalyst-dual-rail", None),
+    ("blue-waters", None),
 )
 GRID = (128, 128, 64)
 #: Random machines of each kind, messages on each, and protocols.

@@ -123,8 +123,9 @@ def test_studies_have_published_numbers_with_units(name: str) -> None:
     assert all(each.unit and each.figure and each.benchmark for each in study.published)
 
 
-def test_the_four_studies_are_there() -> None:
-    assert set(studies.all_studies()) == {"pena2013", "pedretti2013", "ezell2013", "llnl-multirail"}
+def test_the_five_studies_are_there() -> None:
+    papers = {"pena2013", "pedretti2013", "ezell2013", "llnl-multirail"}
+    assert set(studies.all_studies()) == papers | {"dragonfly-placement"}
 
 
 # ---- bundles ----
