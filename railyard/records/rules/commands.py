@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from railyard.records.json_io import Json
@@ -53,27 +54,39 @@ def parameters(read: Record) -> Iterator[Fault]:
     """A launch's options have the values of the case's parameters, and every parameter of ours is an option."""
     if read.case.benchmark not in OWN:
         return
+    wanted = [
+        (name, value, _option_words(name), _forms(value))
+        for name, value in read.case.parameters.items()
+        if name not in NO_OPTIONS
+    ]
     for field, launch in ended_well(read):
-        words = _words(launch)
-        for name, value in read.case.parameters.items():
-            if name in NO_OPTIONS:
-                continue
-            given = _option(words, name)
+        options = _options(launch.command)
+        for name, value, words, forms in wanted:
+            given = next((options[word] for word in words if word in options), None)
             if given is None:
                 yield Fault(field=f"{field}.command", text=f"no option gives the parameter {name[:60]}")
-            elif given not in _forms(value):
+            elif given not in forms:
                 yield Fault(
                     field=f"{field}.command", text=f"{given!r}; the parameter {name[:60]} is {value!r}"[:300]
                 )
 
 
-def _option(words: list[str], name: str) -> str | None:
-    """Return the value of a parameter's option: `--sizes` or `--size` for `sizes_bytes`."""
-    for option in (name, OPTIONS.get(name, name), name.rpartition("_")[0] or name):
-        word = f"--{option.replace('_', '-')}"
-        if word in words[:-1]:
-            return words[words.index(word) + 1]
-    return None
+@functools.lru_cache(maxsize=1024)
+def _options(command: str) -> Mapping[str, str]:
+    """Return the words of a command that begin with two hyphens, each with the word after it; the first counts."""
+    words = _split(command)
+    found: dict[str, str] = {}
+    for word, value in itertools.pairwise(words):
+        if word.startswith("--"):
+            found.setdefault(word, value)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _option_words(name: str) -> tuple[str, ...]:
+    """Return the options that may give a parameter: `--sizes-bytes` or `--sizes` for `sizes_bytes`."""
+    options = (name, OPTIONS.get(name, name), name.rpartition("_")[0] or name)
+    return tuple(f"--{option.replace('_', '-')}" for option in options)
 
 
 def _forms(value: Json) -> set[str]:
@@ -87,20 +100,29 @@ def _forms(value: Json) -> set[str]:
 def own_files(read: Record) -> Iterator[Fault]:
     """A launch's command writes the launch's own output, and reads the host file of its own placement."""
     for field, launch in ended_well(read):
-        for word in _words(launch):
-            if "launch-" not in word and not word.endswith("file"):
-                continue
-            numbered = re.match(r"launch-(\d+)\.", word)
-            if numbered and int(numbered[1]) != launch.index:
+        for word, number, stem in _files(launch.command):
+            if number is not None and number != launch.index:
                 yield Fault(field=f"{field}.command", text=f"{word}: the files of another launch")
-            file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
-            if file and not file[1].endswith(_file_name(launch.placement)):
+            if stem is not None and not stem.endswith(_file_name(launch.placement)):
                 yield Fault(
                     field=f"{field}.command",
                     text=f"{word}: the hosts of another placement than {launch.placement}",
                 )
 
 
+@functools.lru_cache(maxsize=1024)
+def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
+    """Return the words that name files of a launch: each with the launch's number, or the stem of a host file."""
+    found = []
+    for word in _split(command):
+        numbered = re.match(r"launch-(\d+)\.", word)
+        file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
+        if numbered or file:
+            found.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=256)
 def _file_name(placement: str) -> str:
     """As `railyard.jobs.launching.file_name`, which a test compares."""
     return re.sub(r"[^A-Za-z0-9.x-]+", "-", placement).strip("-.") or "placement"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +11,7 @@ from placements.nics.evidence import Sender
 from railyard.records import assemble
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, rule
+from railyard.records.rules.registry import Fault, ended_well, of_case, rule
 
 
 def _devices(read: Record) -> list[str]:
@@ -85,20 +84,24 @@ def conserved(read: Record) -> Iterator[Fault]:
 @rule("nic-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """`nic_verdict` is the one that the NICs' bytes give under the policy."""
-    expected = rebuilt.expected_hosts(read)
-
-    @functools.cache
-    def senders(policy: str, hosts: tuple[str, ...]) -> list[Sender] | None:
-        return _senders(read, policy, hosts)
-
+    expected, kept = rebuilt.expected_hosts(read), _senders_of_case(read)
     for field, launch in ended_well(read):
-        of_ranks = senders(launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)))
+        asked = launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)), rebuilt.ranks_per_node(read)
+        if asked not in kept:
+            kept[asked] = _senders(read, launch.nic_policy, asked[1])
+        of_ranks = kept[asked]
         found = None if of_ranks is None else _judged(read, launch, of_ranks)
         if found is not None and str(launch.nic_verdict) != found.verdict:
             why = f": {found.reason}" if found.reason else ""
             yield Fault(
                 field=f"{field}.nic_verdict", text=f"{launch.nic_verdict}; the bytes say {found.verdict}{why}"
             )
+
+
+@of_case
+def _senders_of_case(read: Record) -> dict[tuple[str, tuple[str, ...], int], list[Sender] | None]:
+    """Return what was worked out of a case before: the ranks' NICs by policy, hosts and ranks of a node."""
+    return {}
 
 
 def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender] | None:

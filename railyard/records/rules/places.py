@@ -115,12 +115,15 @@ def ranks(read: Record) -> Iterator[Fault]:
     if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
         yield Fault(field="case.grid", text="more ranks than the nodes have room for")
     first = None
+    counts: dict[int, Counter[str]] = {}  # launches of one placement mostly share their ranks
     for field, launch in ended_well(read):
         wanted = first if shape is None else math.prod(shape)
         first = len(launch.ranks) if first is None else first
         if wanted is not None and len(launch.ranks) != wanted:
             yield Fault(field=f"{field}.ranks", text=f"{len(launch.ranks)} ranks; the case has {wanted}")
-        for host, count in Counter(rank.host for rank in launch.ranks).items():
+        if id(launch.ranks) not in counts:
+            counts[id(launch.ranks)] = Counter(rank.host for rank in launch.ranks)
+        for host, count in counts[id(launch.ranks)].items():
             if count > most:
                 yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
 
