@@ -22,6 +22,7 @@ COMMANDS = {
     "model": "railyard.torus.modelled.cli:model",
     "moved": "analysis.compare.moved:moved",
     "nics": "placements.cli.nics:nics",
+    "over": "analysis.over.cli:over",
     "place": "placements.cli.place:place",
     "recover": "railyard.jobs.cli:recover",
     "references": "analysis.references.cli:commands",

@@ -21,7 +21,7 @@ from analysis.cases.titles import title
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
 from analysis.figures import by_extent, drawing, mpi_profile
-from analysis.report import case_view, monitors, page, summary
+from analysis.report import case_view, monitors, over, page, summary
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
 
@@ -54,9 +54,9 @@ def text(judged: Sequence[JudgedCase], form: Format, versus: Versus | None = Non
             return monitors.bencher(rows(judged))
 
 
-def json_document(judged: Iterable[JudgedCase], versus: Versus | None) -> dict[str, object]:
+def json_document(judged: Sequence[JudgedCase], versus: Versus | None) -> dict[str, object]:
     """The summary, with the comparison of sides where there is one."""
-    found: dict[str, object] = dict(summary.summary(judged))
+    found: dict[str, object] = {**summary.summary(judged), "over": over.document(judged)}
     return found if versus is None else {**found, "sides": versus_text.document(versus)}
 
 
@@ -70,6 +70,7 @@ def markdown(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
         "# Interconnect benchmark report",
         *(_sides(versus) if versus else []),
         *([_score_table(scores)] if scores else []),
+        *(part for each in over.sections(judged) for part in _over(each)),
         *(part for each in judged for part in _case(each.case, each.comparisons)),
         *_absent([each.case for each in judged]),
     ]
@@ -108,6 +109,13 @@ def _sides(versus: Versus) -> Iterator[str]:
     ]
     if rows:
         yield "## Sides compared\n\n" + _table(head, rows)
+
+
+def _over(section: over.Section) -> Iterator[str]:
+    yield f"## {section.title}"
+    if section.sentence:
+        yield _plain(section.sentence)
+    yield _table(section.table.columns, section.table.rows)
 
 
 def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from analysis.compare.compare import Versus
 from analysis.figures import by_extent as extents
 from analysis.figures import mpi_profile, render_all, svg
 from analysis.figures.drawing import Drawing, inline_svg
-from analysis.report import case_view
+from analysis.report import case_view, over
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
 from analysis.stats.verdicts import Finding
@@ -146,6 +146,7 @@ def html(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
             cases=views,
             applications=_figures(charts, "a"),
             by_extent=_figures(by_extent, "e"),
+            over=over.sections(judged),
             extent_statements=[(each.title, each.statement) for each in by_extent if each.statement],
             counts=counts(grouped),
             records=len(days),

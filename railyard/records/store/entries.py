@@ -7,6 +7,7 @@ raw samples, ranks, evidence (the records have them), and where entries are kept
 
 from __future__ import annotations
 
+import hashlib
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,11 +77,18 @@ def _own(read: Record) -> dict[str, Json]:
         "id": read.id,
         "sha256": read.sha256,
         "created": read.created,
+        "allocation": _allocation(read.case.allocation["nodes"]),
         "status": str(read.status),
         "reason": read.reason,
         "noise_percent": noise.floor_percent(read),
         **counts(read.launches),
     }
+
+
+def _allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
+    """Return 16 hex digits that two records have in common if they ran on the same nodes; empty for none."""
+    names = sorted(str(node["name"]) for node in nodes)
+    return hashlib.sha256(canonical(names).encode("ascii")).hexdigest()[:16] if names else ""
 
 
 def _setting(read: Record) -> dict[str, Json]:
@@ -159,7 +167,8 @@ def values_of(series: Iterable[Series]) -> dict[tuple[str, Labels], float]:
 
 def value_of(taken: Sequence[Sequence[float]]) -> float:
     """The median of a launch's repeats; several pairs of hosts or ranks give one value, the median over the pairs."""
-    return statistics.median(map(statistics.median, taken))
+    first, *others = taken
+    return statistics.median(map(statistics.median, taken)) if others else statistics.median(first)
 
 
 def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:

@@ -1,0 +1,1 @@
+"""What many records show together: over dates, over sizes, over allocations."""

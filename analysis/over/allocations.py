@@ -1,0 +1,136 @@
+"""Over allocations: how much the same run differs from one set of nodes to another, and a verdict on it.
+
+Models: an allocation is the set of nodes that a job had. Within an allocation launches differ by chance; between
+allocations also by the nodes, their cables and their neighbours. The Kruskal-Wallis test says whether allocations
+differ at all, Holm's correction counts the rows; the spread says how much: the relative standard deviation of the
+allocations' medians. Leaves out: which node is to blame (`topobw`, the table of outliers on a case's page).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import scipy.stats
+
+from analysis.compare.sides import Side
+from analysis.over import series
+from analysis.over.series import Row
+from analysis.stats import medians, ranktest
+from railyard.records import json_io
+from railyard.records.json_io import Json
+from railyard.records.store.entries import Entry
+
+#: The spread between allocations that is called steady, in percent.
+LIMIT_PERCENT = 5.0
+#: The fewest launches of an allocation that count in the test.
+FEWEST = 3
+#: Fields in which the records of a row agree: all but when it was.
+_SHARED = (
+    "origin",
+    "system",
+    "partition",
+    "environment",
+    "check",
+    "benchmark",
+    "parameters",
+    "ranks",
+    "nodes",
+    "git_commit",
+    "mpi",
+    "torus",
+    "image",
+    "topology_sha256",
+)
+
+
+class Verdict(StrEnum):
+    """What the spread between allocations comes to."""
+
+    STEADY = "steady"
+    VARIABLE = "variable"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A row with its allocations: their medians' extremes and spread, the spread of launches within, and the verdict.
+
+    `p_holm` is None where no test could be made. Percentages are relative standard deviations.
+    """
+
+    row: Row
+    allocations: int
+    lowest: float
+    highest: float
+    between_percent: float | None
+    within_percent: float | None
+    p_holm: float | None
+    verdict: Verdict
+
+
+def spreads(
+    entries: Iterable[Entry],
+    side: Side | None = None,
+    foms: Sequence[str] = (),
+    limit_percent: float = LIMIT_PERCENT,
+) -> list[Spread]:
+    """Return every row that at least two allocations have."""
+    found = [(row, _by_allocation(row)) for row in series.rows(entries, _shared, side, foms)]
+    several = [(row, values) for row, values in found if len(values) > 1]
+    p_values = [_p_value(values) for _, values in several]
+    tested = [each for each in p_values if each is not None]
+    adjusted = iter(ranktest.holm(tested))
+    return [
+        _spread(row, values, None if p_value is None else next(adjusted), limit_percent)
+        for (row, values), p_value in zip(several, p_values, strict=True)
+    ]
+
+
+def _shared(setting: Mapping[str, Json]) -> str:
+    return json_io.canonical({name: setting[name] for name in _SHARED})
+
+
+def _by_allocation(row: Row) -> list[list[float]]:
+    """Return the launches' values of each allocation that is known."""
+    found: dict[str, list[float]] = {}
+    for each in row.taken:
+        if allocation := each.entry.own["allocation"]:
+            found.setdefault(allocation, []).extend(each.values)
+    return list(found.values())
+
+
+def _p_value(values: Sequence[Sequence[float]]) -> float | None:
+    enough = [each for each in values if len(each) >= FEWEST]
+    if len(enough) < 2 or len({value for each in enough for value in each}) < 2:
+        return None
+    return float(scipy.stats.kruskal(*enough).pvalue)
+
+
+def _spread(
+    row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float
+) -> Spread:
+    middles = [statistics.median(each) for each in values]
+    between = medians.spread_percent(middles)
+    within = [found for each in values if (found := medians.spread_percent(each)) is not None]
+    return Spread(
+        row=row,
+        allocations=len(values),
+        lowest=min(middles),
+        highest=max(middles),
+        between_percent=between,
+        within_percent=statistics.median(within) if within else None,
+        p_holm=p_holm,
+        verdict=_verdict(between, p_holm, limit_percent),
+    )
+
+
+def _verdict(between: float | None, p_holm: float | None, limit_percent: float) -> Verdict:
+    """Variable where allocations differ and by more than the limit; steady where they spread by less."""
+    if between is None:
+        return Verdict.CANNOT_TELL
+    if between <= limit_percent:
+        return Verdict.STEADY
+    return Verdict.VARIABLE if p_holm is not None and p_holm <= ranktest.ALPHA else Verdict.CANNOT_TELL

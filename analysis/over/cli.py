@@ -1,0 +1,144 @@
+"""`railyard over`: what many records show over dates, sizes and allocations.
+
+Models: which records are meant, and where the result goes. Leaves out: what is computed and said.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from analysis.compare import sides
+from analysis.compare.sides import Side
+from analysis.text.datatable import DataTable
+from railyard.checkout import RESULTS
+from railyard.errors import InputError
+from railyard.records.cli import entries_of
+from railyard.records.json_io import Json
+from railyard.records.store.entries import Entry
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.group()
+def over() -> None:
+    """Show series of records over dates, sizes or allocations."""
+
+
+def _options(command: _F) -> _F:
+    """Add what the three commands share."""
+    for option in (
+        click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
+        click.option(
+            "--archive",
+            "root",
+            type=click.Path(path_type=Path),
+            default=RESULTS,
+            help="Archive, or a record file.  [default: results/ of the checkout]",
+        ),
+        click.option(
+            "--fom",
+            "foms",
+            multiple=True,
+            help="Only this figure of merit, such as iteration_us; may be repeated.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="JSON for programs, on the standard output."),
+    ):
+        command = option(command)
+    return command
+
+
+@over.command()
+@_options
+def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
+    """Find where a series changed its level, and what its records name differently there.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from analysis.over import dates as of_dates  # here: SciPy takes a second that --help need not wait
+    from analysis.over import text
+
+    side = _side(chosen)
+    found = of_dates.dated(_entries(root), side, foms)
+    if as_json:
+        _print_json(text.dates_document(found))
+    else:
+        _print(text.changes_table(found), text.changes_sentence(found))
+
+
+@over.command("sizes")
+@_options
+def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> None:
+    """Show weak and strong scaling: speedup and efficiency over the number of ranks.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from analysis.over import sizes, text
+
+    side = _side(chosen)
+    found = sizes.scaled(_entries(root), side, foms)
+    if as_json:
+        _print_json(text.sizes_document(found))
+    else:
+        _print(text.sizes_table(found), f"{len(found)} series have at least two numbers of ranks.")
+
+
+@over.command("allocations")
+@_options
+@click.option(
+    "--limit",
+    "limit_percent",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Spread between allocations, in percent, that is called steady.",
+)
+def allocations_(
+    *, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool, limit_percent: float
+) -> None:
+    """Show how much the same run differs between sets of nodes, and whether that is steady or variable.
+
+    KEY=VALUE,... chooses records as a side of `railyard compare` does; without it all records count.
+    """
+    from analysis.over import allocations, text
+
+    side = _side(chosen)
+    found = allocations.spreads(_entries(root), side, foms, limit_percent)
+    if as_json:
+        _print_json(text.allocations_document(found, limit_percent))
+    else:
+        _print(text.allocations_table(found), text.allocations_sentence(found, limit_percent))
+
+
+def _entries(root: Path) -> Iterator[Entry]:
+    if not root.exists():
+        raise InputError("--archive", "", str(root), "an archive's folder or a record file that exists")
+    return entries_of(root)
+
+
+def _side(chosen: str) -> Side | None:
+    if not chosen:
+        return None
+    if "=" not in chosen:
+        raise InputError("records", "", chosen, f"KEY=VALUE,... with keys {', '.join(sides.KEYS)}")
+    (side,) = sides.parse([chosen], functools.partial(list[Entry]))
+    return side
+
+
+def _print(table: DataTable, sentence: str) -> None:
+    from analysis.over import text
+
+    if table.rows:
+        for line in text.lines(table):
+            click.echo(line)
+        click.echo()
+    click.echo(sentence)
+
+
+def _print_json(document: dict[str, Json]) -> None:
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False))

@@ -1,0 +1,126 @@
+"""Over dates: series of records that ran the same, where their level changed, and what changed with it.
+
+Models: a row holds the records that one reference of a check applies to (`railyard.records.comparable`): the same
+machine and parameters, whatever the commit, the MPI, the modules. A change is found by `analysis.stats.change_points`;
+beside it is what the records before and after it name differently. Leaves out: whether that was the cause.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.compare.sides import Side
+from analysis.over import series
+from analysis.over.series import Row, Taken
+from analysis.stats import change_points, medians
+from railyard.records import comparable
+from railyard.records.json_io import Json
+from railyard.records.store.entries import Entry
+
+#: Field of a setting -> what people call it.
+NAMES = {
+    "git_commit": "commit",
+    "git_dirty": "changed checkout",
+    "mpi": "MPI",
+    "machine": "machine",
+    "image": "image",
+    "topology": "topology",
+}
+_COMMIT_DIGITS = 12
+#: Entries of a list that a line names.
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of level: the record it begins with, medians before and after, and what records name differently."""
+
+    before: Taken
+    after: Taken
+    median_before: float
+    median_after: float
+    p_value: float
+    differs: tuple[str, ...]
+
+    @property
+    def percent(self) -> float | None:
+        """Return the change in percent of the median before."""
+        return medians.change_percent(self.median_after, self.median_before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dated:
+    """A row with its changes, oldest first."""
+
+    row: Row
+    changes: tuple[Change, ...]
+
+
+def dated(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = ()) -> list[Dated]:
+    """Return every row of at least two records, with the changes that were found."""
+    made = series.rows(entries, _shared, side, foms)
+    return [Dated(row=row, changes=tuple(_changes(row))) for row in made if len(row.taken) > 1]
+
+
+def can_tell(row: Row) -> bool:
+    """Return whether a row has records enough for any change to be found."""
+    return len(row.taken) >= 2 * change_points.FEWEST
+
+
+def _shared(setting: Mapping[str, Json]) -> tuple[str, str]:
+    return str(setting["check"]), comparable.reference_digest(setting)
+
+
+def _changes(row: Row) -> Iterator[Change]:
+    values = [each.value for each in row.taken]
+    found = change_points.found(values)
+    edges = [0, *(each.place for each in found), len(values)]
+    for number, each in enumerate(found, 1):
+        before, after = row.taken[each.place - 1], row.taken[each.place]
+        yield Change(
+            before=before,
+            after=after,
+            median_before=statistics.median(values[edges[number - 1] : each.place]),
+            median_after=statistics.median(values[each.place : edges[number + 1]]),
+            p_value=each.p_value,
+            differs=tuple(differences(before.setting, after.setting)),
+        )
+
+
+def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[str]:
+    """Yield in words what two settings name differently: commit, MPI, machine, image, modules, variables."""
+    for field, name in NAMES.items():
+        if before[field] != after[field]:
+            yield f"{name} {_shown(field, before[field])} -> {_shown(field, after[field])}"
+    first, second = _job(before), _job(after)
+    for name in sorted({*first, *second}):
+        gone = sorted(first.get(name, set()) - second.get(name, set()))
+        new = sorted(second.get(name, set()) - first.get(name, set()))
+        if gone or new:
+            yield f"{name} {_list('-', gone)}{' ' if gone and new else ''}{_list('+', new)}"
+
+
+def _shown(field: str, value: Json) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value or "none")
+    return text[:_COMMIT_DIGITS] if field == "git_commit" else text[:80]
+
+
+def _job(setting: Mapping[str, Json]) -> dict[str, set[str]]:
+    """Return the lists of a job's environment as sets of texts, by their names."""
+    text = setting["job_environment"]
+    found = json.loads(text) if text else {}
+    return {str(name).replace("_", " "): _texts(part) for name, part in found.items()}
+
+
+def _texts(part: Json) -> set[str]:
+    if isinstance(part, dict):
+        return {f"{name}={value}" for name, value in part.items()}
+    return set(map(str, part)) if isinstance(part, list) else {str(part)}
+
+
+def _list(sign: str, texts: Sequence[str]) -> str:
+    shown = [f"{sign}{text[:80]}" for text in texts[:_SHOWN]]
+    return " ".join([*shown, *([f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else [])])

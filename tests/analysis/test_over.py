@@ -1,0 +1,256 @@
+"""Series over dates, sizes and allocations: changes that are there are found, and none where there are none."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support import evidence
+
+from analysis.over import allocations, dates, sizes, text
+from analysis.over.allocations import Verdict
+from analysis.over.cli import over
+from analysis.over.sizes import Scaling
+from analysis.stats import change_points
+from railyard.records.store import archive
+from railyard.records.store.entries import Entry, SeriesKey
+
+KEY = SeriesKey("plain", "library-default", "native", "iteration_us", ())
+RATE = SeriesKey("plain", "library-default", "native", "rate_gflop_s", ())
+SETTING: Mapping[str, Any] = {
+    "origin": "measured",
+    "system": "cluster",
+    "partition": "compute",
+    "environment": "openmpi",
+    "check": "halo_3d",
+    "benchmark": "halo",
+    "parameters": {"grid": [4, 4], "cells": [64, 64]},
+    "studies": [],
+    "topology": "torus",
+    "topology_sha256": "ab" * 32,
+    "nodes": 16,
+    "ranks": 16,
+    "placements": ["plain"],
+    "nic_policies": ["library-default"],
+    "git_commit": "1f" * 20,
+    "git_dirty": False,
+    "mpi": "Open MPI v4.1.4",
+    "machine": "m",
+    "software": ["native"],
+    "image": "",
+    "job_environment": "",
+    "torus": {},
+}
+
+
+def entry(
+    number: int, values: Sequence[float], *, key: SeriesKey = KEY, allocation: str = "a", **changes: Any
+) -> Entry:
+    own = {
+        "id": f"{number:012x}",
+        "sha256": f"{number:064x}",
+        "created": f"2026-{1 + number // 28:02d}-{1 + number % 28:02d}T03:00:00Z",
+        "allocation": allocation,
+    }
+    return Entry(path=f"{number}.json", setting={**SETTING, **changes}, own=own, values=[(key, list(values))])
+
+
+def noisy(chance: random.Random, level: float = 100.0, n: int = 3) -> list[float]:
+    return [level * chance.lognormvariate(0, 0.02) for _ in range(n)]
+
+
+# ---- change points ----
+
+
+@pytest.mark.parametrize("place", [5, 12, 20])
+def test_a_change_of_level_is_found_where_it_is(place: int) -> None:
+    chance = random.Random(place)
+    values = [100 * chance.lognormvariate(0, 0.02) * (1.1 if each >= place else 1) for each in range(25)]
+    (found,) = change_points.found(values)
+    assert found.place == place
+    assert found.p_value <= change_points.ALPHA
+
+
+def test_two_changes_are_both_found() -> None:
+    chance = random.Random(2)
+    values = [100 * chance.lognormvariate(0, 0.01) * (1.1 if 10 <= each < 22 else 1) for each in range(34)]
+    assert [each.place for each in change_points.found(values)] == [10, 22]
+
+
+def test_steady_series_change_as_seldom_as_the_level_says() -> None:
+    chance = random.Random(3)
+    alarms = sum(bool(change_points.found([chance.gauss(0, 1) for _ in range(20)])) for _ in range(300))
+    assert alarms <= 9  # 3 of 300 by the level of 1 %; more than 9 has a chance below 0.2 %
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 40, [1, 2, 3, 9, 9]])
+def test_too_few_values_or_equal_ones_have_no_change(values: Sequence[float]) -> None:
+    assert change_points.found(values) == []
+
+
+def test_one_slow_run_is_no_change() -> None:
+    chance = random.Random(4)
+    values = [100 * chance.lognormvariate(0, 0.02) for _ in range(20)]
+    values[11] *= 5
+    assert change_points.found(values) == []
+
+
+# ---- dates ----
+
+
+def job(modules: Sequence[str]) -> str:
+    return json.dumps({"modules": list(modules), "variables": {"OMPI_MCA_btl": "tcp,self"}})
+
+
+def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
+    chance = random.Random(5)
+    old = {"job_environment": job(["gcc/12", "openmpi/4.1.4"])}
+    new = {"job_environment": job(["gcc/12", "openmpi/5.0.1"]), "git_commit": "2a" * 20}
+    found = [entry(each, noisy(chance), **old) for each in range(10)]
+    found += [entry(each, noisy(chance, 112), **new) for each in range(10, 20)]
+    (dated,) = dates.dated(found)
+    (change,) = dated.changes
+    assert change.after.entry.own["id"] == f"{10:012x}"
+    assert change.percent == pytest.approx(12, abs=3)
+    assert set(change.differs) == {
+        f"commit {'1f' * 6} -> {'2a' * 6}",
+        "modules -openmpi/4.1.4 +openmpi/5.0.1",
+    }
+    assert "1 of 1 series changed" in text.changes_sentence([dated])
+
+
+def test_a_change_without_a_reason_is_said_to_have_none() -> None:
+    chance = random.Random(6)
+    found = [entry(each, noisy(chance, 100 if each < 8 else 130)) for each in range(16)]
+    table = text.changes_table(dates.dated(found))
+    assert table.rows[0][-1] == "nothing that records name"
+
+
+def test_other_sizes_and_systems_are_other_series() -> None:
+    found = [entry(1, [1.0]), entry(2, [1.0], system="other"), entry(3, [1.0], nodes=8), entry(4, [1.0])]
+    (dated,) = dates.dated(found)
+    assert [each.entry.own["id"] for each in dated.row.taken] == [f"{1:012x}", f"{4:012x}"]
+    assert "too few to tell" in text.changes_sentence([dated])
+
+
+# ---- sizes ----
+
+
+def run(number: int, ranks: int, value: float, *, key: SeriesKey = KEY, **parameters: Any) -> Entry:
+    return entry(number, [value], key=key, ranks=ranks, nodes=ranks, parameters=parameters)
+
+
+def test_weak_scaling_has_the_first_time_over_each() -> None:
+    grids = {4: [2, 2], 16: [4, 4], 64: [8, 8]}
+    found = [
+        run(number, ranks, time, grid=grids[ranks], cells=[64, 64])
+        for number, (ranks, time) in enumerate([(4, 100.0), (16, 110.0), (64, 125.0)])
+    ]
+    (scaled,) = sizes.scaled(found)
+    assert scaled.scaling is Scaling.WEAK
+    assert [each.efficiency for each in scaled.steps] == [1, pytest.approx(100 / 110), pytest.approx(0.8)]
+    assert {each.speedup for each in scaled.steps} == {None}
+
+
+def test_strong_scaling_divides_the_speedup_by_the_ranks() -> None:
+    found = [run(1, 8, 90.0, scaling="strong", size=12), run(2, 27, 40.0, scaling="strong", size=8)]
+    (scaled,) = sizes.scaled(found)
+    assert [each.speedup for each in scaled.steps] == [1, pytest.approx(2.25)]
+    assert scaled.steps[1].efficiency == pytest.approx(2.25 / (27 / 8))
+
+
+def test_strong_scaling_never_joins_other_amounts_of_work() -> None:
+    found = [run(1, 8, 90.0, scaling="strong", size=12), run(2, 27, 40.0, scaling="strong", size=12)]
+    assert sizes.scaled(found) == []
+
+
+def test_a_rate_of_the_program_counts_by_rank() -> None:
+    found = [
+        run(n, ranks, rate, key=RATE, scaling="weak", size=8)
+        for n, ranks, rate in ((1, 8, 10.0), (2, 27, 27.0))
+    ]
+    (scaled,) = sizes.scaled(found)
+    assert scaled.steps[1].speedup == pytest.approx(2.7)
+    assert scaled.steps[1].efficiency == pytest.approx(0.8)
+
+
+def test_a_program_whose_work_nobody_knows_has_no_table() -> None:
+    assert sizes.scaled([run(1, 8, 1.0), run(2, 27, 1.0)]) == []
+
+
+# ---- allocations ----
+
+
+def test_an_allocation_with_a_slow_node_makes_a_series_variable() -> None:
+    chance = random.Random(7)
+    found = [
+        entry(each, noisy(chance, 130 if each == 2 else 100, n=6), allocation=str(each)) for each in range(5)
+    ]
+    (spread,) = allocations.spreads(found)
+    assert spread.verdict is Verdict.VARIABLE
+    assert spread.allocations == 5
+    assert spread.highest > 125 > 105 > spread.lowest
+
+
+def test_allocations_that_differ_by_less_than_the_limit_are_steady() -> None:
+    chance = random.Random(8)
+    found = [entry(each, noisy(chance, n=6), allocation=str(each)) for each in range(5)]
+    (spread,) = allocations.spreads(found)
+    assert spread.verdict is Verdict.STEADY
+    (strict,) = allocations.spreads(found, limit_percent=0.01)
+    assert strict.verdict is Verdict.CANNOT_TELL
+
+
+def test_one_allocation_used_twice_is_no_spread() -> None:
+    assert allocations.spreads([entry(1, [1.0, 1.1, 1.2]), entry(2, [2.0, 2.1, 2.2])]) == []
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "archive"
+    for number in range(4):
+        nodes = [{"name": f"c{number % 2}-{each}", "coordinate": None} for each in range(16)]
+        allocation = {"order": "scheduler", "seed": None, "nodes": nodes}
+        archive.add(evidence.good(seed=number, case_changes={"allocation": allocation}), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("dates", "changes"), ("sizes", "steps"), ("allocations", "verdict")],
+)
+def test_the_command_prints_a_table_and_json(root: Path, name: str, named: str) -> None:
+    shown = CliRunner().invoke(over, [name, "--archive", str(root)], catch_exceptions=False)
+    assert shown.exit_code == 0
+    assert "series" in shown.output.splitlines()[-1]
+    written = CliRunner().invoke(over, [name, "--archive", str(root), "--json"], catch_exceptions=False)
+    document = json.loads(written.output)
+    assert (document["format"], document["over"]) == (text.FORMAT, name)
+    assert all(named in each for each in document["series"])
+
+
+def test_the_command_reads_records_whose_nodes_differ(root: Path) -> None:
+    shown = CliRunner().invoke(
+        over, ["allocations", "check=halo_3d", "--archive", str(root)], catch_exceptions=False
+    )
+    assert "iteration" in shown.output
+    nothing = CliRunner().invoke(over, ["allocations", "system=nowhere", "--archive", str(root)])
+    assert nothing.output.startswith("0 of 0 series")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [(["x"], "KEY=VALUE"), (["colour=red"], "keys"), (["--archive", "/nowhere"], "exists")],
+)
+def test_wrong_words_are_refused_in_one_line(words: Sequence[str], named: str) -> None:
+    error = CliRunner().invoke(over, ["dates", *words]).exception
+    assert named in str(error) and "\n" not in str(error)
