@@ -7,6 +7,7 @@
 #include "counters/shared.h"
 #include "counters/source.h"
 #include "lib/input/parse.h"
+#include "lib/measure/energy.h"
 #include "lib/output/gpus.h"
 #include "lib/output/json.h"
 #include "lib/ranks/evidence.h"
@@ -37,6 +38,7 @@ struct nics {
     bool leads;
     int fabric_count;
     struct fabric fabrics[GROUPS_MAX];
+    struct energy energy;
     struct problem problem; /* why a fabric of this node is not counted */
 };
 
@@ -46,6 +48,13 @@ struct row {
     char nic[LINK_TEXT_BYTES];
     char group[SITE_NAME_BYTES];
     double bytes[METRICS];
+};
+
+/* A counter of energy; sent as it is, too. */
+struct energy_row {
+    char node[SITE_NAME_BYTES];
+    char counter[ENERGY_NAME_BYTES];
+    double joules;
 };
 
 /* What a leader sends beside its rows. */
@@ -151,6 +160,8 @@ struct nics *nics_begin(void) {
         find_devices(nics, &nics->fabrics[i]);
     if (nics->leads)
         read_fabrics(nics, 0);
+    if (nics->leads)
+        energy_begin(nics->settings[2], &nics->energy);
     meet();
     return nics;
 }
@@ -194,10 +205,24 @@ static struct row *own_rows(const struct nics *nics, int *count) {
     return rows;
 }
 
-/* Collective. All rows on rank 0, in the order of the ranks that lead; NULL elsewhere. */
-static struct row *gather_rows(const struct row *rows, int count, int *total) {
+static struct energy_row *own_energy(const struct nics *nics, int *count) {
+    struct energy_row *rows = check_alloc((size_t)nics->energy.count, sizeof *rows);
+    *count = 0;
+    for (int i = 0; i < nics->energy.count; i++) {
+        const struct energy_counter *counter = &nics->energy.counters[i];
+        struct energy_row *row = &rows[*count];
+        (void)snprintf(row->node, sizeof row->node, "%.63s", nics->host);
+        (void)snprintf(row->counter, sizeof row->counter, "%s", counter->name);
+        *count += energy_joules(counter, &row->joules);
+    }
+    return rows;
+}
+
+/* Collective. All rows, of `size` bytes each, on rank 0, in the order of the ranks that lead; NULL elsewhere.
+ */
+static void *gather_rows(const void *rows, int count, size_t size, int *total) {
     bool root = check_rank() == 0;
-    int bytes = count * (int)sizeof *rows;
+    int bytes = count * (int)size;
     int *sizes = root ? check_alloc((size_t)check_ranks(), sizeof *sizes) : NULL;
     int *offsets = root ? check_alloc((size_t)check_ranks(), sizeof *offsets) : NULL;
     int sum = 0;
@@ -206,9 +231,9 @@ static struct row *gather_rows(const struct row *rows, int count, int *total) {
         offsets[rank] = sum;
         sum += sizes[rank];
     }
-    struct row *all = root ? check_alloc((size_t)sum, 1) : NULL;
+    void *all = root ? check_alloc((size_t)sum, 1) : NULL;
     MPI_CHECK(MPI_Gatherv(rows, bytes, MPI_BYTE, all, sizes, offsets, MPI_BYTE, 0, MPI_COMM_WORLD));
-    *total = sum / (int)sizeof *rows;
+    *total = sum / (int)size;
     free(sizes);
     free(offsets);
     return all;
@@ -250,7 +275,25 @@ struct document {
     int count;
     const char *reason;
     struct gpus_list gpus;
+    const struct energy_row *energy;
+    int energy_count;
 };
+
+static void write_energy(struct json *json, const struct document *document) {
+    if (document->energy_count == 0)
+        return;
+    json_key(json, "energy");
+    json_array(json);
+    for (int i = 0; i < document->energy_count; i++) {
+        json_object(json);
+        json_key_text(json, "node", document->energy[i].node);
+        json_key_text(json, "counter", document->energy[i].counter);
+        json_key(json, "joules");
+        json_double(json, document->energy[i].joules);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
 
 static void write_document(FILE *file, const struct nics *nics, const struct document *document) {
     const struct row *rows = document->rows;
@@ -275,6 +318,7 @@ static void write_document(FILE *file, const struct nics *nics, const struct doc
         reason = "a counter went backwards";
     json_key_text(&json, "reason", *reason ? reason : NULL);
     gpus_write(&json, &document->gpus);
+    write_energy(&json, document);
     json_object_end(&json);
 }
 
@@ -311,13 +355,18 @@ void nics_end(struct nics *nics) {
     if (nics->leads)
         read_fabrics(nics, 1);
     struct row *rows = own_rows(nics, &count);
-    struct row *all = gather_rows(rows, count, &total);
+    struct row *all = gather_rows(rows, count, sizeof *rows, &total);
     struct reason reason = gather_reason(nics);
     struct document document = {.rows = all, .count = total, .reason = reason.text};
+    struct energy_row *joules = own_energy(nics, &count);
+    struct energy_row *of_all = gather_rows(joules, count, sizeof *joules, &document.energy_count);
+    document.energy = of_all;
     gpus_gather(&document.gpus);
     if (all)
         write_file(nics, &document);
     gpus_free(&document.gpus);
+    free(joules);
+    free(of_all);
     free(rows);
     free(all);
     free_all(nics);

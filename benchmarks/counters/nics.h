@@ -4,8 +4,8 @@
  * One rank of each node reads the counters after MPI's start and again before its end; rank 0 writes the
  * differences to a file (docs/formats.md, "NICs"). Every fabric that a node has is read: Slingshot,
  * Omni-Path, InfiniBand, RoCE, EFA, Ethernet (the counter groups of that name). MPI's own set-up is counted,
- * too. Beside them stand the GPUs that each rank sees (lib/output/gpus.h). Rank 0's environment decides for
- * all ranks:
+ * too. Beside them are the energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank
+ * sees (lib/output/gpus.h). Rank 0's environment decides for all ranks:
  *
  *     RAILYARD_NICS          the file; without it nothing is counted
  *     RAILYARD_NIC_COUNTERS  groups, separated by commas; auto (the default): those named above

@@ -31,7 +31,7 @@ from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.errors import InputError, RunError
-from railyard.jobs import beside, launching, nic_counters, surroundings
+from railyard.jobs import beside, energy, launching, nic_counters, surroundings
 from railyard.jobs.beside import Around
 from railyard.records import assemble, provenance
 from railyard.records.record import Record, Software, Verdict
@@ -360,6 +360,7 @@ def _run_of(
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
         has_groups=placed is not None and placed.has_groups,
+        energy=energy.read(folder / f"{stem}.nics", hosts or ()) if job.origin == "measured" else (),
         fault=_read_application(folder, job, stem, len(hosts)) or (around.fault if around else "")
         if hosts and end
         else "",

@@ -32,7 +32,7 @@ class LaunchRun:
     the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
     what is wrong with the data or why there is no output, where the check knows more than the output tells. With
     `has_groups` the first number of a node's coordinate is its group. `roles` are the programs that ran beside it, as
-    the record's schema has them.
+    the record's schema has them. `energy` are series of what the nodes counted.
     """
 
     placement: str
@@ -56,6 +56,7 @@ class LaunchRun:
     ended_monotonic_s: float | None = None
     has_groups: bool = False
     roles: Sequence[Mapping[str, Json]] | None = None
+    energy: Sequence[Mapping[str, Json]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +223,7 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "placement_verdict": str(found.verdict),
         "ranks": list(output.ranks_json) if output else [],
         "verified": output.verified if output else None,
-        "series": list(output.series_json) if output else [],
+        "series": [*output.series_json, *map(dict, run.energy)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
         "guard": None if run.guard is None else dict(run.guard),
         "nics": None if run.nics is None else [dict(each) for each in run.nics],

@@ -46,6 +46,8 @@ class Unit:
         return f"{self.text} ({aside})" if aside else self.text
 
 
+#: What the nodes count of a whole launch: one sample, whatever its repeats.
+ENERGY = "energy"
 UNITS: tuple[Unit, ...] = (
     Unit(suffix="us", measures="time", text="µs", better=Better.LOWER, maximum=1e12),
     Unit(suffix="s", measures="time", text="s", better=Better.LOWER, maximum=1e8),
@@ -72,6 +74,7 @@ UNITS: tuple[Unit, ...] = (
     Unit(suffix="gflop_s", measures="operation rate", text="Gflop/s", better=Better.HIGHER, maximum=1e12),
     Unit(suffix="zone_s", measures="zone rate", text="zones/s", better=Better.HIGHER, maximum=1e18),
     Unit(suffix="per_s", measures="rate", text="1/s", better=Better.HIGHER, maximum=1e18),
+    Unit(suffix="joule", measures=ENERGY, text="J", better=Better.LOWER, maximum=1e15),
     Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-1e6, maximum=1e6),
     Unit(suffix="count", measures="count", text="count", better=Better.NEITHER, maximum=1e18),
 )

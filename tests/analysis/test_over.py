@@ -109,8 +109,8 @@ def job(modules: Sequence[str]) -> str:
 
 def test_a_change_names_the_commit_and_the_modules_that_came_with_it() -> None:
     chance = random.Random(5)
-    old = {"job_environment": job(["gcc/12", "openmpi/4.1.4"])}
-    new = {"job_environment": job(["gcc/12", "openmpi/5.0.1"]), "git_commit": "2a" * 20}
+    old: dict[str, Any] = {"job_environment": job(["gcc/12", "openmpi/4.1.4"])}
+    new: dict[str, Any] = {"job_environment": job(["gcc/12", "openmpi/5.0.1"]), "git_commit": "2a" * 20}
     found = [entry(each, noisy(chance), **old) for each in range(10)]
     found += [entry(each, noisy(chance, 112), **new) for each in range(10, 20)]
     (dated,) = dates.dated(found)

@@ -167,6 +167,30 @@ def test_nodes_without_a_nic_and_groups_that_there_are_not_are_a_reason(
     assert "myrinet.txt: cannot be read" in nics(path)["reason"]
 
 
+def test_the_energy_of_each_node_is_counted_over_the_program(
+    *, program: Path, pretend_hosts: Path, tmp_path: Path
+) -> None:
+    """One node with RAPL, whose package starts again from 0 meanwhile, and a Cray's; a core is part of its package."""
+    first, cray = tmp_path / "tree/n0", tmp_path / "tree/n1"
+    package = counter_trees.rapl_zone(first, "intel-rapl:0", "package-0", 9_000_000, most=10_000_000)
+    memory = counter_trees.rapl_zone(first, "intel-rapl:0:1", "dram", 5_000_000)
+    counter_trees.rapl_zone(first, "intel-rapl:0:0", "core", 1)
+    node = counter_trees.pm_counter(cray, "energy", 1000)
+    path = tmp_path / "launch.nics"
+    env = {
+        "RAILYARD_NICS": str(path),
+        "RAILYARD_SYSFS": f"{tmp_path}/tree/%h",
+        "TEST_RANKS_PER_NODE": "2",
+        "LD_PRELOAD": str(pretend_hosts),
+    }
+    words = ["env", *(f"{name}={value}" for name, value in env.items())]
+    command = f"echo 2000000 > {package}; echo 5500000 > {memory}; echo '1250 J 1 us' > {node}"
+    outcome = mpirun("-n", "4", *words, WITNESS, tmp_path / "witness", program, command)
+    assert (outcome.status, outcome.err) == (0, "")
+    found = {(row["node"], row["counter"]): row["joules"] for row in nics(path)["energy"]}
+    assert found == {("n0", "package-0"): 3, ("n0", "dram"): 0.5, ("n1", "node"): 250}
+
+
 @pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"])
 @pytest.mark.parametrize("own", [True, False], ids=["benchmark", "witness"])
 def test_every_rank_reports_the_gpus_that_it_sees(

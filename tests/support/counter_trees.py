@@ -72,6 +72,21 @@ def efa_port(root: Path, device: str, values: Mapping[str, int]) -> None:
         write(folder / "hw_counters" / name, values.get(name, 0))
 
 
+def rapl_zone(root: Path, zone: str, name: str, microjoules: int, *, most: int = 262_143_328_850) -> Path:
+    """A zone of `/sys/class/powercap` as Documentation/power/powercap/powercap.rst has it; its counter's file."""
+    folder = root / f"sys/class/powercap/{zone}"
+    for file, value in (("name", name), ("max_energy_range_uj", most), ("energy_uj", microjoules)):
+        write(folder / file, value)
+    return folder / "energy_uj"
+
+
+def pm_counter(root: Path, name: str, joules: int) -> Path:
+    """A file of `/sys/cray/pm_counters`: value, unit and time, as HPE's description of the counters has it."""
+    path = root / f"sys/cray/pm_counters/{name}"
+    write(path, f"{joules} J 1571434219423453 us")
+    return path
+
+
 def bonding_masters(root: Path) -> None:
     """A file among the devices, where the bonding module is loaded (Documentation/networking/bonding.rst)."""
     write(root / "sys/class/net/bonding_masters", "bond0")

@@ -122,14 +122,21 @@ def alike(read: Record) -> Iterator[Fault]:
 
 def fingerprint(launch: Launch) -> str:
     """Return a text that two launches have in common only if one is a copy; empty where that cannot be told."""
-    samples = [sample for each in launch.series for sample in each.samples]
+    taken = [
+        each for each in launch.series if not _is_energy(each)
+    ]  # energy is free: it must not hide a copy
+    samples = [sample for each in taken for sample in each.samples]
     digits = 0
     for sample in samples:
         digits += sum(map(str.isdigit, f"{sample:.12g}"))
         if digits >= DIGITS:
-            shown = [[each.fom, dict(each.labels), each.samples] for each in launch.series]
+            shown = [[each.fom, dict(each.labels), each.samples] for each in taken]
             return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return ""
+
+
+def _is_energy(series: Series) -> bool:
+    return units.unit_of(series.fom).measures == units.ENERGY
 
 
 @rule("repeats")
@@ -142,6 +149,6 @@ def repeats(read: Record) -> Iterator[Fault]:
         return
     for field, launch in ended_well(read):
         for place, series in enumerate(launch.series):
-            if len(series.samples) != wanted:
+            if len(series.samples) != wanted and not _is_energy(series):
                 text = f"{len(series.samples)} samples; repeats is {wanted}"
                 yield Fault(field=f"{field}.series[{place}]", text=text)
