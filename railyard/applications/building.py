@@ -21,6 +21,8 @@ from railyard.records.record import Software
 ENVIRONMENTS = Path(os.environ.get("RAILYARD_ENVIRONMENTS", BUILD / "environments"))
 #: Features of a ReFrame environment, each the name of an MPI that the builds know.
 MPIS = ("openmpi5", "mpich", "openmpi")
+#: Features whose programs are built as those of another MPI, of the same ABI.
+BUILT_AS = {"cray-mpich": "mpich"}
 #: Folders below the checkout where a Spack is looked for, after the site's own words.
 OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
 
@@ -77,7 +79,8 @@ class Wish:
 
 def mpi_of(features: Sequence[str]) -> str:
     """The MPI of a ReFrame environment, as the builds name it; empty for one that they do not know."""
-    return next((name for name in MPIS if name in features), "")
+    named = [BUILT_AS.get(name, name) for name in features]
+    return next((name for name in MPIS if name in named), "")
 
 
 def view(mpi: str) -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from railyard.doctor import findings as diagnosis
-from railyard.doctor import trial
+from railyard.doctor import scope, trial
 from railyard.doctor.inventory import look
 
 
@@ -25,12 +26,21 @@ from railyard.doctor.inventory import look
     is_flag=True,
     help="Read the NICs on one compute node, by one step of the scheduler (srun), instead of here.",
 )
-def doctor(only_fragment: bool, as_json: bool, on_a_node: bool) -> None:
+@click.option(
+    "--spack-scope",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write Spack's configuration for the first MPI that was found into FOLDER, and nothing else.",
+)
+def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Path | None) -> None:
     """Report what railyard can use on this machine, and what a missing part would enable.
 
     Looks at scheduler, MPI, NICs and their NUMA nodes, containers, Spack and permissions, and changes nothing. Run it
     where you would type `reframe`.
     """
+    if spack_scope:
+        click.echo(scope.write(spack_scope, look().mpis))
+        return
     machine = trial.with_nics_of_a_node(look()) if on_a_node else look()
     if as_json:
         found = [asdict(finding) for finding in diagnosis.findings(machine)]

@@ -13,9 +13,10 @@ import json
 import os
 import re
 import shutil
+import stat
 import struct
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -189,17 +190,37 @@ def _sha256(file: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
 
 @functools.cache
 def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
-    """Sum and size of an unpacked image: of each file's path and contents, and of where each link points."""
+    """Sum and size of an unpacked image: of each file's path, contents and executable bit, and of where links point.
+
+    What only its owner may read is left out by its mode, so that every user finds one sum of a folder.
+    """
     digest, total = hashlib.sha256(), 0
-    for path in sorted(Path(folder).rglob("*")):
+    for path in sorted(_open_to_all(Path(folder))):
         name = str(path.relative_to(folder))
         if path.is_symlink():
             digest.update(f"link {name} {path.readlink()}\n".encode())
-        elif path.is_file() and os.access(path, os.R_OK):
-            sum_of, size = _sha256(str(path), path.stat().st_size, path.stat().st_mtime_ns)
-            digest.update(f"file {name} {sum_of}\n".encode())
+        else:
+            status = path.stat()
+            sum_of, size = _sha256(str(path), status.st_size, status.st_mtime_ns)
+            kind = "program" if status.st_mode & stat.S_IXOTH else "file"
+            digest.update(f"{kind} {name} {sum_of}\n".encode())
             total += size
     return digest.hexdigest(), total
+
+
+def _open_to_all(folder: Path) -> Iterator[Path]:
+    """Links, and files that every user may read, in folders that every user may enter."""
+    for place, folders, files in os.walk(folder):
+        inside = [Path(place, name) for name in folders]
+        folders[:] = [each.name for each in inside if not each.is_symlink() and _has(each, stat.S_IXOTH)]
+        yield from (each for each in inside if each.is_symlink())
+        for path in (Path(place, name) for name in files):
+            if path.is_symlink() or (path.is_file() and _has(path, stat.S_IROTH)):
+                yield path
+
+
+def _has(path: Path, bit: int) -> bool:
+    return bool(path.stat().st_mode & bit)
 
 
 @functools.cache

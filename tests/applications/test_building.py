@@ -59,6 +59,7 @@ def test_the_sites_word_for_spack_comes_before_the_environments() -> None:
         (["mpi", "openmpi", "openmpi4"], "openmpi", "applications.sif"),
         (["mpi", "openmpi", "openmpi5"], "openmpi5", "applications-openmpi5.sif"),
         (["mpi", "mpich"], "mpich", "applications-mpich.sif"),
+        (["mpi", "cray-mpich", "ofi"], "mpich", "applications-mpich.sif"),
         (["mpi", "smpi"], "", "applications.sif"),
     ],
 )

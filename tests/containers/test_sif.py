@@ -247,6 +247,24 @@ def test_the_image_of_the_environment_knows_what_it_was_made_of(tmp_path: Path) 
     assert done.returncode == 0 and "made of these sources already" in done.stdout, done.stderr
 
 
+def test_two_builds_at_two_times_and_places_are_one_file_that_still_runs(tmp_path: Path) -> None:
+    """Apptainer writes the time of a build, a random identifier and the machine's paths into an image."""
+    sums = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        tiny_sif(tmp_path / name, tmp_path / name / "of.sif", "some thing")
+        given = [CHECKOUT / "containers/same-bytes", tmp_path / name / "of.sif", "1700000000"]
+        done = run(*given, f"{tmp_path / name}=base")
+        assert done.returncode == 0, done.stderr
+        sums.append(hashlib.sha256((tmp_path / name / "of.sif").read_bytes()).hexdigest())
+    assert sums[0] == sums[1]
+    said = run("apptainer", "inspect", tmp_path / "one/of.sif").stdout
+    assert "some: thing" in said and "14_November_2023" in said and str(tmp_path) not in said
+    command = ["apptainer", "--quiet", "exec", tmp_path / "one/of.sif", "/bin/sh", "-c", "echo alive"]
+    done = run(*command, APPTAINER_NO_PRIVS="1")
+    assert done.stdout == "alive\n", done.stderr
+
+
 def test_no_space_for_the_image_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     script = 'mount -t tmpfs -o size=20m tmpfs "$0" && TMPDIR="$0" exec containers/build-sif "$1"'

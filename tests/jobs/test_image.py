@@ -200,6 +200,37 @@ def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:
         image.carried(tmp_path / "a.sif", "", ["openmpi"])
 
 
+def test_an_unpacked_image_has_one_sum_for_every_user_that_files_links_and_programs_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root and an ordinary user found two sums of a folder with a file of root's alone; programs did not count."""
+    stub = tmp_path / "apptainer"
+    stub.write_text('#!/bin/sh\n[ "$2" = inspect ] && echo \'{"data": {"attributes": {}}}\' || echo 1.4.5\n')
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    def sum_of(name: str, mode: int, link: str, secret: str) -> str:
+        folder = tmp_path / name
+        for place in (".singularity.d", "bin", "root"):
+            (folder / place).mkdir(parents=True)
+        (folder / "root/secret").write_text(secret)
+        (folder / "root").chmod(0o700)
+        (folder / "shadow").write_text(secret)
+        (folder / "shadow").chmod(0o640)
+        (folder / "bin/halo").write_text("halo")
+        (folder / "bin/halo").chmod(mode)
+        (folder / "lib").symlink_to(link)
+        found: str = image.carried(folder, "", ["openmpi"]).provenance["sha256"]
+        return found
+
+    same = {sum_of("a", 0o755, "bin", "one"), sum_of("b", 0o755, "bin", "two")}
+    assert (
+        len(same | {sum_of("c", 0o644, "bin", "one"), sum_of("d", 0o755, "root", "one")})
+        == len(same) + 2
+        == 3
+    )
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
 def test_a_benchmark_that_is_alone_among_many_says_so_and_leaves_no_figure(
@@ -471,6 +502,25 @@ def test_without_an_mpi_nothing_is_written(family: str, tmp_path: Path) -> None:
     done = mpi_scope(tmp_path / "scope", family, PATH=str(tmp_path / "bin"))
     assert done.returncode == 1 and f"no mpirun.{family} or mpirun on the PATH" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "scope").exists()
+
+
+def test_mpichs_abi_is_gathered_under_both_families_of_names(tmp_path: Path) -> None:
+    """Programs of Debian's MPICH look for libmpich.so.12, those of any other for libmpi.so.12."""
+    (tmp_path / "abi").mkdir()
+    for name in ("libmpi.so.12", "libmpifort.so.12"):
+        shutil.copy("/bin/true", tmp_path / "abi" / name)
+    command: list[str | Path] = [CHECKOUT / "containers/gather-mpi", tmp_path / "to"]
+    done = subprocess.run(
+        [*command, tmp_path / "abi/libmpi.so.12"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = {path.name for path in (tmp_path / "to/lib").iterdir()}
+    assert {"libmpi.so.12", "libmpich.so.12", "libmpifort.so.12", "libmpichfort.so.12"} <= found
+    assert not any("libc.so" in name or "cxx" in name for name in found)
+    done = subprocess.run([*command, "/bin/true"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr == (
+        "gather-mpi: /bin/true is not of MPICH's ABI; expected libmpi.so.12, or Debian's libmpich.so.12\n"
+    )
 
 
 # ---- Bases that are carried ----

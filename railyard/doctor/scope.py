@@ -1,0 +1,43 @@
+"""Write the configuration scope with which Spack builds against an MPI that doctor found (containers/mpi-scope)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.checkout import CHECKOUT
+from railyard.doctor.inventory import Mpi
+from railyard.errors import InputError, RunError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What containers/mpi-scope calls an MPI, and what the builds' variable MPI calls it."""
+
+    family: str
+    build: str
+
+
+#: MPI of doctor -> its names. Programs for Cray MPICH are built as those of MPICH, whose ABI it has.
+KNOWN: Mapping[str, Names] = {
+    "openmpi": Names(family="openmpi", build="openmpi"),
+    "openmpi5": Names(family="openmpi", build="openmpi5"),
+    "mpich": Names(family="mpich", build="mpich"),
+    "cray-mpich": Names(family="cray-mpich", build="mpich"),
+}
+
+
+def write(folder: Path, mpis: Sequence[Mpi]) -> str:
+    """Write the scope of the first MPI that Spack's recipes know; return the command that builds with it."""
+    found = next((mpi for mpi in mpis if mpi.name in KNOWN), None)
+    if found is None:
+        has = ", ".join(f"{mpi.name} {mpi.version}" for mpi in mpis) or "no MPI"
+        raise InputError("--spack-scope", "", problem=f"{has} is here", valid=f"one of {', '.join(KNOWN)}")
+    names = KNOWN[found.name]
+    command = [str(CHECKOUT / "containers/mpi-scope"), str(folder), names.family]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RunError(f"--spack-scope: {done.stderr.strip()}")
+    return f"{done.stdout.strip()}; run: SCOPE={folder} MPI={names.build} containers/build-native"
