@@ -1,0 +1,124 @@
+"""containers/build-native with a stub for Spack: where things go, what stays as it was, what a failure prints.
+
+The stub does to an environment what Spack does to it: it rewrites spack.yaml and the lock. tests/containers and the workflow
+`image` run the real one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, HUNG_S
+
+SPACK = """\
+#!/bin/sh
+echo "$LOGNAME $*" >>"$STUB/calls"
+case " $* " in
+*" install "*)
+    [ ! -e "$STUB/fails" ] || { cat "$STUB/fails"; exit 1; }
+    echo "rewritten by Spack" >spack.yaml
+    echo "rewritten by Spack" >spack.lock
+    mkdir -p build/spack/view/bin && touch build/spack/view/bin/lulesh2.0
+    ;;
+*" python "*) echo "railyard.source.lulesh commit 46c2a1" ;;
+esac
+[ "$1" != --version ] || echo 0.23.1
+"""
+
+
+def system() -> str:
+    """The operating system as Spack calls it."""
+    release = platform.freedesktop_os_release()
+    return f"{release['ID']}{release.get('VERSION_ID', '')}"
+
+
+class Stubbed:
+    """A stub of Spack in a folder, with environments of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.environments = folder, folder / "environments"
+        program = folder / "spack/bin/spack"
+        program.parent.mkdir(parents=True)
+        program.write_text(SPACK)
+        program.chmod(0o755)
+        (folder / "scope").mkdir()
+        (folder / "scope/packages.yaml").write_text("packages:\n  all: {}\n")
+        self.lock = folder / "of.lock"
+        kept = (CHECKOUT / "containers/locks/debian12-x86_64-openmpi.lock").read_text()
+        self.lock.write_text(kept.replace("debian12", system()))
+
+    def build(self, **changes: str) -> subprocess.CompletedProcess[str]:
+        """Build by the stub, without the variables of a login."""
+        given = {
+            "SCOPE": f"{self.folder}/scope",
+            "LOCK": str(self.lock),
+            "STUB": str(self.folder),
+            "RAILYARD_ENVIRONMENTS": str(self.environments),
+        }
+        kept = {name: value for name, value in os.environ.items() if name not in {"LOGNAME", "SPACK_ROOT", "MPI"}}
+        command = [str(CHECKOUT / "containers/build-native"), str(self.folder / "spack")]
+        return subprocess.run(
+            command, env=kept | given | changes, capture_output=True, text=True, timeout=HUNG_S, check=False
+        )
+
+    def calls(self) -> list[str]:
+        """What Spack was called with, after the user's name that it saw."""
+        return (self.folder / "calls").read_text().splitlines()
+
+
+@pytest.fixture
+def stubbed(tmp_path: Path) -> Stubbed:
+    return Stubbed(tmp_path)
+
+
+def kept() -> str:
+    """What git sees of the checkout's spack.yaml, and of files that nobody committed at its top."""
+    text = hashlib.sha256((CHECKOUT / "spack.yaml").read_bytes()).hexdigest()
+    return text + str((CHECKOUT / "spack.lock").exists())
+
+
+def test_spack_rewrites_a_copy_and_two_mpis_stand_side_by_side(stubbed: Stubbed) -> None:
+    """Before, Spack rewrote the tracked spack.yaml, and the second MPI took the first one's place."""
+    before = kept()
+    for mpi in ("openmpi", "mpich"):
+        done = stubbed.build(MPI=mpi)
+        assert done.returncode == 0, done.stderr
+        assert (stubbed.environments / mpi / "view/bin/lulesh2.0").is_file()
+    assert kept() == before
+    names = sorted(path.name for path in stubbed.environments.iterdir() if path.is_dir() and not path.is_symlink())
+    assert [name.split("-")[0] for name in names] == ["mpich", "openmpi"]
+    labels = (stubbed.environments / "openmpi/labels").read_text()
+    assert f"railyard.spack-lock {hashlib.sha256(stubbed.lock.read_bytes()).hexdigest()}" in labels
+    assert "railyard.source.lulesh commit 46c2a1" in labels
+    assert {call.split()[0] for call in stubbed.calls() if " install " in call} == {"root"}, "mpiP needs a user's name"
+
+
+def test_a_second_build_of_the_same_sources_does_not_call_spack(stubbed: Stubbed) -> None:
+    assert stubbed.build().returncode == 0
+    (stubbed.folder / "calls").unlink()
+    done = stubbed.build()
+    assert done.returncode == 0 and "made of these sources already" in done.stdout
+    assert not [call for call in stubbed.calls() if "--version" not in call]
+
+
+#: What real builds wrote (tests/data/builds), and the line that they become.
+FAILURES = {
+    path.stem: json.loads(path.with_suffix(".json").read_text())["line"]
+    for path in sorted((CHECKOUT / "tests/data/builds").glob("*.log"))
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_build_that_fails_is_one_line_with_package_error_and_log(name: str, stubbed: Stubbed) -> None:
+    (stubbed.folder / "fails").write_bytes((CHECKOUT / f"tests/data/builds/{name}.log").read_bytes())
+    done = stubbed.build()
+    log = stubbed.environments / "openmpi.log"
+    said = [line for line in done.stderr.splitlines() if "progress in" not in line]
+    assert done.returncode == 1 and said == [f"build-native: {FAILURES[name]}; all of it: {log}"]
+    assert not (stubbed.environments / "openmpi").exists()
