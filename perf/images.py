@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from checks import quicksilver, umt
-from railyard.applications import launch
+from railyard.applications import launch, mpip
 from railyard.applications.patterns import Patterns
 from railyard.jobs import image as images
 from railyard.records.json_io import Json
@@ -91,7 +91,7 @@ def command(program: Program, inside: Sequence[str]) -> list[str]:
         return [*inside, *program.words.split(), "--json", "launch.json"]
     witness = ["railyard-witness", "launch.witness"]
     if program.profiled:
-        witness = ["env", f"MPIP={launch.mpip.OPTIONS}", *witness, "--preload", "libmpiP.so"]
+        witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", "libmpiP.so"]
     threads = ["env", "OMP_NUM_THREADS=1"] if program.benchmark == "umt" else []
     return [*inside, *threads, *witness, *program.words.split()]
 
