@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from support.commands import CHECKOUT
 
 RECORDING = """#!/bin/sh
 echo "$*" >>"$RECORDED"
-for word; do case $word in *.new.*) : >"$word" ;; esac; done
+for word; do case $word in *.new.*) cat "$RECORDED.sif" >"$word" ;; esac; done
 """
+#: An image without any content: the header of a SIF file, whose objects would begin at its end.
+EMPTY_SIF = b"#!/usr/bin/env run-singularity\n".ljust(32, b"\0") + b"SIF_MAGIC\0" + b"01\0" + b"02\0"
+EMPTY_SIF = EMPTY_SIF.ljust(96, b"\0") + struct.pack("<4q", 128, 0, 128, 0)
 
 
 def program(folder: Path, name: str, text: str) -> None:
@@ -23,6 +27,7 @@ def program(folder: Path, name: str, text: str) -> None:
 
 
 def run(tmp_path: Path, *command: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "recorded.sif").write_bytes(EMPTY_SIF)
     path = f"{tmp_path / 'stubs'}:{os.environ['PATH']}"
     environ = {**os.environ, "PATH": path, "RECORDED": str(tmp_path / "recorded"), **changes}
     return subprocess.run(
