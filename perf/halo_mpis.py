@@ -19,11 +19,11 @@ from rich.table import Table
 
 from analysis.stats import medians
 from perf import mpis
-from perf.mpis import INSTALLED, Mpi
 from placements import launchers
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
+from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.torus.plan.plan import Shape
 
 NAME, TOPOLOGY = "bench-halo-mpis", "gemini-2x2x2"

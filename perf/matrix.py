@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import mpis
-from perf.mpis import INSTALLED, Mpi
 from placements import launchers
 from placements.hosts import node as node_layout
 from placements.hosts.binding import Binding
@@ -40,6 +39,7 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.jobs import node as node_description
+from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.torus.plan.plan import Shape
 
 RANKS_PER_NODE = 2

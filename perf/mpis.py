@@ -1,4 +1,4 @@
-"""The MPIs of this machine, and how a launch of each is started: on pretended hosts, or on a virtual torus.
+"""How a launch of each of the machine's MPIs is started: on pretended hosts, or on a virtual torus.
 
 Pretended hosts are host names in UTS namespaces of this machine (tools/as-host): they need neither a torus nor ssh.
 On a torus `railyard torus launch` starts the launcher on the head. Leaves out what is launched and how it is judged.
@@ -14,14 +14,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from placements.launchers import Rendered
 from placements.topology.base import Topology
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.checkout import CHECKOUT
 from railyard.errors import RunError
+from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import launch, lifecycle
 
@@ -33,7 +34,6 @@ PER_TURN = 12
 THE_TORUS_SETS = frozenset({"UCX_TLS"})
 #: A rank is ended after so many seconds where its MPI may hang.
 RANK_LIMIT_S = 20
-MPIS = BUILD / "mpis"
 AS_HOST = CHECKOUT / "tools/as-host"
 RAILYARD = Path(sys.executable).with_name("railyard")
 #: What launchers ask for a remote start: Open MPI 4 and 5, Hydra, Intel's Hydra.
@@ -47,101 +47,6 @@ REMOTE = {
     **{f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in ("OMPI", "PRTE") for more in ("", "_CONFIRM")},
 }
 FOREIGN = ("OMPI_", "PMI", "PRTE_", "HYDRA_", "I_MPI_", "SLURM_", "MPI", "UCX_", "FI_")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mpi:
-    """An MPI of this machine: its launcher, its compiler, and benchmarks that were built with it or have its ABI.
-
-    `library` is in what MPI_Get_library_version returns under it, but for the number of blanks. One that `hangs` may do
-    so in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX (docs/torus.md).
-    """
-
-    name: str
-    launcher: str
-    program: str
-    build: str
-    compiler: str
-    library: str
-    environment: Mapping[str, str] = field(default_factory=dict)
-    remedy: str = "make mpis"
-    hangs: bool = False
-
-    @property
-    def halo(self) -> Path:
-        """Return its halo."""
-        return self.benchmark("halo")
-
-    def benchmark(self, name: str) -> Path:
-        """Return a benchmark of its build."""
-        return BUILD / f"benchmarks-{self.build}" / "bin" / name
-
-    def is_named_in(self, text: str) -> bool:
-        """Return whether a library's version is this MPI's."""
-        return self.library in " ".join(text.split())
-
-    def absent(self) -> str:
-        """Return why the MPI cannot be started here; empty if it can."""
-        if not shutil.which(self.program):
-            return f"no {Path(self.program).name} of {self.name}; run: {self.remedy}"
-        return "" if self.halo.exists() else f"no benchmarks built for {self.name}; run: {self.remedy}"
-
-
-def _intel() -> Mapping[str, str]:
-    library = MPIS / "impi/lib"
-    return {
-        "I_MPI_ROOT": str(MPIS / "impi"),
-        "LD_LIBRARY_PATH": f"{library}:{library}/libfabric",
-        "FI_PROVIDER_PATH": f"{library}/libfabric/prov",
-    }
-
-
-INSTALLED = (
-    Mpi(
-        name="openmpi 4",
-        launcher="openmpi4",
-        program="mpirun.openmpi",
-        build="openmpi",
-        compiler="mpicc.openmpi",
-        library="Open MPI v4",
-        remedy="make setup",
-    ),
-    Mpi(
-        name="openmpi 5",
-        launcher="openmpi5",
-        program=f"{MPIS}/openmpi5/bin/mpirun",
-        build="openmpi5",
-        compiler=f"{MPIS}/bin/mpicc.openmpi5",
-        library="Open MPI v5",
-    ),
-    Mpi(
-        name="mpich 4",
-        launcher="mpich",
-        program="mpiexec.mpich",
-        build="mpich",
-        compiler="mpicc.mpich",
-        library="MPICH Version: 4",
-        remedy="make mpich",
-        hangs=True,
-    ),
-    Mpi(
-        name="mpich 5",
-        launcher="mpich",
-        program=f"{MPIS}/mpich5/bin/mpiexec",
-        build="mpich5",
-        compiler=f"{MPIS}/bin/mpicc.mpich5",
-        library="MPICH Version: 5",
-    ),
-    Mpi(
-        name="intel 2021",
-        launcher="intel-mpi",
-        program=f"{MPIS}/impi/bin/mpiexec.hydra",
-        build="mpich5",
-        compiler=f"{MPIS}/bin/mpicc.mpich5",
-        library="Intel(R) MPI Library",
-        environment=_intel(),
-    ),
-)
 
 
 def _bound(mpi: Mpi) -> Mpi:

@@ -23,7 +23,6 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import mpis
-from perf.mpis import INSTALLED, Mpi
 from placements import launchers
 from placements.launchers import Rendered
 from placements.nics import policies
@@ -34,6 +33,7 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.jobs import launching
+from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.torus.plan.plan import Shape
 
 TOPOLOGY = """\
@@ -58,9 +58,9 @@ POLICIES = ("round-robin", "nic-0", "nic-1", "local-nic", "stripe")
 ROWS: tuple[tuple[str, Stack], ...] = (
     ("openmpi 4", Stack.OPENMPI_TCP),
     ("openmpi 5", Stack.OPENMPI_TCP),
-    ("openmpi 4", Stack.UCX_TCP),
+    ("openmpi 4", Stack.UCX_TCP_UNBOUND),
     ("openmpi 5", Stack.UCX_TCP),
-    ("mpich 4", Stack.UCX_TCP),
+    ("mpich 4", Stack.UCX_TCP_UNBOUND),
     ("mpich 5", Stack.UCX_TCP),
     ("openmpi 5", Stack.OFI_TCP),
     ("mpich 5", Stack.OFI_TCP),
@@ -186,7 +186,7 @@ def measure(console: Console) -> list[dict[str, Any]]:
     with torus() as (name, placed):
         for mpi, stack in ROWS:
             found += cells(known[mpi], stack, POLICIES, placed=placed, torus=name)
-            console.print(f"{mpi:12}{stack:14}" + "  ".join(each.text() for each in found[-len(POLICIES) :]))
+            console.print(f"{mpi:12}{stack:17}" + "  ".join(each.text() for each in found[-len(POLICIES) :]))
         _print(console, found, placed)
     return [
         {"mpi": c.mpi, "stack": c.stack, "policy": c.policy, "verdict": c.verdict, "shares": c.shares}

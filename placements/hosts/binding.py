@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -11,3 +12,11 @@ class Binding(StrEnum):
     NONE = "none"
     CORE = "core"
     NUMA = "numa"
+
+
+#: What each binding is, for docs/placements.md.
+BINDINGS: Mapping[Binding, str] = {
+    Binding.NONE: "nothing; the system may move the rank",
+    Binding.CORE: "the core of the rank's number on its node",
+    Binding.NUMA: "a NUMA domain; the ranks of a node fill its domains in equal blocks",
+}

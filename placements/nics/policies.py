@@ -42,6 +42,18 @@ class Kind(StrEnum):
     GPU_ONE = "gpu-one"
 
 
+#: What local rank k sends through under each policy, for docs/placements.md.
+POLICIES: Mapping[Kind, str] = {
+    Kind.ROUND_ROBIN: "NIC k modulo the NICs (LLNL's poster: Default)",
+    Kind.NIC: "NIC K (NIC-0, NIC-1)",
+    Kind.LOCAL_NIC: "the NIC nearest to its socket (Local-NIC)",
+    Kind.STRIPE: "all NICs, large messages split",
+    Kind.LIBRARY_DEFAULT: "what the library chooses: railyard sets nothing",
+    Kind.GPU_NEAREST: "the NIC nearest to the GPU that the rank sees",
+    Kind.GPU_SWAPPED: "the NIC farthest from that GPU",
+    Kind.GPU_ONE: "the NIC nearest to the GPU of the node's first rank",
+}
+
 #: Policies that give each rank a GPU of its node, too.
 WITH_GPUS = frozenset({Kind.GPU_NEAREST, Kind.GPU_SWAPPED, Kind.GPU_ONE})
 
@@ -51,6 +63,7 @@ class Stack(StrEnum):
 
     OPENMPI_TCP = "openmpi-tcp"
     UCX_TCP = "ucx-tcp"
+    UCX_TCP_UNBOUND = "ucx-tcp-unbound"
     UCX = "ucx"
     OFI_TCP = "ofi-tcp"
     MPICH_OFI = "mpich-ofi"
@@ -346,6 +359,12 @@ def _with(always: Mapping[str, str], teller: Teller) -> Teller:
     return tell
 
 
+_ONE_UCX_TCP_DEVICE: Mapping[Kind, Teller] = {
+    Kind.ROUND_ROBIN: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
+    Kind.NIC: _with(_UCX_TCP, _all(UCX_NET_DEVICES="{nic}")),
+    Kind.LOCAL_NIC: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
+}
+
 TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
     # Open MPI, docs, tuning-apps/networking/tcp ("How do I tell Open MPI which IP interfaces to use?"):
     # btl_tcp_if_include; several interfaces of equal btl_tcp_bandwidth share each large message. A rank binds its
@@ -357,17 +376,18 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
         Kind.LOCAL_NIC: _each(OMPI_MCA_btl_tcp_if_include="{nic}"),
         Kind.STRIPE: _all(OMPI_MCA_btl_tcp_if_include="{nics}"),
     },
-    # The same over TCP. UCX binds connections to a device's address since 1.17 (UCX_TCP_EP_BIND_SRC_ADDR), and then
-    # reaches only what the device has a route to; older ones leave the NIC to the routing table. TCP devices have no
-    # distance to a core, so a wrapper chooses the nearest.
+    # The same over TCP, from UCX 1.17 on, which binds a connection to the address of its device
+    # (UCX_TCP_EP_BIND_SRC_ADDR) and then reaches only what the device has a route to. TCP devices have no distance to a
+    # core, so a wrapper chooses the nearest.
     Stack.UCX_TCP: {
-        Kind.ROUND_ROBIN: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
-        Kind.NIC: _with(_UCX_TCP, _all(UCX_NET_DEVICES="{nic}")),
-        Kind.LOCAL_NIC: _with(_UCX_TCP, _each(UCX_NET_DEVICES="{nic}")),
+        **_ONE_UCX_TCP_DEVICE,
         Kind.STRIPE: _with(
             _UCX_TCP, _all(UCX_NET_DEVICES="{nics}", UCX_MAX_RNDV_RAILS="{n}", UCX_MAX_EAGER_RAILS="{n}")
         ),
     },
+    # Older UCX leaves the NIC of a connection to the routing table. Ranks that open one device talk to a peer's one
+    # address, and the table decides; of two lanes to one peer nothing makes the second leave by the second device.
+    Stack.UCX_TCP_UNBOUND: _ONE_UCX_TCP_DEVICE,
     # UCX, FAQ ("How to specify which devices to use", "What is the default number of rails"): UCX_NET_DEVICES takes
     # DEVICE:PORT; rendezvous uses UCX_MAX_RNDV_RAILS devices (default 2), eager UCX_MAX_EAGER_RAILS (default 1), the
     # nearest first.
@@ -483,6 +503,7 @@ TABLE: Mapping[Stack, Mapping[Kind, Teller]] = {
 SOURCES: Mapping[Stack, str] = {
     Stack.OPENMPI_TCP: "Open MPI, [networking/tcp](https://docs.open-mpi.org/en/v5.0.x/tuning-apps/networking/tcp.html)",
     Stack.UCX_TCP: "UCX FAQ; [UCX pull request 9839](https://github.com/openucx/ucx/pull/9839)",
+    Stack.UCX_TCP_UNBOUND: "the same, before UCX 1.17",
     Stack.UCX: "[UCX FAQ](https://openucx.readthedocs.io/en/master/faq.html)",
     Stack.OFI_TCP: "[fi_tcp(7)](https://ofiwg.github.io/libfabric/main/man/fi_tcp.7.html)",
     Stack.MPICH_OFI: "MPICH, src/mpid/ch4/netmod/ofi/ofi_nic.c",

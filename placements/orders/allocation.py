@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -65,6 +66,22 @@ class Choice(StrEnum):
     def needs_coordinates(self) -> bool:
         """Return whether the choice means nothing where nobody knows how the nodes are joined."""
         return self not in {Choice.CONTIGUOUS, Choice.SCATTERED, Choice.RANDOM}
+
+
+#: Which of the granted nodes each choice takes, for docs/placements.md.
+CHOICES: Mapping[Choice, str] = {
+    Choice.CONTIGUOUS: "the first",
+    Choice.SCATTERED: "nodes at equal steps",
+    Choice.RANDOM: "nodes drawn from a seed",
+    Choice.BY_ROUTER: "one node of every router before the second of any",
+    Choice.HALF_ROUTERS: "the first routers, of which K give one of their two nodes",
+    Choice.ONE_SWITCH: "the nodes of one switch",
+    Choice.ONE_GROUP: "the nodes of one group",
+    Choice.FEW_GROUPS: "the K fullest groups, one after another",
+    Choice.EVEN_GROUPS: "equally many nodes of K groups",
+    Choice.RANDOM_SWITCHES: "whole switches in an order drawn from a seed",
+    Choice.RANDOM_GROUPS: "whole groups in an order drawn from a seed",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

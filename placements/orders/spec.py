@@ -12,6 +12,7 @@ Leaves out what the words do: `placements.orders` (order), `placements.allocatio
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -37,6 +38,51 @@ class Kind(StrEnum):
     OPTIMISED = "optimised"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What an order does, and after whose work or under which name it is known; both for docs/placements.md."""
+
+    does: str
+    after: str = ""
+
+
+ORDERS: Mapping[Kind, Order] = {
+    Kind.PLAIN: Order(
+        does="grid positions, first dimension fastest, take the slots in order", after='Peña et al., "Plain"'
+    ),
+    Kind.CART_CREATE: Order(
+        does="rank k takes slot k; MPI_Cart_create's own reordering is the identity in Open MPI, MPICH and SMPI",
+        after='"Cart_create"',
+    ),
+    Kind.CUSTOM: Order(
+        does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
+        "both nodes of a router count along Y",
+        after='"Custom"',
+    ),
+    Kind.SNAKE: Order(
+        does="rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time",
+        after="ALPS",
+    ),
+    Kind.BLOCKS: Order(
+        does="each node takes a box of the grid; the nodes of a router take boxes that share their largest face",
+        after="Pedretti et al., 1x1x16 to 2x2x4",
+    ),
+    Kind.HILBERT: Order(
+        does="the grid along its Hilbert curve onto the nodes along theirs", after="Skilling 2004"
+    ),
+    Kind.RANDOM: Order(does="an order drawn from a seed"),
+    Kind.SCHEDULER: Order(
+        does="the same as `cart-create`; the launcher gets the chosen nodes and fills them in its own block order"
+    ),
+    Kind.BY_GROUP: Order(
+        does="rank k takes slot k of the nodes sorted by group; within a group the scheduler's order stays"
+    ),
+    Kind.BY_SWITCH: Order(does="the same, sorted by group and switch"),
+    Kind.FILE: Order(does="line k of a host file is the node of rank k"),
+    Kind.OPTIMISED: Order(
+        does="a search for the placement whose slowest link takes the fewest seconds, on the very nodes granted"
+    ),
+}
 ARGUMENTS = {
     Kind.BLOCKS: "AxB or AxBxC",
     Kind.RANDOM: "SEED",

@@ -1,7 +1,7 @@
 """Describe placements, NIC policies, topologies, launchers, units and counter groups, from their registries.
 
-The registries name what exists. What a rank order or a policy does is written once, in the tables of
-docs/placements.md, and is taken from there: a name without a row is undocumented.
+The registries name and describe what exists. `railyard.reference.tables` writes the same into docs/placements.md. A
+name that no page has is undocumented.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ def page() -> str:
         [
             "# Placements, policies, topologies, counters and units\n",
             "## Rank orders\n\nA placement is written `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`.\n",
-            table(["order", "what it does"], [(code(_word(kind)), _row(kind)) for kind in spec.Kind]),
+            table(
+                ["order", "what it does"], [(code(_word(kind)), spec.ORDERS[kind].does) for kind in spec.Kind]
+            ),
             f"The choice is one of {_list(allocation.Choice)}. The binding is one of {_list(Binding)}.\n",
             "## NIC policies\n",
-            table(["policy", "what it does"], [(code(name), _row(name)) for name in _policies()]),
+            table(
+                ["policy", "what it does"],
+                [(code(_policy(kind)), text) for kind, text in policies.POLICIES.items()],
+            ),
             "A stack can express these policies:\n",
             table(["stack", "policies"], [(code(stack), _list(_able(stack))) for stack in policies.Stack]),
             "## Launchers\n",
@@ -55,7 +60,14 @@ def page() -> str:
 
 def undocumented() -> list[str]:
     """Return the names without a description in docs/placements.md, and counter groups without a summary."""
-    names = [*spec.Kind, *_policies(), *allocation.Choice, *Binding, *policies.Stack, *LAUNCHERS]
+    names = [
+        *spec.Kind,
+        *map(_policy, policies.Kind),
+        *allocation.Choice,
+        *Binding,
+        *policies.Stack,
+        *LAUNCHERS,
+    ]
     text = _text()
     return [
         *(str(name) for name in names if f"`{name}" not in text),
@@ -74,18 +86,12 @@ def _word(kind: spec.Kind) -> str:
     return f"{kind}{argument}" if kind in spec.NEEDS_ARGUMENT else f"{kind}[{argument}]"
 
 
-def _policies() -> list[str]:
-    return ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.Kind]
+def _policy(kind: policies.Kind) -> str:
+    return "nic-K" if kind == policies.Kind.NIC else str(kind)
 
 
 def _able(stack: policies.Stack) -> list[str]:
-    return ["nic-K" if kind == policies.Kind.NIC else str(kind) for kind in policies.kinds(stack)]
-
-
-def _row(name: str) -> str:
-    """Return the second cell of the row of docs/placements.md that describes a name; empty without one."""
-    found = re.search(rf"^\| `{re.escape(name)}[^|]*\| ([^|]+) \|", _text(), re.MULTILINE)
-    return found[1].strip() if found else ""
+    return [_policy(kind) for kind in policies.kinds(stack)]
 
 
 def _launchers() -> list[tuple[str, str, str]]:

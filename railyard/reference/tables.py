@@ -1,4 +1,4 @@
-"""Write the tables of docs/placements.md that say what launchers and communication stacks are passed, from the objects.
+"""Write the tables of docs/placements.md from the objects: orders, choices, bindings, launchers, NIC policies, stacks.
 
     python -m railyard.reference --tables
 
@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from placements import launchers
-from placements.hosts.binding import Binding
+from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Launcher, Rendered
 from placements.nics import policies
-from placements.nics.policies import SOURCES, TABLE, Host, Kind, Policy, Settings, Stack
-from placements.orders.allocation import allocate
+from placements.nics.policies import POLICIES, SOURCES, TABLE, Host, Kind, Policy, Settings, Stack
+from placements.orders import spec
+from placements.orders.allocation import CHOICES, Choice, allocate
 from placements.orders.placement import place
 from placements.topology import catalog
 from railyard.checkout import CHECKOUT
@@ -29,6 +30,15 @@ PAGE = CHECKOUT / "docs/placements.md"
 BLOCK = re.compile(r"(<!-- generated: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: Four ranks on two nodes with a NUMA node for each rank: no launcher refuses a binding for their number.
 TOPOLOGY, GRID, RANKS_PER_NODE = "dual-rail-small", (4,), 2
+#: Orders that are shown for 4x4 ranks on a row of four nodes, each with a remark of two lines.
+EXAMPLE_TOPOLOGY, LETTERS = "gemini-4x4x4", "ABCD"
+EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "plain": ("(column by", "column)"),
+    "cart-create": ("(rank k in", "slot k)"),
+    "blocks:2x2": ("(a box of", "the grid)"),
+    "hilbert": ("(a curve", "through it)"),
+    "random:1": ("(drawn from", "the seed)"),
+}
 #: Two NICs, of which the ranks 0 and 1 of a node are near to the first.
 HOST = Host(nics=("NIC0", "NIC1"), nearest=(0, 0, 1, 1), sockets=2)
 SHOWN = (
@@ -47,6 +57,74 @@ def rewritten(text: str) -> str:
 def write(page: Path = PAGE) -> None:
     """Write the generated tables into a page."""
     page.write_text(rewritten(page.read_text()))
+
+
+def _parts() -> str:
+    choices = ", ".join(code(_choice(choice)) for choice in Choice)
+    bindings = ", ".join(map(code, Binding))
+    load = (
+        "programs that run beside it on other nodes of the job ([congestion](congestion.md)); checks add it"
+    )
+    rows = [
+        ("order", ", ".join(code(_order(kind)) for kind in spec.Kind), ""),
+        ("choice", choices, code(Choice.CONTIGUOUS)),
+        ("binding", bindings, code(Binding.NONE)),
+        ("load", load, "none"),
+    ]
+    return table(["part", "words", "default"], rows)
+
+
+def _order(kind: spec.Kind) -> str:
+    """Return an order's name with its argument, in brackets where it may be left out."""
+    if kind not in spec.ARGUMENTS:
+        return str(kind)
+    argument = f":{spec.ARGUMENTS[kind]}"
+    return f"{kind}{argument}" if kind in spec.NEEDS_ARGUMENT else f"{kind}[{argument}]"
+
+
+def _choice(choice: Choice) -> str:
+    """Return a choice's name with the number after it; a seed may be left out."""
+    if not choice.argument:
+        return str(choice)
+    return f"{choice}:K" if choice.argument == "K" else f"{choice}[:SEED]"
+
+
+def _example() -> str:
+    """Return a grid of 4x4 ranks on a row of four nodes under some orders, a letter per rank at its place."""
+    granted = allocate(catalog.load(EXAMPLE_TOPOLOGY), "contiguous", block=(4, 1, 1))
+    columns = []
+    for name, words in EXAMPLES.items():
+        placed = place(name, granted, (4, 4), ranks_per_node=4)
+        letters = [LETTERS[granted.indices.tolist().index(node)] for node in placed.indices.tolist()]
+        columns.append([name, *words, *(" ".join(letters[k : k + 4]) for k in range(0, 16, 4))])
+    lines = ("".join(text.ljust(14) for text in line).rstrip() for line in zip(*columns, strict=True))
+    return "\n" + "".join(f"    {line}\n" for line in lines) + "\n"
+
+
+def _orders() -> str:
+    rows = [
+        (code(_order(kind) if kind in spec.NEEDS_ARGUMENT else kind), order.does, order.after)
+        for kind, order in spec.ORDERS.items()
+    ]
+    return table(["order", "what it does", "after"], rows)
+
+
+def _choices() -> str:
+    rows = [
+        (code(f"{choice}:K" if choice.argument == "K" else choice), text) for choice, text in CHOICES.items()
+    ]
+    return table(["choice", "the granted nodes that a smaller job takes"], rows)
+
+
+def _bindings() -> str:
+    return table(
+        ["binding", "what a rank is bound to"], [(code(name), text) for name, text in BINDINGS.items()]
+    )
+
+
+def _policies() -> str:
+    rows = [(code("nic-K" if kind == Kind.NIC else kind), text) for kind, text in POLICIES.items()]
+    return table(["policy", "local rank k sends through"], rows)
 
 
 def _launchers() -> str:
@@ -150,6 +228,12 @@ def _assigned(variables: Mapping[str, str]) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "parts": _parts,
+    "orders-example": _example,
+    "orders": _orders,
+    "choices": _choices,
+    "bindings": _bindings,
+    "policies": _policies,
     "launchers": _launchers,
     "local-ranks": _local_ranks,
     "stacks": _stacks,

@@ -13,8 +13,9 @@ from placements import launchers
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
+from railyard.jobs.mpis import INSTALLED, Mpi
 
-MPIS = {mpi.name: mpi for mpi in mpis.INSTALLED}
+MPIS = {mpi.name: mpi for mpi in INSTALLED}
 #: Ranks come back to a node and are bound there; Hydra refuses to return.
 PLACED = {"openmpi4": "random:1/core", "openmpi5": "random:1/core"}
 HYDRAS = "snake/core"
@@ -54,7 +55,7 @@ def test_as_host_changes_the_name_of_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("mpi", mpis.BOUND, ids=lambda mpi: mpi.name)
-def test_a_program_of_debians_mpich_runs_under_another_librarys_abi(mpi: mpis.Mpi, tmp_path: Path) -> None:
+def test_a_program_of_debians_mpich_runs_under_another_librarys_abi(mpi: Mpi, tmp_path: Path) -> None:
     """The bind model: built with MPICH 4, started under MPICH 5 and Intel MPI, as the output's library says."""
     if why := mpi.absent():
         pytest.skip(why)

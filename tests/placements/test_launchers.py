@@ -16,12 +16,13 @@ import pytest
 
 from perf import matrix
 from placements import launchers
-from placements.hosts.binding import Binding
+from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Rendered
-from placements.nics.policies import SOURCES, TABLE, Stack
+from placements.nics.policies import POLICIES, SOURCES, TABLE, Stack
 from placements.nics.policies import Kind as NicKind
+from placements.orders.allocation import CHOICES, Choice
 from placements.orders.placement import Placement
-from placements.orders.spec import Kind
+from placements.orders.spec import ORDERS, Kind
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes
 from railyard.reference import tables
@@ -244,13 +245,22 @@ def refuses(launcher: str, placement: str) -> bool:
     return False
 
 
-def test_orders_and_policies_of_the_document_are_those_that_there_are() -> None:
-    """The rows that describe them in words: one for each, and none for what there is not."""
+def test_every_order_choice_binding_and_policy_is_described_in_the_document_and_nothing_else_is() -> None:
+    """The words come from the objects, so a new one without a description fails here, and so does a row by hand."""
+    assert set(ORDERS) == set(Kind) and set(CHOICES) == set(Choice)
+    assert set(BINDINGS) == set(Binding) and set(POLICIES) == set(NicKind)
     rows = re.findall(r"^\| `([a-z-]+)(?::[^`]*)?` \|", tables.PAGE.read_text(), re.MULTILINE)
-    orders, kinds = set(map(str, Kind)), {str(kind) for kind in NicKind if kind != NicKind.NIC}
-    known = orders | kinds | set(LAUNCHERS) | set(map(str, Stack)) | {"nic-K"}
-    assert orders | kinds <= set(rows)
-    assert set(rows) - known <= {"stencil"}
+    policies = {"nic-K" if kind == NicKind.NIC else str(kind) for kind in NicKind} - {"nic-K"}
+    described = {str(name) for names in (Kind, Choice, Binding) for name in names} | policies
+    assert described <= set(rows)
+    assert set(rows) - described - set(LAUNCHERS) - set(map(str, Stack)) <= {"stencil"}
+
+
+def test_the_documents_example_is_what_the_orders_do() -> None:
+    """`blocks:2x2` gives each node a box of the grid; the page shows that, drawn from the placement itself."""
+    lines = tables.TABLES["orders-example"]().strip("\n").splitlines()
+    column = lines[0].index("blocks:2x2")
+    assert [line[column : column + 7] for line in lines[3:]] == ["A A B B", "A A B B", "C C D D", "C C D D"]
 
 
 @pytest.mark.parametrize("launcher", ["openmpi4", "openmpi5", "mpich", "intel-mpi"])

@@ -90,6 +90,7 @@ GOLDEN = {
         "UCX_MAX_RNDV_RAILS": "2",
         "UCX_MAX_EAGER_RAILS": "2",
     },
+    ("ucx-tcp-unbound", "nic-1"): {**UCX_TCP, "UCX_NET_DEVICES": "nic1"},
     ("ofi-tcp", "nic-1"): {**OFI_TCP, "FI_TCP_IFACE": "nic1"},
     ("cxi", "nic-0"): {"FI_CXI_DEVICE_NAME": "nic0"},
     ("cray-mpich-user", "round-robin"): {
@@ -121,6 +122,8 @@ BY_RANK = {
     ("opx", "round-robin"): [{"FI_OPX_HFI_SELECT": str(k)} for k in (0, 1, 0, 1)],
     ("ucx-tcp", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
     ("ucx-tcp", "local-nic"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("ucx-tcp-unbound", "local-nic"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 0, 1, 1)],
+    ("ucx-tcp-unbound", "round-robin"): [{"UCX_NET_DEVICES": f"nic{k}"} for k in (0, 1, 0, 1)],
     ("ofi-tcp", "round-robin"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 1, 0, 1)],
     ("ofi-tcp", "local-nic"): [{"FI_TCP_IFACE": f"nic{k}"} for k in (0, 0, 1, 1)],
     ("cxi", "round-robin"): [{"FI_CXI_DEVICE_NAME": f"nic{k}"} for k in (0, 1, 0, 1)],

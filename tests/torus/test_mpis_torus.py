@@ -6,19 +6,25 @@ The reduced form of `python -m perf matrix-torus` and `python -m perf stacks`.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from support.commands import BIN, environment
+from support.reframe import into, records, reframe_in
 
 from perf import matrix, mpis, stacks
 from placements.nics.policies import Stack
 from placements.orders.placement import Placement
+from railyard.jobs import mpis as jobs_mpis
+from railyard.jobs.mpis import INSTALLED
 from railyard.torus.plan.plan import Shape
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
-MPIS = {mpi.name: mpi for mpi in mpis.INSTALLED}
-#: A policy for each row, so that all five are proved. UCX before 1.17 (Open MPI 4, MPICH 4) stripes by chance alone.
+MPIS = {mpi.name: mpi for mpi in INSTALLED}
+#: A policy for each row, so that all five are proved. UCX before 1.17 (Open MPI 4, MPICH 4) has no stripes.
 WANTED = (
     "round-robin",
     "nic-0",
@@ -68,3 +74,29 @@ def test_an_mpi_places_and_binds_sixteen_ranks_on_a_torus(name: str, machine: ma
     placement = "snake/core"
     (cell,) = matrix.cells_of(mpi, {placement: matrix.one(placement, machine)}, machine)
     assert (cell.verdict, cell.why) == ("proved", "")
+
+
+def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path: Path) -> None:
+    """The MPIs are sides of a comparison by the names of their environments."""
+    here, _ = jobs_mpis.chosen("halo_mpis", [])
+    if len(here) < 2:
+        pytest.skip("one MPI alone; run: make mpis")
+    small = ["-S", "halo_mpis.cells=16", "-S", "halo_mpis.launches=2", "-S", "halo_mpis.launch_limit_s=120"]
+    done = reframe_in(tmp_path)("-r", "-n", "halo_mpis", *small, *into(tmp_path))
+    assert done.returncode == 0, done.stdout
+    made = {record.system.environment: record for record in records(tmp_path)}
+    assert set(made) == {mpi.environment_name for mpi in here}
+    for mpi in here:
+        record = made[mpi.environment_name]
+        assert [str(launch.status) for launch in record.launches] == ["ok", "ok"], record.reason
+        assert all(str(launch.placement_verdict) == "obeyed" for launch in record.launches)
+        assert mpi.is_named_in(str(record.provenance["mpi"]))
+    sides = [f"environment={mpi.environment_name}" for mpi in here]
+    compared = subprocess.run(
+        [BIN / "railyard", "compare", *sides, "--archive", tmp_path / "archive", "--fom", "iteration_us"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert compared.returncode == 0 and "iteration_us" in compared.stdout, compared.stderr

@@ -1,0 +1,146 @@
+"""The halo exchange under every MPI of the machine, in one job: software against software.
+
+Each MPI has a record of its own, whose environment is the MPI's name. So the page and `railyard compare
+environment=openmpi4 environment=mpich5` show the MPIs beside each other, with intervals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.logging import getlogger
+
+from checks.base import plainly
+from checks.halo import HaloCheck
+from railyard.jobs import interrupted, job_lock, mpis, schedule, stagedir, submission, verdict
+from railyard.jobs.mpis import Mpi
+from railyard.jobs.submission import Script, Submission
+from railyard.records import references
+from railyard.records.record import Record
+
+
+@rfm.simple_test
+class halo_mpis(HaloCheck):
+    """Every round launches each MPI once, in a new random order, on one virtual torus and with the same placement."""
+
+    descr = "Halo exchange under several MPIs in one job, a record for each MPI"
+    tags = {"mpis"}
+    valid_systems = ["+torus %origin=emulated"]
+    valid_prog_environs = ["+openmpi"]
+    torus = "gemini-2x2x2"
+    grid = [2, 2, 2]
+    placements = ["cart-create"]
+    small = {"repeats": 5}
+
+    #: MPIs to compare: openmpi4, openmpi5, mpich4, mpich5, intel2021. Debian's MPICH 4.0 may hang in MPI_Finalize.
+    #:
+    #: :type: :class:`List[str]`
+    #: :default: all that are installed, without ``mpich4``
+    mpis = variable(typ.List[str], value=[])
+
+    @run_after("setup")
+    @plainly()
+    def need_two_mpis(self) -> None:
+        if not self.where.makes_torus or self.where.engine != "netns":
+            self.skip(f"{self.short_name} needs a virtual torus of its own, of network namespaces")
+        self.compared, absent = mpis.chosen(self.name, self.mpis)
+        for why in absent:
+            getlogger().warning(f"{self.short_name}: {why}")
+        if len(self.compared) < 2:
+            self.skip(f"{self.short_name} needs two MPIs; {absent[0]}")
+
+    def _folder(self, mpi: Mpi) -> Path:
+        return Path(self.stagedir, mpi.environment_name)
+
+    @run_before("run")
+    @plainly()
+    def write_job(self) -> None:
+        """Write a stage directory for each MPI, and the launches of all as one job."""
+        scripts = {mpi.environment_name: self._written(mpi) for mpi in self.compared}
+        named = {mpi.environment_name: mpi for mpi in self.compared}
+        lines = {
+            name: [
+                schedule.lines(one, only_if_placed=False, limit_s=self._limit_s()) for one in script.launches
+            ]
+            for name, script in scripts.items()
+        }
+        ends = {
+            when: [
+                line
+                for name, script in scripts.items()
+                for line in mpis.within(name, named[name], schedule.digests(script.launches, when))
+            ]
+            for when in ("begun", "ended")
+        }
+        copies = [f"cp torus.json {name}/" for name in scripts]
+        launched = mpis.script(lines, self.compared, self.seed)
+        self.prerun_cmds = [job_lock.LINE, *copies, *ends["begun"], *launched, *ends["ended"]]
+        self.job.launcher = getlauncher("local")()
+        self.executable = "echo"
+        self.executable_opts = [str(sum(map(len, lines.values()))), "launches ended"]
+        # The job's own torus is made from the file in its stage directory.
+        Path(self.stagedir, "topology").write_text(f"{self.torus}\n")
+
+    def _written(self, mpi: Mpi) -> Script:
+        folder, around = self._folder(mpi), self._surroundings()
+        mpis.write_launcher(folder, mpi)
+        own = dataclasses.replace(
+            around,
+            system={**around.system, "environment": mpi.environment_name},
+            launcher=mpi.launcher,
+            features=["mpi", mpi.feature],
+            stderr=f"../{around.stderr}",
+        )
+        return submission.write(
+            folder,
+            Submission(
+                request=self._request(),
+                where=self.where,
+                granted=self.granted,
+                surroundings=own,
+                program=self._program,
+            ),
+        )
+
+    @run_before("run")
+    def open_the_record(self) -> None:
+        """From here on what the launches leave is kept, a record for each MPI."""
+        if not self.is_dry_run():
+            for mpi in self.compared:
+                interrupted.submitted(self._folder(mpi), lambda: str(self.job.state))
+
+    @run_before("sanity")
+    @plainly()
+    def write_record(self) -> None:
+        """One record for each MPI, before anything is judged; the first one's figures are those of ReFrame's report."""
+        if self.is_dry_run():
+            return
+        self.kept: Sequence[Record] = [self._kept(mpi) for mpi in self.compared]
+        self.record = self.kept[0]
+        self.record_path = stagedir.record_path(self._folder(self.compared[0]))
+        self.reference_case = references.case_name(self.record)
+
+    def _kept(self, mpi: Mpi) -> Record:
+        record = stagedir.keep(self._folder(mpi), f"the job ended as {self.job.state}")
+        interrupted.recorded(self._folder(mpi))
+        return record
+
+    @sanity_function
+    def every_launch_is_good(self) -> Any:
+        """Verified data, exit status 0 and every rank on its node, under every MPI."""
+        if self.is_dry_run():
+            return True
+        wrong = [
+            f"{mpi.environment_name}: {fault} (record: {stagedir.record_path(self._folder(mpi))})"
+            for mpi, record in zip(self.compared, self.kept, strict=True)
+            if (fault := verdict.fault(record, ()))
+        ]
+        return sn.assert_eq(wrong, [], msg="; ".join(wrong))

@@ -1,0 +1,176 @@
+"""The MPIs of this machine, those of `make mpis` included, and one job's script for launches under several of them.
+
+Models: each MPI with a stage directory of its own below the job's (`write_launcher`), and rounds in which each is
+launched once, in a new random order, so that drift of the machine affects all alike (`script`). Leaves out what the
+launches are (`railyard.jobs.submission`), and real machines, whose MPIs are modules.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from railyard.checkout import BUILD
+from railyard.errors import InputError
+
+MPIS = BUILD / "mpis"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mpi:
+    """An MPI of this machine: its launcher, its compiler, and benchmarks that were built with it or have its ABI.
+
+    `feature` names it in an environment of ReFrame's configuration.
+
+    `library` is in what MPI_Get_library_version returns under it, but for the number of blanks. One that `hangs` may do
+    so in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX (docs/torus.md).
+    """
+
+    name: str
+    feature: str
+    launcher: str
+    program: str
+    build: str
+    compiler: str
+    library: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    remedy: str = "make mpis"
+    hangs: bool = False
+
+    @property
+    def environment_name(self) -> str:
+        """Return the name of its environment in records: its own without a blank."""
+        return self.name.replace(" ", "")
+
+    @property
+    def halo(self) -> Path:
+        """Return its halo."""
+        return self.benchmark("halo")
+
+    def benchmark(self, name: str) -> Path:
+        """Return a benchmark of its build."""
+        return BUILD / f"benchmarks-{self.build}" / "bin" / name
+
+    def is_named_in(self, text: str) -> bool:
+        """Return whether a library's version is this MPI's."""
+        return self.library in " ".join(text.split())
+
+    def absent(self) -> str:
+        """Return why the MPI cannot be started here; empty if it can."""
+        if not shutil.which(self.program):
+            return f"no {Path(self.program).name} of {self.name}; run: {self.remedy}"
+        return "" if self.halo.exists() else f"no benchmarks built for {self.name}; run: {self.remedy}"
+
+
+def _intel() -> Mapping[str, str]:
+    library = MPIS / "impi/lib"
+    return {
+        "I_MPI_ROOT": str(MPIS / "impi"),
+        "LD_LIBRARY_PATH": f"{library}:{library}/libfabric",
+        "FI_PROVIDER_PATH": f"{library}/libfabric/prov",
+    }
+
+
+INSTALLED = (
+    Mpi(
+        name="openmpi 4",
+        feature="openmpi",
+        launcher="openmpi4",
+        program="mpirun.openmpi",
+        build="openmpi",
+        compiler="mpicc.openmpi",
+        library="Open MPI v4",
+        remedy="make setup",
+    ),
+    Mpi(
+        name="openmpi 5",
+        feature="openmpi5",
+        launcher="openmpi5",
+        program=f"{MPIS}/openmpi5/bin/mpirun",
+        build="openmpi5",
+        compiler=f"{MPIS}/bin/mpicc.openmpi5",
+        library="Open MPI v5",
+    ),
+    Mpi(
+        name="mpich 4",
+        feature="mpich",
+        launcher="mpich",
+        program="mpiexec.mpich",
+        build="mpich",
+        compiler="mpicc.mpich",
+        library="MPICH Version: 4",
+        remedy="make mpich",
+        hangs=True,
+    ),
+    Mpi(
+        name="mpich 5",
+        feature="mpich",
+        launcher="mpich",
+        program=f"{MPIS}/mpich5/bin/mpiexec",
+        build="mpich5",
+        compiler=f"{MPIS}/bin/mpicc.mpich5",
+        library="MPICH Version: 5",
+    ),
+    Mpi(
+        name="intel 2021",
+        feature="intel-mpi",
+        launcher="intel-mpi",
+        program=f"{MPIS}/impi/bin/mpiexec.hydra",
+        build="mpich5",
+        compiler=f"{MPIS}/bin/mpicc.mpich5",
+        library="Intel(R) MPI Library",
+        environment=_intel(),
+    ),
+)
+
+
+#: The folder below an MPI's stage directory with its launcher under the names that a launch may have.
+LAUNCHERS = "bin"
+LAUNCHER_NAMES = ("mpirun", "mpiexec")
+
+
+def chosen(check: str, names: Sequence[str]) -> tuple[list[Mpi], list[str]]:
+    """Return the MPIs with these environments' names that are here, and in one line each why others are not.
+
+    Without names: all that do not hang at their end. Raises InputError for a name that no MPI has.
+    """
+    known = {mpi.environment_name: mpi for mpi in INSTALLED}
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(check, "mpis", ", ".join(unknown), ", ".join(known))
+    wanted = [known[name] for name in names] or [mpi for mpi in INSTALLED if not mpi.hangs]
+    return [mpi for mpi in wanted if not mpi.absent()], [why for mpi in wanted if (why := mpi.absent())]
+
+
+def write_launcher(folder: Path, mpi: Mpi) -> None:
+    """Write into an MPI's stage directory the launcher that its launches find first: on the job's virtual torus."""
+    place = folder / LAUNCHERS
+    place.mkdir(parents=True, exist_ok=True)
+    program = shutil.which(mpi.program) or mpi.program
+    text = f'#!/bin/sh\nexec railyard torus launch "$RAILYARD_TORUS" {shlex.quote(program)} -- "$@"\n'
+    for name in LAUNCHER_NAMES:
+        (place / name).write_text(text)
+        (place / name).chmod(0o755)
+
+
+def within(folder: str, mpi: Mpi, lines: Sequence[str]) -> list[str]:
+    """Return lines of a job script as they run in an MPI's stage directory, with its programs and its variables."""
+    programs = shlex.quote(str(mpi.halo.parent))
+    told = [f"export {name}={shlex.quote(value)}" for name, value in mpi.environment.items()]
+    path = f'export PATH="$PWD/{LAUNCHERS}":{programs}:"$PATH"'
+    return ["(", f"cd {shlex.quote(folder)} || exit 1", path, *told, *lines, ")"]
+
+
+def script(lines: Mapping[str, Sequence[Sequence[str]]], mpis: Sequence[Mpi], seed: int) -> list[str]:
+    """Return the launches of all MPIs as lines of one job script; `lines` by environment's name, launch by launch."""
+    order = random.Random(seed)
+    rounds = max(map(len, lines.values()))
+    return [
+        line
+        for number in range(rounds)
+        for mpi in order.sample(list(mpis), len(mpis))
+        for line in within(mpi.environment_name, mpi, lines[mpi.environment_name][number])
+    ]
