@@ -32,6 +32,8 @@ OWN = CHECKOUT / "build/apptainer/bin"
 HEADER_BYTES, MAGIC, DATA = 128, (32, b"SIF_MAGIC"), (112, "<2q")
 #: Where an image sees the machine's MPI; railyard's definitions make the folder.
 HOST_MPI = "/opt/host-mpi"
+#: Where Intel MPI has its libfabric, in its own folder.
+OFI_OF_INTEL = "lib/libfabric"
 #: Environments' features -> what an image's label calls that MPI.
 FAMILIES = {"openmpi": "Open MPI", "openmpi5": "Open MPI", "mpich": "MPICH"}
 MPI_LABEL = "railyard.mpi"
@@ -126,6 +128,9 @@ def _bound(folder: Path) -> tuple[str, ...]:
     if not any((folder / "lib").glob("libmpi*.so*")):
         raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/gather-mpi)")
     told = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
+    if (folder / OFI_OF_INTEL).is_dir():
+        told["LD_LIBRARY_PATH"] += f":{HOST_MPI}/{OFI_OF_INTEL}"
+        told["FI_PROVIDER_PATH"] = f"{HOST_MPI}/{OFI_OF_INTEL}/prov"
     if (folder / "pmix").is_dir():
         told["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
     named = (word for name, value in told.items() for word in ("--env", f"{name}={value}"))
