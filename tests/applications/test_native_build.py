@@ -113,7 +113,7 @@ def test_a_second_build_of_the_same_sources_does_not_call_spack(stubbed: Stubbed
     assert not [call for call in stubbed.calls() if "--version" not in call]
 
 
-#: Spack's messages, as its source has them, and the line that they become.
+#: Messages in the form of Spack's, written for this test, and the line that each becomes.
 FAILURES = {
     "==> Installing amg2013-1.2-c3gvszi [4/9]\n==> Error: FetchError: All fetchers failed for stage-amg2013\n": (
         "amg2013: FetchError: All fetchers failed for stage-amg2013"
