@@ -101,8 +101,9 @@ def why_not(rule: Rule, nodes: int | None) -> str:
         return f"it needs {wanted} nodes; the machine has {nodes}"
     if rule.test.odd_ranks and nodes == 1:
         return "it needs an odd number of ranks over more than one node"
-    own = (RESULTS.parent / "benchmarks" / rule.test.program).is_dir()
-    return "" if own or is_application(rule.test.program) else f"no check runs {rule.test.program}"
+    program, checkout = rule.test.program, RESULTS.parent
+    own = (checkout / "benchmarks" / program).is_dir() or (checkout / "checks" / f"{program}.py").is_file()
+    return "" if own or is_application(program) else f"no check runs {program}"
 
 
 def names() -> list[str]:

@@ -298,7 +298,8 @@ def test_a_kernel_that_lacks_a_setting_has_a_torus_and_status_names_it(
 )
 def test_what_this_machine_cannot_do_is_one_line(preparation: str, words: str) -> None:
     done = sandbox(f"{preparation}; {UP}")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
+    said = [line for line in done.stderr.splitlines() if "waiting for another launch" not in line]
+    assert done.returncode == 1 and len(said) == 1 and words in said[0], done.stderr
 
 
 def test_counters_open_more_hosts_than_the_soft_limit_allows(small: str) -> None:

@@ -99,4 +99,6 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
         text=True,
         check=False,
     )
-    assert compared.returncode == 0 and "iteration_us" in compared.stdout, compared.stderr
+    sides_say = [f"environment={mpi.environment_name}" in compared.stdout for mpi in here]
+    assert compared.returncode == 0 and all(sides_say), compared.stdout + compared.stderr
+    assert "n too small (needs 6) in 1" in compared.stdout, compared.stdout
