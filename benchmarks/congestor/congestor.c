@@ -123,11 +123,21 @@ static void end_beside(struct congestor *congestor) {
     MPI_CHECK(MPI_Allreduce(&sent, &congestor->beside_rounds, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
+/* Collective. The first ranks begin when those beside have sent a round: none of theirs is without load. */
+static void meet_beside(struct congestor *congestor) {
+    if (!congestor->config.beside)
+        return;
+    if (is_beside(&congestor->config))
+        timed_round(congestor);
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* Collective. */
 static void send_rounds(struct congestor *congestor) {
     int batch = 0;
-    double begun_s = clock_now_s();
     congestor->round_s = check_alloc(SAMPLES_ROOM, sizeof(double));
+    meet_beside(congestor);
+    double begun_s = clock_now_s();
     while ((congestor->end = look_together(congestor, begun_s, &batch)) == GOES_ON)
         for (int i = 0; i < batch; i++)
             timed_round(congestor);

@@ -52,13 +52,15 @@ def home_for_nobody() -> Iterator[Path]:
         yield from _home()
 
 
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Return what is large, and what other workers' smoke runs write and remove meanwhile."""
+    left = shutil.ignore_patterns(".git", "stage", "output", ".venv", *LARGE)(folder, names)
+    return left | {"smoke"} if Path(folder) == CHECKOUT / "build" else left
+
+
 def _home() -> Iterator[Path]:
     home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
-    shutil.copytree(
-        CHECKOUT,
-        home / "checkout",
-        ignore=shutil.ignore_patterns(".git", "stage", "output", ".venv", *LARGE),
-    )
+    shutil.copytree(CHECKOUT, home / "checkout", ignore=_left_out)
     (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
