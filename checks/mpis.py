@@ -55,7 +55,7 @@ class halo_mpis(HaloCheck):
         for why in absent:
             getlogger().warning(f"{self.short_name}: {why}")
         if len(self.compared) < 2:
-            self.skip(f"{self.short_name} needs two MPIs; {absent[0]}")
+            self.skip(f"{self.short_name} needs two MPIs; {'; '.join(absent) or 'one was named'}")
 
     def _folder(self, mpi: Mpi) -> Path:
         return Path(self.stagedir, mpi.environment_name)
@@ -112,7 +112,7 @@ class halo_mpis(HaloCheck):
 
     @run_before("run")
     def open_the_record(self) -> None:
-        """From here on what the launches leave is kept, a record for each MPI."""
+        """Keep what the launches leave from here on, in a record for each MPI."""
         if not self.is_dry_run():
             for mpi in self.compared:
                 interrupted.submitted(self._folder(mpi), lambda: str(self.job.state))
@@ -120,7 +120,7 @@ class halo_mpis(HaloCheck):
     @run_before("sanity")
     @plainly()
     def write_record(self) -> None:
-        """One record for each MPI, before anything is judged; the first one's figures are those of ReFrame's report."""
+        """Write a record for each MPI before anything is judged; ReFrame's report has the first one's figures."""
         if self.is_dry_run():
             return
         self.kept: Sequence[Record] = [self._kept(mpi) for mpi in self.compared]
@@ -135,7 +135,7 @@ class halo_mpis(HaloCheck):
 
     @sanity_function
     def every_launch_is_good(self) -> Any:
-        """Verified data, exit status 0 and every rank on its node, under every MPI."""
+        """Demand verified data, exit status 0 and every rank on its node, under every MPI."""
         if self.is_dry_run():
             return True
         wrong = [
