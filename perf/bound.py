@@ -25,6 +25,7 @@ from rich.table import Table
 
 from perf import vtorus
 from perf.pieces import Pieces
+from railyard.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual.error_bound import VOID_PERCENT
 
@@ -113,12 +114,12 @@ def measure(
 
     What an earlier call measured is read from build/bound.jsonl. After `minutes` the rest is left for the next call.
     """
-    pieces = Pieces("bound", minutes)
+    pieces = Pieces(BUILD / "bound.jsonl", minutes)
     for network, least in REFERENCE_SCALES.items():
         if networks and network not in networks:
             continue
         _measure_missing(console, pieces, network, least)
-    outcomes = [Outcome(**row) for row in pieces.kept.values() if "verdict" in row]
+    outcomes = [Outcome(**row) for row in pieces.rows if "verdict" in row]
     _summary(console, outcomes)
     return [asdict(outcome) for outcome in outcomes]
 

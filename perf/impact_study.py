@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import shared_links
+from perf.pieces import Pieces, Row
 from perf.shared_links import LONGEST_S
 from placements.orders import division
 from placements.orders.allocation import allocate
@@ -51,7 +52,6 @@ LOADS = ("incast", "alltoall", "permutation")
 SPLITS = ("contiguous", "interleaved", "random:1")
 WINDOW = 4
 LAUNCHES = 3
-Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ def _mpirun(placed: Sequence[str], rail: int, program: Sequence[str]) -> list[st
 
 def run(method: str, keep: Path, launches: int) -> None:
     """Run every case that `keep` does not have yet."""
-    done = read(keep)
+    pieces = Pieces(keep)
     of: Callable[[Case, Path], dict[str, Any]] = simulated if method == "simulated" else emulated
     for network, rate_scale in NETWORKS.items():
         with tempfile.TemporaryDirectory() as temporary:
@@ -172,22 +172,14 @@ def run(method: str, keep: Path, launches: int) -> None:
                 for number in range(launches):
                     for case in (each for each in cases() if each.network == network):
                         key = {"method": method, "launch": number, **asdict(case)}
-                        if any(key.items() <= each.items() for each in done):
-                            continue
-                        done.append({**key, **of(case, Path(temporary))})
-                        with keep.open("a") as file:
-                            file.write(json.dumps(done[-1]) + "\n")
+                        if pieces.get(*key.values()) is None:
+                            pieces.add({**key, **of(case, Path(temporary))}, *key.values())
             finally:
                 if method == "emulated":
                     lifecycle.down(NAME)
 
 
-def read(keep: Path) -> list[dict[str, Any]]:
-    """Return the runs that a file holds."""
-    return [json.loads(line) for line in keep.read_text().splitlines()] if keep.exists() else []
-
-
-def factor(done: Sequence[Run], method: str, case: Case) -> tuple[float | None, int]:
+def factor(done: Sequence[Row], method: str, case: Case) -> tuple[float | None, int]:
     """Return a case's median factor over its launches, and how many of its launches are void."""
     alone = {**asdict(case), "load": "", "rail": 0}
     mine = [each for each in done if each["method"] == method and asdict(case).items() <= each.items()]
@@ -201,7 +193,7 @@ def factor(done: Sequence[Run], method: str, case: Case) -> tuple[float | None, 
     return value, len(mine) - len(sound)
 
 
-def table(done: Sequence[Run]) -> Table:
+def table(done: Sequence[Row]) -> Table:
     """Return a row for each network, victim, load and rail: factors by rule, simulated and emulated."""
     heads = [f"{method[:3]}. {split}" for method in ("simulated", "emulated") for split in SPLITS]
     made = Table("network", "victim", "load", "rail", *heads, "void")
@@ -231,7 +223,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.part != "table":
         run(asked.part, asked.keep, asked.launches if asked.part == "emulated" else 1)
-    Console(width=160 if sys.stdout.isatty() else 150).print(table(read(asked.keep)))
+    Console(width=160 if sys.stdout.isatty() else 150).print(table(Pieces(asked.keep).rows))
 
 
 if __name__ == "__main__":

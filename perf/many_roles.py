@@ -15,7 +15,6 @@ that has ended is a stray.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -34,6 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import shared_links
+from perf.pieces import Pieces
 from perf.shared_links import Case, Congestor, Place
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.jobs import roles
@@ -58,13 +58,12 @@ console = Console(width=120)
 
 def kills(count: int, keep: Path) -> dict[str, int]:
     """Kill a process of a congestor in so many launches; those that `keep` has are not repeated."""
-    done = [json.loads(line) for line in keep.read_text().splitlines()] if keep.exists() else []
+    pieces = Pieces(keep)
     with shared_links.ring() as torus, tempfile.TemporaryDirectory() as temporary:
-        for number in range(len(done), count):
-            done.append(_kill(Place(torus=torus, folder=Path(temporary)), number))
-            with keep.open("a") as file:
-                file.write(json.dumps(done[-1]) + "\n")
-            console.print(f"kill {number + 1} of {count}: {done[-1]}")
+        for number in (each for each in range(count) if pieces.get(each) is None):
+            row = pieces.add(_kill(Place(torus=torus, folder=Path(temporary)), number), number)
+            console.print(f"kill {number + 1} of {count}: {row}")
+    done = pieces.rows
     figures = {
         "kills": len(done),
         "launches that are void": sum(each["void"] for each in done),

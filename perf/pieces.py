@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.checkout import BUILD
-
 Row = Mapping[str, Any]
 
 
@@ -29,12 +27,17 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 class Pieces:
-    """The rows of build/NAME.jsonl, and the time that is left for more of them."""
+    """The rows of a file, and the time that is left for more of them."""
 
-    def __init__(self, name: str, minutes: float | None = None, folder: Path = BUILD) -> None:
-        self.path = folder / f"{name}.jsonl"
+    def __init__(self, path: Path, minutes: float | None = None) -> None:
+        self.path = path
         self.deadline = None if minutes is None else time.monotonic() + 60 * minutes
         self.kept = dict(_read(self.path))
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return all rows, those of earlier calls first."""
+        return list(self.kept.values())
 
     @property
     def is_over(self) -> bool:

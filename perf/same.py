@@ -20,6 +20,7 @@ from perf import vtorus
 from perf.bound import Case, burners, run_once
 from perf.pieces import Pieces, Row
 from placements.topology import catalog
+from railyard.checkout import BUILD
 from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget
@@ -40,7 +41,7 @@ def measure(
     console: Console, minutes: float | None, networks: list[Network], pairs: int = PAIRS
 ) -> list[dict[str, Any]]:
     """Measure the launches that build/same.jsonl lacks, and print what all whole pairs show."""
-    pieces = Pieces("same", minutes)
+    pieces = Pieces(BUILD / "same.jsonl", minutes)
     topology = catalog.load("gemini-4x4x4")
     scale = packet_budget.reserved_scale(topology, Shape(), packet_budget.known_packets_s())
     rows = []

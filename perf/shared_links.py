@@ -32,6 +32,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from perf.pieces import Pieces
 from placements.linkload.shared import Flow, slowdown
 from placements.topology import catalog
 from railyard.checkout import BUILD, CHECKOUT
@@ -77,7 +78,7 @@ class Congestor:
 
     @property
     def flows(self) -> list[Flow]:
-        """What it keeps in flight; of patterns in both directions all pairs, which is the most."""
+        """Return what it keeps in flight; of patterns in both directions all pairs, which is the most."""
         first, *rest = map(node, self.at)
         size = float(SIZE * self.window)
         if self.pattern == "incast":
@@ -91,7 +92,7 @@ class Congestor:
 
     @property
     def options(self) -> list[str]:
-        """The words of the program; only incast and permutation have a window, others one larger message."""
+        """Return the words of the program; only incast and permutation have a window, others one larger message."""
         is_windowed = self.pattern in {"incast", "permutation"}
         size, window = (SIZE, self.window) if is_windowed else (SIZE * self.window, 1)
         return ["--pattern", self.pattern, "--size", f"{size}B", "--window", str(window)]
@@ -255,23 +256,18 @@ def measure(rounds: int, keep: Path) -> dict[str, Any]:
     model = predicted()
     for name, value in model.items():
         console.print(f"model: {name}: {value:.3f}")
-    done = [json.loads(line) for line in keep.read_text().splitlines()] if keep.exists() else []
+    pieces = Pieces(keep)
     with ring() as torus, tempfile.TemporaryDirectory() as temporary:
         for number in range(rounds):
             chance = random.Random(SEED + number)
             for case in chance.sample([ALONE, *CASES], k=1 + len(CASES)):
-                if any((each["round"], each["case"]) == (number, case.name) for each in done):
+                if pieces.get(number, case.name) is not None:
                     continue
                 stem = f"{number}-{case.name.replace(': ', '-').replace(', ', '-').replace(' ', '-')}"
-                done.append(
-                    {"round": number, **launch(Place(torus=torus, folder=Path(temporary)), stem, case)}
-                )
-                with keep.open("a") as file:
-                    file.write(json.dumps(done[-1]) + "\n")
-                console.print(
-                    f"round {number}: {case.name}: {done[-1]['byte_s']:.0f} B/s, {done[-1]['verdict']}"
-                )
-    return _table(model, done)
+                found = launch(Place(torus=torus, folder=Path(temporary)), stem, case)
+                pieces.add({"round": number, **found}, number, case.name)
+                console.print(f"round {number}: {case.name}: {found['byte_s']:.0f} B/s, {found['verdict']}")
+    return _table(model, pieces.rows)
 
 
 def factors(done: Sequence[Mapping[str, Any]], case: str) -> list[float]:
