@@ -19,7 +19,7 @@ from analysis.compare.sides import Side
 from analysis.over import series
 from analysis.over.series import Row
 from analysis.stats import medians, ranktest
-from railyard.records import json_io
+from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
@@ -27,23 +27,6 @@ from railyard.records.store.entries import Entry
 LIMIT_PERCENT = 5.0
 #: The fewest launches of an allocation that count in the test.
 FEWEST = 3
-#: Fields in which the records of a row agree: all but when it was.
-_SHARED = (
-    "origin",
-    "system",
-    "partition",
-    "environment",
-    "check",
-    "benchmark",
-    "parameters",
-    "ranks",
-    "nodes",
-    "git_commit",
-    "mpi",
-    "torus",
-    "image",
-    "topology_sha256",
-)
 
 
 class Verdict(StrEnum):
@@ -90,7 +73,7 @@ def spreads(
 
 
 def _shared(setting: Mapping[str, Json]) -> str:
-    return json_io.canonical({name: setting[name] for name in _SHARED})
+    return json_io.canonical({name: setting[name] for name in comparable.ALLOCATIONS_ROW})
 
 
 def _by_allocation(row: Row) -> list[list[float]]:
@@ -128,7 +111,7 @@ def _spread(
 
 
 def _verdict(between: float | None, p_holm: float | None, limit_percent: float) -> Verdict:
-    """Variable where allocations differ and by more than the limit; steady where they spread by less."""
+    """Return variable where allocations differ and by more than the limit, steady where they spread by less."""
     if between is None:
         return Verdict.CANNOT_TELL
     if between <= limit_percent:

@@ -16,25 +16,12 @@ from enum import StrEnum
 from analysis.compare.sides import Side
 from analysis.over import series
 from analysis.over.series import Row
-from railyard.records import json_io, units
+from railyard.records import comparable, json_io, units
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
 
 #: Rates of a whole program, which grow with its ranks.
 OF_A_PROGRAM = frozenset({"operation rate", "zone rate"})
-#: Fields that the records of a family share.
-_SHARED = (
-    "origin",
-    "system",
-    "partition",
-    "environment",
-    "check",
-    "benchmark",
-    "git_commit",
-    "mpi",
-    "torus",
-    "image",
-)
 #: Parameters that follow from the number of ranks.
 _SIZED = frozenset({"grid", "size"})
 #: Work of a rank whose cube has an edge of `size`.
@@ -104,7 +91,7 @@ def _shared(setting: Mapping[str, Json]) -> str | None:
         return None
     work = size**_DIMENSIONS * (ranks if scaling is Scaling.STRONG else 1)
     fixed = {name: value for name, value in parameters.items() if name not in _SIZED}
-    parts = {name: setting[name] for name in _SHARED}
+    parts = {name: setting[name] for name in comparable.SIZES_ROW}
     return json_io.canonical(
         {**parts, "parameters": fixed, "work": str(work), "per node": ranks / setting["nodes"]}
     )

@@ -18,16 +18,12 @@ from analysis.text.numbers import NOTHING, Format, percent
 from railyard.records.json_io import Json
 
 FORMAT = "railyard-over/1"
-_NUMBERS = frozenset(
-    {"records", "before", "after", "change", "p", "ranks", "nodes", "median", "lowest", "highest"}
-) | {
-    "speedup",
-    "efficiency",
-    "allocations",
-    "between",
-    "within",
-    "p (Holm)",
-}
+#: Columns of any of the tables that hold numbers.
+_NUMBERS = (
+    frozenset({"before", "after", "change", "p"})
+    | {"ranks", "nodes", "records", "median", "speedup", "efficiency"}
+    | {"allocations", "lowest", "highest", "between", "within", "p (Holm)"}
+)
 
 
 # ---- dates ----

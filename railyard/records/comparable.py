@@ -1,9 +1,10 @@
 """Which records may be compared, in one table: what must agree, what is named, what may differ.
 
-Models: three questions to the same fields of an index entry's setting. `pool`: do launches of two records form one
+Models: five questions to the same fields of an index entry's setting. `pool`: do launches of two records form one
 case? `reference`: may a run be held against what the archive expects? `sides`: may two records be sides of
-`railyard compare`? A new field of the setting needs a row here, and a test fails until it has one.
-Leaves out: how launches are compared (`analysis.cases.comparison`, `analysis.compare`).
+`railyard compare`? `allocations`, `sizes`: may they share a row of `railyard over`? A new field of the setting needs a
+row here, and a test fails until it has one. Leaves out: how launches are compared (`analysis.cases.comparison`,
+`analysis.compare`, `analysis.over`).
 """
 
 from __future__ import annotations
@@ -36,38 +37,48 @@ class Field:
     pool: Rule
     reference: Rule
     sides: Rule
+    allocations: Rule
+    sizes: Rule
 
 
 #: Field of a setting -> its rules. Named fields are named in this order.
 FIELDS: Mapping[str, Field] = {
-    #: Field(pool, reference, sides)
-    "origin": Field(AGREE, AGREE, AGREE),
-    "system": Field(AGREE, AGREE, AGREE),
-    "check": Field(AGREE, AGREE, AGREE),
-    "benchmark": Field(AGREE, AGREE, AGREE),
-    "parameters": Field(AGREE, AGREE, AGREE),
-    "ranks": Field(FREE, AGREE, AGREE),  # of a pool: they follow from the parameters and the launches
-    "git_commit": Field(AGREE, FREE, NAMED),  # a reference exists to find what another commit made slower
-    "git_dirty": Field(AGREE, FREE, NAMED),
-    "mpi": Field(AGREE, FREE, NAMED),
-    "machine": Field(AGREE, FREE, NAMED),
-    "environment": Field(AGREE, AGREE, NAMED),
-    "partition": Field(AGREE, AGREE, NAMED),
-    "topology": Field(AGREE, FREE, NAMED),  # its name; the next is its content
-    "topology_sha256": Field(AGREE, AGREE, NAMED),
-    "nodes": Field(AGREE, AGREE, NAMED),
-    "torus": Field(AGREE, AGREE, NAMED),
-    "image": Field(AGREE, FREE, NAMED),
-    "job_environment": Field(AGREE, FREE, NAMED),
-    "placements": Field(AGREE, FREE, FREE),  # sides and references are chosen launch by launch
-    "nic_policies": Field(AGREE, FREE, FREE),
-    "software": Field(AGREE, FREE, FREE),
-    "studies": Field(FREE, FREE, FREE),
+    #: Field(pool, reference, sides, allocations, sizes)
+    "origin": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
+    "system": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
+    "check": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
+    "benchmark": Field(AGREE, AGREE, AGREE, AGREE, AGREE),
+    "parameters": Field(AGREE, AGREE, AGREE, AGREE, FREE),
+    "ranks": Field(
+        FREE, AGREE, AGREE, AGREE, FREE
+    ),  # of a pool: they follow from the parameters and the launches
+    "git_commit": Field(
+        AGREE, FREE, NAMED, AGREE, AGREE
+    ),  # a reference exists to find what another commit made slower
+    "git_dirty": Field(AGREE, FREE, NAMED, FREE, FREE),
+    "mpi": Field(AGREE, FREE, NAMED, AGREE, AGREE),
+    "machine": Field(AGREE, FREE, NAMED, FREE, FREE),
+    "environment": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
+    "partition": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
+    "topology": Field(AGREE, FREE, NAMED, FREE, FREE),  # its name; the next is its content
+    "topology_sha256": Field(AGREE, AGREE, NAMED, AGREE, FREE),
+    "nodes": Field(AGREE, AGREE, NAMED, AGREE, FREE),
+    "torus": Field(AGREE, AGREE, NAMED, AGREE, AGREE),
+    "image": Field(AGREE, FREE, NAMED, AGREE, AGREE),
+    "job_environment": Field(AGREE, FREE, NAMED, FREE, FREE),
+    "placements": Field(AGREE, FREE, FREE, FREE, FREE),  # sides and references are chosen launch by launch
+    "nic_policies": Field(AGREE, FREE, FREE, FREE, FREE),
+    "software": Field(AGREE, FREE, FREE, FREE, FREE),
+    "studies": Field(FREE, FREE, FREE, FREE, FREE),
 }
 #: Fields in which sides may differ; a difference is named on the row.
 NAMED_OF_SIDES = tuple(name for name, field in FIELDS.items() if field.sides is NAMED)
 #: Fields that make a case of the references of one check. The check itself is the key above them.
 REFERENCE_CASE = tuple(name for name, field in FIELDS.items() if field.reference is AGREE and name != "check")
+#: Fields in which the records of a row over allocations agree.
+ALLOCATIONS_ROW = tuple(name for name, field in FIELDS.items() if field.allocations is AGREE)
+#: Fields in which those of a row over sizes agree; of parameters, ranks and nodes a part (`analysis.over.sizes`).
+SIZES_ROW = tuple(name for name, field in FIELDS.items() if field.sizes is AGREE)
 
 #: Parts of a record's case in which records of one pool may differ: `studies` above, and what only says how often and
 #: in which order the same launches were made.
