@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from checks import quicksilver, umt
 from railyard.applications import launch, mpip
@@ -126,7 +126,7 @@ def run(program: Program, launcher: str, inside: Sequence[str], folder: Path) ->
 
 
 def _figure(document: Mapping[str, Json]) -> str:
-    """The first figure of a verified output."""
+    """Return the first figure of an output, and whether it is verified."""
     series = document["series"]
     assert isinstance(series, list) and isinstance(series[0], dict)
     samples = series[0]["samples"]
@@ -159,8 +159,9 @@ def main() -> None:
         for name, inside in runs:
             for title, program in PROGRAMS.items():
                 if not chosen.only or title in chosen.only.split(","):
-                    folder = Path(mkdtemp(prefix="images-"))
-                    print(f"{name}\t{title}\t{run(program, chosen.launcher, inside, folder)}", flush=True)
+                    with TemporaryDirectory(prefix="images-") as folder:
+                        said = run(program, chosen.launcher, inside, Path(folder))
+                    print(f"{name}\t{title}\t{said}", flush=True)
     finally:
         subprocess.run(["railyard", "torus", "down", TORUS], check=False)
 
