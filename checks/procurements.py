@@ -42,13 +42,13 @@ class procurement(OsuCheck):
 
     @property
     def stated(self) -> presets.Rule:
-        """The rule as its file has it."""
+        """Return the rule as its file has it."""
         name = str(self.rule).partition(": ")[2]
         return next(rule for rule in presets.load(self.preset).rules if rule.name == name)
 
     @property
     def test(self) -> str:
-        """OSU's program; any of them for a rule that is skipped."""
+        """Return OSU's program; any of them for a rule that is skipped."""
         program = self.stated.test.program if self.stated.test else ""
         return program if program in osu.PROGRAMS else next(iter(osu.PROGRAMS))
 
@@ -95,7 +95,7 @@ class procurement(OsuCheck):
 
     @property
     def message_sizes(self) -> list[int]:
-        """The rule's size, of several readings the power of two."""
+        """Return the rule's size, as a list; of several readings of the rule the largest."""
         return [self._size] if self._size is not None else []
 
     @property

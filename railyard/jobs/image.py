@@ -214,7 +214,7 @@ def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
 
 
 def _open_to_all(folder: Path) -> Iterator[Path]:
-    """Links, and files that every user may read, in folders that every user may enter."""
+    """Yield links, and files that every user may read, in folders that every user may enter."""
     for place, folders, files in os.walk(folder):
         inside = [Path(place, name) for name in folders]
         folders[:] = [each.name for each in inside if not each.is_symlink() and _has(each, stat.S_IXOTH)]
