@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,15 +66,16 @@ def undocumented() -> list[str]:
 
 def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
+    classes = list(_classes())
     return sorted(
         (
             Check(
                 name=node.name,
                 module=path.name,
-                text=_summary(node, path),
+                text=_summary(node, {other.name: other for where, other in classes if where == path}),
                 tags=tuple(_words(_assigned(node, "tags"))),
             )
-            for path, node in _classes()
+            for path, node in classes
             if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
         ),
         key=lambda one: one.name,
@@ -128,9 +129,8 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
     return re.sub(r"``", "`", description).strip(), default
 
 
-def _summary(node: ast.ClassDef, path: Path) -> str:
-    """Return a check's `descr`, that of a base class in the same file, or its docstring's first line."""
-    local = {other.name: other for where, other in _classes() if where == path}
+def _summary(node: ast.ClassDef, local: Mapping[str, ast.ClassDef]) -> str:
+    """Return a check's `descr`, that of a base class of the same file (`local`), or its docstring's first line."""
     here: ast.ClassDef | None = node
     while here is not None:
         if described := _assigned(here, "descr"):

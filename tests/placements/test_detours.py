@@ -38,7 +38,8 @@ def walk(
 @pytest.mark.parametrize("extents", ["4x3x3", "5x3x1", "3x1x1"])
 def test_every_pair_arrives_without_any_one_cable(extents: str) -> None:
     topo = gemini(extents)
-    for link in (link for link in topo.links() if link.step > 0):
+    cables = [link for link in topo.links() if link.step > 0]
+    for link in cables[:: 1 + len(cables) // 30]:  # in a large torus a third or a fourth of them, of every dimension
         dead = [link, topo.reverse(link)]
         around = dict(detours(topo, dead, 0))
         for source, target in itertools.permutations(topo.routers, 2):

@@ -187,7 +187,8 @@ def test_nics_refuses_in_one_line(railyard: Run, arguments: list[str], words: li
 def test_nics_prints_what_to_paste(railyard: Run) -> None:
     done = railyard("nics", "--policy", "stripe", "--stack", "ucx", "--devices", "mlx5_0:1,mlx5_2:1")
     assert "export UCX_NET_DEVICES=mlx5_0:1,mlx5_2:1\nexport UCX_MAX_RNDV_RAILS=2\n" in done.stdout
-    assert all(str(stack) in railyard("nics").stdout for stack in Stack)
+    listed = railyard("nics").stdout
+    assert all(str(stack) in listed for stack in Stack)
 
 
 def senders(*assigned: tuple[str, ...]) -> list[Sender]:
