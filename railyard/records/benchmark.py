@@ -159,4 +159,6 @@ def check_series(series: Sequence[Series], source: str, field: str) -> None:
 
 def point(labels: Mapping[str, Label]) -> Labels:
     """Return what a series was taken at, as a key: its labels by name, without those that name hosts or ranks."""
+    if not labels:
+        return ()
     return tuple(sorted((name, value) for name, value in labels.items() if name not in HOST_LABELS))

@@ -220,6 +220,8 @@ def _write(parts: list[str], value: Json, indent: str) -> None:
             item = value[key]
             if (scalar := _SCALARS.get(type(item))) is not None:
                 parts.append(beginning + scalar(item))
+            elif not item:
+                parts.append(beginning + _compact(item))
             else:
                 parts.append(beginning)
                 _write(parts, item, deeper)
@@ -316,12 +318,34 @@ def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
 
 
 def _compact(value: Json) -> str:
-    """Return one line; strings, integers and lists of ordinary numbers are written without an encoder."""
+    """Return one line; all but lists of other things than ordinary numbers is written without an encoder."""
     if (scalar := _SCALARS.get(type(value))) is not None:
         return scalar(value)
     if isinstance(value, list) and (line := _numbers(value)) is not None:
         return line
-    return _ENCODER.encode(value)
+    if type(value) is dict and (line := _flat(value)) is not None:
+        return line
+    return "[]" if value == [] else _ENCODER.encode(value)
+
+
+def _flat(value: dict[str, Json]) -> str | None:
+    """Return an object of scalars in one line, as the encoder does and faster; None for any other object."""
+    parts, beginnings = [], _in_line(tuple(value))
+    if beginnings is None:
+        return None
+    for key, beginning in beginnings:
+        if (scalar := _SCALARS.get(type(value[key]))) is None:
+            return None
+        parts.append(beginning + scalar(value[key]))
+    return f"{{{''.join(parts)}}}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _in_line(keys: tuple[str, ...]) -> list[tuple[str, str]] | None:
+    """Return the keys of an object in order, each with what is before its value in one line; None for other keys."""
+    if not all(type(key) is str for key in keys):
+        return None
+    return [(key, f"{', ' if number else ''}{_string(key)}: ") for number, key in enumerate(sorted(keys))]
 
 
 def _numbers(items: list[Json]) -> str | None:

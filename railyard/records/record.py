@@ -257,7 +257,8 @@ def parse(content: bytes, source: str) -> Record:
 def parse_as_written(content: bytes, source: str) -> tuple[Record, bool]:
     """Return the record in a file's bytes, and whether they are those that `text` gives."""
     document, is_as_written = json_io.loads_as_written(content, source)
-    return _valid(document, source, _sha256_as_read), is_as_written
+    written = content if is_as_written else None
+    return _valid(document, source, _sha256_as_read, written), is_as_written
 
 
 def validate(document: Json, source: str) -> Record:
@@ -265,9 +266,14 @@ def validate(document: Json, source: str) -> Record:
     return _valid(document, source, content_sha256)
 
 
-def _valid(document: Json, source: str, digest_of: Callable[[Mapping[str, Json]], str]) -> Record:
+def _valid(
+    document: Json,
+    source: str,
+    digest_of: Callable[[Mapping[str, Json]], str],
+    written: bytes | None = None,
+) -> Record:
     json_io.validate(document, SCHEMA, source)
-    text_rules.check(document, source)
+    text_rules.check(document, source, written)
     digest = digest_of(document)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
         if document.get(field, wanted) != wanted:
@@ -346,6 +352,9 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
     )
 
 
+_STATUS = {str(each): each for each in Status}
+_VERDICT = {str(each): each for each in Verdict}
+_SOFTWARE = {str(each): each for each in Software}
 _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
 
 
@@ -360,15 +369,15 @@ def _parse_case(item: Mapping[str, Json]) -> Case:
 
 def _parse_launch(item: Mapping[str, Json]) -> Launch:
     parsed = {
-        "status": Status(item["status"]),
-        "placement_verdict": Verdict(item["placement_verdict"]),
+        "status": _STATUS[item["status"]],
+        "placement_verdict": _VERDICT[item["placement_verdict"]],
         "ranks": benchmark.parse_ranks(item["ranks"]),
         "series": benchmark.parse_series(item["series"]),
         "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
         "guard": _parse_guard(item.get("guard")),
         "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
-        "nic_verdict": Verdict(item.get("nic_verdict", "cannot-tell")),
-        "software": Software(item.get("software", Software.NATIVE)),
+        "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
+        "software": _SOFTWARE[item.get("software", Software.NATIVE)],
         "spans": spans.parse(item.get("spans")),
         "roles": None if item.get("roles") is None else tuple(map(_parse_beside, item["roles"])),
     }

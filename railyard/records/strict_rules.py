@@ -65,9 +65,9 @@ def _too_old(version: str, lacking: Sequence[str]) -> str:
 
 def _results(read: Record) -> Iterator[tuple[str, Launch]]:
     """The launches that count, with their fields."""
-    for place, launch in enumerate(read.launches):
+    for field, launch in zip(registry.fields(len(read.launches)), read.launches, strict=True):
         if launch.is_result:
-            yield f"launches[{place}]", launch
+            yield field, launch
 
 
 def _ended(read: Record) -> Iterator[Fault]:

@@ -25,9 +25,12 @@ _ESCAPE = re.compile(rb"\\[^\"\\]")
 VALID = "visible characters in normal form C; no control, bidirectional or invisible ones"
 
 
-def check(document: Json, source: str) -> None:
-    """Raise InputError for the first key or string that holds a character which cannot be seen."""
-    if not _is_suspect(document):
+def check(document: Json, source: str, written: bytes | None = None) -> None:
+    """Raise InputError for the first key or string that holds a character which cannot be seen.
+
+    `written` is the document's text, where it is known.
+    """
+    if not (_is_suspect(document) if written is None else _is_suspect_text(written)):
         return
     for path, text in strings(document):
         allowed = IN_COMMANDS if path and path[-1] == "command" else frozenset()
@@ -38,11 +41,14 @@ def check(document: Json, source: str) -> None:
 def _is_suspect(document: Json) -> bool:
     """Whether a document may hold anything but plain ASCII; orjson is ten times as fast as the canonical form."""
     try:
-        written = orjson.dumps(document)
-        has_escape = b"\\" in written and _ESCAPE.search(written) is not None
-        return has_escape or b"\x7f" in written or not written.isascii()
+        return _is_suspect_text(orjson.dumps(document))
     except TypeError:  # half a surrogate pair, or what is no JSON
         return True
+
+
+def _is_suspect_text(written: bytes) -> bool:
+    has_escape = b"\\" in written and _ESCAPE.search(written) is not None
+    return has_escape or b"\x7f" in written or not written.isascii()
 
 
 def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:

@@ -7,11 +7,12 @@ tender needs of them comes back. Records of one case share what is worked out of
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from railyard.tender.judged import Judged, Ran
 
 #: Fewer records are judged without other processes.
 _FEW = 200
-_BATCH = 50
+_BATCH = 25
 #: Objects that are made before rubbish is looked for; records hold no circles.
 _BEFORE_RUBBISH = 200_000
 
@@ -83,28 +84,35 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
             raise InputError(str(path), "", problem="not there", valid="a bag's folder or a bundle")
     opened = [(_of_bag if bag.is_bag(path) else _of_bundle)(path, allowed) for path in paths]
     with ExitStack() as stack:
+        stack.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(_BEFORE_RUBBISH)
         pool: ProcessPoolExecutor | None = None
         found = []
         for each in opened:
             tasks = iter(each.tasks)
             first = list(itertools.islice(tasks, _FEW))
             if len(first) == _FEW and pool is None:
-                pool = stack.enter_context(ProcessPoolExecutor(os.cpu_count(), initializer=_ready))
+                pool = stack.enter_context(ProcessPoolExecutor(os.cpu_count()))
             found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), pool)))
         return found
 
 
-def _ready() -> None:
-    gc.set_threshold(_BEFORE_RUBBISH)
-
-
 def _verdicts(tasks: Iterator[_Task], pool: ProcessPoolExecutor | None) -> Iterator[_Verdict]:
-    """Yield the verdict on each record, in order; a bundle's records are handed out a few batches ahead."""
+    """Yield the verdict on each record, in order; records are handed out a few batches ahead."""
     if pool is None:
         yield from map(_judge, tasks)
         return
-    while batch := list(itertools.islice(tasks, _BATCH * 8 * (os.cpu_count() or 1))):
-        yield from pool.map(_judge, batch, chunksize=_BATCH)
+    ahead, waiting = 8 * (os.cpu_count() or 1), collections.deque[Future[list[_Verdict]]]()
+    while batch := list(itertools.islice(tasks, _BATCH)):
+        waiting.append(pool.submit(_judge_all, batch))
+        if len(waiting) > ahead:
+            yield from waiting.popleft().result()
+    while waiting:
+        yield from waiting.popleft().result()
+
+
+def _judge_all(batch: Sequence[_Task]) -> list[_Verdict]:
+    return [_judge(each) for each in batch]
 
 
 def _judge(task: _Task) -> _Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -57,9 +58,7 @@ def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
         yield from ((line.bidder, name, it) for name, it in line.cases.items() if it.high < 1)
 
 
-def _first_fault(line: Line) -> str:
-    """Return the first rule with a fault and the beginning of the fault; the bid's own table has all of it."""
+def _first_fault(line: Line) -> tuple[str, str]:
+    """Return the first rule with a fault, and the fault's first words; the bid's own part of the page has all of it."""
     rule = next(rule for rule in line.rules if rule.faults)
-    fault = rule.faults[0]
-    text = f"{rule.name}: {': '.join(filter(None, [fault.field, fault.text]))}"
-    return text if len(text) <= MOST_OF_A_FAULT else f"{text[:MOST_OF_A_FAULT]}..."
+    return rule.name, textwrap.shorten(rule.faults[0].text, MOST_OF_A_FAULT, placeholder=" ...")

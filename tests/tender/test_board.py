@@ -154,5 +154,16 @@ def _luminance(colour: str) -> float:
 
 
 def test_a_verdict_is_a_word_and_not_a_colour_alone(page: str) -> None:
-    assert '<strong class="bad">missing</strong>' in page and '<span class="good">ok</span>' in page
+    assert '<strong class="bad">not met</strong>' in page and '<span class="good">met</span>' in page
     assert "and 2 more" in page, "seven faults are shortened to five"
+
+
+def test_the_first_screen_names_the_first_broken_rule_in_whole_words() -> None:
+    fault = Fault(field="record 1234: launches[0].series", text="this launch has the same " + "long " * 40)
+    broken = Ruled(name="evidence", text="x", faults=[fault])
+    bid = Line(bidder="sly", signed="", tier="baseline", rules=[broken], score=None, cases={}, wins=0.0)
+    wanted = Tender(title="t", challenge="12345678", origins=(), cases=())
+    page = board.page(Evaluation(tender=wanted, lines=[bid], sentence="No bid is complete.", flips=[]))
+    first = page[: page.index('id="evidence"')]
+    assert '<a href="#rule-evidence">evidence</a>: this launch has the same long' in first
+    assert re.search(r"long \.\.\.</td>", first)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from railyard.records.json_io import Json
-from railyard.records.record import Launch, Origin, Record, Software
+from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.registry import Fault, ended_well, rule
 
 #: Benchmarks of railyard, whose options bear the names of their parameters.
@@ -19,10 +19,6 @@ OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "noise", "sona
 NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
 #: Parameters whose option has another name, besides those that lose their unit.
 OPTIONS = {"pairs_per_node": "pairs"}
-
-
-def _words(launch: Launch) -> list[str]:
-    return list(_split(launch.command))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -39,14 +35,14 @@ def program(read: Record) -> Iterator[Fault]:
     """A launch's command runs the benchmark that the case names."""
     name = re.sub(r"[^a-z0-9]", "", read.case.benchmark.lower())
     for field, launch in ended_well(read):
-        if not any(_program(word).startswith(name) for word in _words(launch)):
+        if not any(each.startswith(name) for each in _programs(launch.command)):
             yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
 
 
-@functools.lru_cache(maxsize=4096)
-def _program(word: str) -> str:
-    """Return the letters and digits of the last part of a path, in small letters."""
-    return re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower())
+@functools.lru_cache(maxsize=1024)
+def _programs(command: str) -> frozenset[str]:
+    """Return of each word of a command the letters and digits of its path's last part, in small letters."""
+    return frozenset(re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower()) for word in _split(command))
 
 
 @rule("parameters")
@@ -132,20 +128,29 @@ def _file_name(placement: str) -> str:
 def rank_count(read: Record) -> Iterator[Fault]:
     """A launcher that is given a number of ranks is given the number that ran."""
     for field, launch in ended_well(read):
-        words = _words(launch)
-        for option in ("-np", "-n", "--ntasks"):
-            value = words[words.index(option) + 1] if option in words[:-1] else ""
-            is_launcher = option in words[:3] or (value and words.index(option) < 4)
-            if value.isdecimal() and is_launcher and int(value) != len(launch.ranks):
+        for option, value in _counts(launch.command):
+            if int(value) != len(launch.ranks):
                 yield Fault(field=f"{field}.command", text=f"{option} {value}; {len(launch.ranks)} ranks ran")
+
+
+@functools.lru_cache(maxsize=1024)
+def _counts(command: str) -> tuple[tuple[str, str], ...]:
+    """Return the options by which a command gives its launcher a number of ranks, with the number."""
+    words, found = list(_split(command)), []
+    for option in ("-np", "-n", "--ntasks"):
+        value = words[words.index(option) + 1] if option in words[:-1] else ""
+        is_launcher = option in words[:3] or (value and words.index(option) < 4)
+        if value.isdecimal() and is_launcher:
+            found.append((option, value))
+    return tuple(found)
 
 
 @rule("nic-option")
 def nic_option(read: Record) -> Iterator[Fault]:
     """A command that includes one NIC alone includes the one that the policy nic-K names."""
     for field, launch in ended_well(read):
-        words = _words(launch)
         policy = re.fullmatch(r"nic-(\d+)", launch.nic_policy)
+        words = () if policy is None else _split(launch.command)
         if "btl_tcp_if_include" not in words[:-1] or launch.software is Software.IMAGE or policy is None:
             continue
         value, nic = words[words.index("btl_tcp_if_include") + 1], int(policy[1])

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from placements.orders.allocation import Order, allocate, within
 from railyard.errors import InputError
 from railyard.records import assemble, spans, versions
+from railyard.records.benchmark import Rank
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, once_a_case, rule
+from railyard.records.rules.registry import Fault, ended_well, of_ranks, once_a_case, rule
 from railyard.records.spans import Spans
 
 
@@ -115,15 +116,13 @@ def ranks(read: Record) -> Iterator[Fault]:
     if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
         yield Fault(field="case.grid", text="more ranks than the nodes have room for")
     first = None
-    counts: dict[int, Counter[str]] = {}  # launches of one placement mostly share their ranks
+    counted = of_ranks(lambda ranks: Counter(rank.host for rank in ranks))
     for field, launch in ended_well(read):
         wanted = first if shape is None else math.prod(shape)
         first = len(launch.ranks) if first is None else first
         if wanted is not None and len(launch.ranks) != wanted:
             yield Fault(field=f"{field}.ranks", text=f"{len(launch.ranks)} ranks; the case has {wanted}")
-        if id(launch.ranks) not in counts:
-            counts[id(launch.ranks)] = Counter(rank.host for rank in launch.ranks)
-        for host, count in counts[id(launch.ranks)].items():
+        for host, count in counted(launch).items():
             if count > most:
                 yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
 
@@ -133,29 +132,38 @@ def hosts(read: Record) -> Iterator[Fault]:
     """Every rank ran on a node of the allocation."""
     granted = rebuilt.names(read)
     known = set(granted)
-    for field, launch in ended_well(read):
-        for rank in launch.ranks:
+
+    def outside(ranks: Sequence[Rank]) -> Rank | None:
+        for rank in ranks:
             if rank.host not in known and not any(assemble.same_host(rank.host, name) for name in granted):
-                text = f"{rank.host} is no node of the allocation"
-                yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
-                break
+                return rank
+        return None
+
+    first_outside = of_ranks(outside)
+    for field, launch in ended_well(read):
+        if (rank := first_outside(launch)) is not None:
+            text = f"{rank.host} is no node of the allocation"
+            yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
 
 
 @rule("placement")
 def placement(read: Record) -> Iterator[Fault]:
     """Every rank ran on the host that its placement, worked out again, gives it; so the verdict is `obeyed`."""
     expected = rebuilt.expected_hosts(read)
+    obeyed: set[tuple[str, int]] = set()  # launches of a placement mostly share their ranks
     for field, launch in ended_well(read):
         wanted = expected.get(launch.placement)
         if wanted == [] and launch.placement_verdict is Verdict.OBEYED:
             yield Fault(field=f"{field}.placement", text=f"{launch.placement} cannot be on these nodes")
-        if not wanted:
+        if not wanted or (launch.placement, id(launch.ranks)) in obeyed:
             continue
         for rank, host in zip(launch.ranks, wanted, strict=False):
             if rank.host != host and not assemble.same_host(rank.host, host):
                 text = f"{rank.host}; {launch.placement} gives {host}"
                 yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
                 break
+        else:
+            obeyed.add((launch.placement, id(launch.ranks)))
 
 
 @rule("spans")
@@ -170,10 +178,11 @@ def spread(read: Record) -> Iterator[Fault]:
     def expected(hosts: frozenset[str], has_groups: bool) -> Spans | None:
         return spans.of_hosts(hosts, at, has_groups=has_groups)
 
+    hosts_of = of_ranks(lambda ranks: frozenset(rank.host for rank in ranks))
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
         has_groups = named if known is None else known.has_groups
-        wanted = expected(frozenset(rank.host for rank in launch.ranks), has_groups)
+        wanted = expected(hosts_of(launch), has_groups)
         if launch.spans != wanted:
             yield Fault(
                 field=f"{field}.spans", text=f"{_words(launch.spans)}; the nodes have {_words(wanted)}"
@@ -190,10 +199,13 @@ def _words(found: Spans | None) -> str:
 @rule("processors")
 def processors(read: Record) -> Iterator[Fault]:
     """A rank's CPU is one of those that it may use."""
+    misplaced = of_ranks(lambda ranks: next(filter(_is_elsewhere, ranks), None))
     for field, launch in ended_well(read):
-        for rank in launch.ranks:
-            allowed, cpu = rank.allowed_cpus, rank.cpu
-            if allowed is not None and (not allowed or (cpu not in (None, -1) and cpu not in allowed)):
-                text = f"CPU {cpu} with {len(allowed)} allowed, not among them"
-                yield Fault(field=f"{field}.ranks[{rank.rank}].cpu", text=text)
-                break
+        if (rank := misplaced(launch)) is not None:
+            text = f"CPU {rank.cpu} with {len(rank.allowed_cpus or ())} allowed, not among them"
+            yield Fault(field=f"{field}.ranks[{rank.rank}].cpu", text=text)
+
+
+def _is_elsewhere(rank: Rank) -> bool:
+    allowed, cpu = rank.allowed_cpus, rank.cpu
+    return allowed is not None and (not allowed or (cpu not in (None, -1) and cpu not in allowed))

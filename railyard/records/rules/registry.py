@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import orjson
 
 from railyard.records import versions
+from railyard.records.benchmark import Rank
 from railyard.records.record import Launch, Record, Status
 
 
@@ -64,13 +65,18 @@ def not_applied(read: Record) -> list[str]:
     return [each.name for each in RULES if each.since in younger]
 
 
-def guarded(name: str, check: Check, read: Record) -> Iterator[Fault]:
-    """Yield the faults of one rule; an error of the rule itself becomes a fault."""
+def guarded(name: str, check: Check, read: Record) -> list[Fault]:
+    """Return the faults of one rule; an error of the rule itself becomes a fault."""
+    found: list[Fault] = []
     try:
-        yield from check(read)
+        for each in check(read):
+            found.append(each)  # what was found before an error stays
     except Exception as error:  # a hostile record must not end the check of the others
         text = " ".join(repr(str(error))[:200].split())
-        yield Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
+        found.append(
+            Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
+        )
+    return found
 
 
 def table() -> str:
@@ -121,6 +127,24 @@ def once_a_case(check: Check) -> Check:
 
 def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
     """Yield the launches that are ok, void ones among them, with their fields."""
-    for place, launch in enumerate(read.launches):
+    for field, launch in zip(fields(len(read.launches)), read.launches, strict=True):
         if launch.status is Status.OK:
-            yield f"launches[{place}]", launch
+            yield field, launch
+
+
+@functools.lru_cache(maxsize=64)
+def fields(launches: int) -> tuple[str, ...]:
+    """Return the names of a record's launches as fields."""
+    return tuple(f"launches[{place}]" for place in range(launches))
+
+
+def of_ranks(answer: Callable[[Sequence[Rank]], _T]) -> Callable[[Launch], _T]:
+    """Ask a function about the ranks of each launch of one record, once where launches share them."""
+    kept: dict[int, _T] = {}
+
+    def known(launch: Launch) -> _T:
+        if id(launch.ranks) not in kept:
+            kept[id(launch.ranks)] = answer(launch.ranks)
+        return kept[id(launch.ranks)]
+
+    return known

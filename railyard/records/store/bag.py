@@ -11,10 +11,12 @@ owns a key, which the reader's own list of allowed signers says; times that a si
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
+import stat
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -198,9 +200,7 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     for name, digest in tags.items():
         content(folder, name, digest)
     named = _manifest(folder, "manifest-sha256.txt")
-    there = {
-        path.relative_to(folder).as_posix() for path in (folder / "data").rglob("*") if not path.is_dir()
-    }
+    there = set(_files(str(folder)))
     if extra := sorted(there - named.keys()):
         raise InputError(
             str(folder),
@@ -264,14 +264,21 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
     sums: dict[str, str] = {}
     for line in lines:
         found = _LINE.fullmatch(line)
-        path = PurePosixPath(found[2]) if found else PurePosixPath("..")
-        is_inside = not path.is_absolute() and ".." not in path.parts and text_rules.is_visible(str(path))
-        if found is None or not is_inside or found[2] in sums:
+        path = found[2] if found else ".."
+        is_inside = path[0] != "/" and ".." not in path.split("/") and text_rules.is_visible(path)
+        if found is None or not is_inside or path in sums:
             raise InputError(
                 str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once"
             )
-        sums[found[2]] = found[1]
+        sums[path] = found[1]
     return sums
+
+
+def _files(folder: str) -> Iterator[str]:
+    """Yield what is below a bag's `data` and no folder, by its path in the bag."""
+    for where, _, names in os.walk(f"{folder}/data"):
+        inside = where[len(folder) + 1 :]
+        yield from (f"{inside}/{name}" for name in names)
 
 
 def content(folder: Path, name: str, digest: str) -> bytes:
@@ -283,15 +290,23 @@ def content(folder: Path, name: str, digest: str) -> bytes:
 
 
 def _content(folder: Path, name: str) -> bytes:
-    path = folder / name
-    parts = [path, *path.parents][: len(PurePosixPath(name).parts)]
-    if any(part.is_symlink() for part in parts) or not path.is_file():
+    path = str(folder)
+    found: os.stat_result | None = None
+    try:
+        for part in name.split("/"):
+            path = f"{path}/{part}"
+            found = os.lstat(path)
+            if stat.S_ISLNK(found.st_mode):
+                break
+    except (OSError, ValueError):
+        found = None
+    if found is None or not stat.S_ISREG(found.st_mode):
         raise InputError(str(folder), name, problem="no plain file", valid="a file of the bag")
-    if path.stat().st_size > MOST_FILE_BYTES:
+    if found.st_size > MOST_FILE_BYTES:
         raise InputError(
-            str(folder), name, problem=f"{path.stat().st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
+            str(folder), name, problem=f"{found.st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
         )
-    return path.read_bytes()
+    return Path(path).read_bytes()
 
 
 def parse(folder: Path, name: str, content: bytes) -> Record:
