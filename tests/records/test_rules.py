@@ -47,6 +47,41 @@ def test_honest_records_of_a_torus_with_every_order_and_a_challenge_pass() -> No
     assert faults(evidence.good(challenge="N0nce-1")) == []
 
 
+def on_half_a_torus() -> Record:
+    return evidence.good(topology="gemini-2x2x2", grid=[2, 2], order="snake", block=[2, 2, 1])
+
+
+def test_an_honest_record_of_a_torus_that_had_idle_nodes_passes() -> None:
+    half = on_half_a_torus()
+    assert {each.node for each in half.launches[0].nics or ()} > {
+        each["name"] for each in half.case.allocation["nodes"]
+    }
+    assert faults(half) == []
+
+
+def idle_of(launch: dict[str, Any], read: Record) -> list[dict[str, Any]]:
+    granted = {each["name"] for each in read.case.allocation["nodes"]}
+    return [each for each in launch["nics"] if each["node"] not in granted]
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ("is no node of the allocation", lambda idle, launch: idle[0].update(tx_bytes=1000)),
+        ("is no node of the allocation", lambda idle, launch: idle[0].update(node="login1")),
+        ("no NIC of", lambda idle, launch: launch["nics"].remove(idle[0])),
+    ],
+    ids=["busy", "strange", "left out"],
+)
+def test_a_node_beside_the_job_is_idle_and_of_the_torus(words: str, change: Callable[..., object]) -> None:
+    def forge(document: dict[str, Any]) -> None:
+        launch = document["launches"][0]
+        change(idle_of(launch, half), launch)
+
+    half = on_half_a_torus()
+    assert any(words in each for each in faults(forgeries.changed(half, forge)))
+
+
 def test_the_example_archive_passes_every_rule() -> None:
     for read in archive.load_all(CHECKOUT / "results" / "example"):
         assert [each.text for each in rules.faults(read)] == [], read.source

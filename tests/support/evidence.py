@@ -21,7 +21,7 @@ from placements.nics import policies
 from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
-from placements.topology.base import Topology
+from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.jobs import launching
 from railyard.records import launch_order
@@ -72,6 +72,7 @@ def good(
     topology: str = TOPOLOGY,
     grid: Sequence[int] = GRID,
     order: str = "contiguous",
+    block: Sequence[int] = (),
     speed: float = 1.0,
     slow: Mapping[str, float] | None = None,
     challenge: str = "",
@@ -86,13 +87,14 @@ def good(
 ) -> Record:
     """A job of halo; `seed` is that of the figures, and of the order where there is no challenge.
 
-    `slow` is how many times as long an iteration takes under a placement, as where ranks share a slow link.
+    `slow` is how many times as long an iteration takes under a placement, as where ranks share a slow link. `block` is
+    the box of the allocation; the torus's other nodes are idle.
     """
     network = catalog.load(topology)
     computed = origin in {"simulated", "modelled"}
     asked = nic_policies or (["library-default"] if computed or origin == "measured" else POLICIES)
     seeded = challenges.seed_of(challenge, check, seed)
-    granted = allocate(network, order, seed=seeded)
+    granted = allocate(network, order, block=tuple(block) or None, seed=seeded)
     case = {
         "check": check,
         "benchmark": "halo",
@@ -111,7 +113,7 @@ def good(
         "launches_per_combination": 1 if computed else launches,
         "ranks_per_node": 1,
         "grid": list(grid),
-        "block": [],
+        "block": list(block),
         "cube": [],
         "devices": None,
         "challenge": challenge,
@@ -144,7 +146,14 @@ def good(
                 expected_hosts=[node.name for node in placed.nodes],
                 has_groups=network.has_groups,
                 guard=_guard(chance) if origin == "emulated" else None,
-                **_nics(chance, network, placed, policy, is_counted=_is_counted(origin, asked)),
+                **_nics(
+                    chance,
+                    network,
+                    placed,
+                    policy,
+                    is_counted=_is_counted(origin, asked),
+                    granted=granted.nodes if origin == "emulated" else None,
+                ),
             )
             run = change(run, document)
             if run.output is not None:
@@ -253,9 +262,18 @@ def _guard(chance: random.Random) -> dict[str, Any]:
 
 
 def _nics(
-    chance: random.Random, network: Topology, placed: Placement, policy: str, *, is_counted: bool
+    chance: random.Random,
+    network: Topology,
+    placed: Placement,
+    policy: str,
+    *,
+    is_counted: bool,
+    granted: Sequence[Node] | None,
 ) -> dict[str, Any]:
-    """What each NIC sent and received: all of a rank's bytes by the NICs that the policy gives it."""
+    """What each NIC sent and received: all of a rank's bytes by the NICs that the policy gives it.
+
+    A virtual torus counts the nodes beside those that were granted, too.
+    """
     if not is_counted:
         return {"nics": None, "nic_verdict": Verdict.CANNOT_TELL}
     assigned = policies.assign(policies.parse(policy, network.rails), policies.host(network, 1))
@@ -270,6 +288,12 @@ def _nics(
             received.append(sent)
     for nic, size in zip(nics, [*received[network.rails :], *received[: network.rails]], strict=True):
         nic["rx_bytes"] = size
+    if granted is not None:
+        idle = {node.name for node in network.nodes} - {node.name for node in granted}
+        rails = [f"nic{rail}" for rail in range(network.rails)]
+        nics += [
+            {"node": node, "nic": nic, "tx_bytes": 0, "rx_bytes": 0} for node in sorted(idle) for nic in rails
+        ]
     is_assigned = bool(assigned[0])
     return {"nics": nics, "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL}
 

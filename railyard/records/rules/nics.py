@@ -22,18 +22,22 @@ def _devices(read: Record) -> list[str]:
 
 @rule("nic-names")
 def names(read: Record) -> Iterator[Fault]:
-    """NICs are of the allocation's nodes, each once; on a virtual torus all of them, elsewhere the same each time."""
+    """NICs are of the allocation's nodes, each once; of a virtual torus all, idle ones too; else the same each time."""
     granted, devices = set(rebuilt.names(read)), _devices(read)
     seen: dict[str, tuple[int, frozenset[str]]] = {}
     for field, launch in ended_well(read):
         if launch.nics is None:
             continue
         counts = Counter((each.node, each.nic) for each in launch.nics)
+        outside = {node for node, _ in counts if not _is_granted(node, granted)}
+        if outside and read.origin is Origin.EMULATED:
+            yield from _beside_the_job(read, field, launch, outside)
+        elif outside:
+            shown = f"{min(outside)} is no node of the allocation, one of {len(outside)}"
+            yield Fault(field=f"{field}.nics", text=shown)
         for (node, nic), count in counts.items():
             if count > 1:
                 yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
-            if node not in granted and not any(assemble.same_host(node, name) for name in granted):
-                yield Fault(field=f"{field}.nics", text=f"{node} is no node of the allocation")
             if (read.origin is not Origin.MEASURED or read.case.devices) and nic not in devices:
                 yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
         if read.origin is Origin.MEASURED:
@@ -43,6 +47,31 @@ def names(read: Record) -> Iterator[Fault]:
             lacking = sorted((host, nic) for host in hosts for nic in devices if (host, nic) not in counts)
             if lacking:
                 yield Fault(field=f"{field}.nics", text=f"no {lacking[0][1]} of {lacking[0][0]}")
+
+
+def _is_granted(node: str, granted: set[str]) -> bool:
+    return node in granted or any(assemble.same_host(node, name) for name in granted)
+
+
+def _beside_the_job(read: Record, field: str, launch: Launch, outside: set[str]) -> Iterator[Fault]:
+    """Yield what is wrong with the torus's other nodes: each is one of the topology, none is left out, all are idle."""
+    known = rebuilt.topology_of(read)
+    of_topology = {node.name for node in known.nodes} if known is not None else outside
+    strange = outside - of_topology
+    busy = {
+        each.node for each in launch.nics or () if each.node in outside and (each.tx_bytes or each.rx_bytes)
+    }
+    lacking = of_topology - {each.node for each in launch.nics or ()}
+    if strange or busy:
+        text = f"{min(strange or busy)} is no node of the allocation, one of {len(strange or busy)}"
+        yield Fault(field=f"{field}.nics", text=text)
+    elif lacking:
+        text = f"no NIC of {min(lacking)}, though other nodes beside the allocation are there"
+        yield Fault(field=f"{field}.nics", text=text)
+    pairs = {(each.node, each.nic) for each in launch.nics or ()}
+    half = sorted((node, nic) for node in outside for nic in _devices(read) if (node, nic) not in pairs)
+    if half:
+        yield Fault(field=f"{field}.nics", text=f"no {half[0][1]} of {half[0][0]}")
 
 
 def _counted_before(
