@@ -4,8 +4,8 @@
 makes as many as it is told. Either goes on where it was stopped. With `--kinds` it prints instead how many kinds of
 deliberate forgery are refused.
 
-Models: records of halo on a virtual torus with two rails, on half of a torus, on a machine whose NICs were counted, on one whose NICs were
-not, and of the link-load model. Leaves out: changes of several fields that fit together.
+Models: records of halo on a virtual torus with two rails, on half of a torus, on a machine whose NICs were counted, on
+one whose NICs were not, and of the link-load model. Leaves out: changes of several fields that fit together.
 """
 
 from __future__ import annotations
