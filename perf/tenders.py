@@ -1,4 +1,4 @@
-"""Time of `railyard tender evaluate` over five bids of 2,000 records each, whole processes.
+"""Times of `railyard tender evaluate` over five bids of 2,000 records each, new and judged before, whole processes.
 
 `python -m perf.tenders [RECORDS]` runs it alone; `make bench` runs it in the section `tender`.
 
@@ -102,21 +102,30 @@ def tender(count: int) -> Iterator[tuple[Path, list[Path], Path]]:
 
 
 def measure(count: int = RECORDS) -> dict[str, Any]:
-    """Print the time of one evaluation and return the figures."""
+    """Print the times of two evaluations, the first without kept judgements, and return the figures."""
     with tender(count) as (wanted, bags, cache):
         output = wanted.parent / "evaluation.json"
         command = [RAILYARD, "tender", "evaluate", *map(str, bags), "--request", str(wanted)]
-        before = _processor_s()
-        took: Timed = run("evaluate", *command, "--format", "json", "-o", str(output), cache=cache)
-        used = _processor_s() - before
+        timed: list[tuple[Timed, float]] = []
+        for name in ("the first time", "judged before"):
+            before = _processor_s()
+            took = run(name, *command, "--format", "json", "-o", str(output), cache=cache)
+            timed.append((took, _processor_s() - before))
         found = json.loads(output.read_text(encoding="utf-8"))
     complete = sum(each["complete"] for each in found["bids"])
-    print(
-        f"tender evaluate, {len(bags)} bids of {count:,} records, {complete} complete: {took.seconds:.1f} s, "
-        f"{used:.1f} s of processors, {took.memory_mib:.0f} MiB"
-    )
+    print(f"tender evaluate, {len(bags)} bids of {count:,} records, {complete} complete")
+    for took, used in timed:
+        print(
+            f"{took.name}: {took.seconds:.1f} s, {used:.1f} s of processors, {took.memory_mib:.0f} MiB",
+        )
     print(found["sentence"])
-    return {"records": count * len(bags), "complete": complete, "seconds": took.seconds, "processor_s": used}
+    return {
+        "records": count * len(bags),
+        "complete": complete,
+        "evaluations": [
+            {"name": took.name, "seconds": took.seconds, "processor_s": used} for took, used in timed
+        ],
+    }
 
 
 def _processor_s() -> float:

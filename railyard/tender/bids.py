@@ -1,7 +1,8 @@
 """A bid: the records of a bag or a bundle, with everything that the checker found wrong in each.
 
 Models: every record is read and judged once. Many are judged on every processor, a batch at a time, and what the
-tender needs of them comes back. Records of one case share what is worked out of the case alone. Leaves out: the rules
+tender needs of them comes back; those that were without a fault before are in `kept`. Records of one case share what is
+worked out of the case alone. Leaves out: the rules
 (`railyard.records.strict_rules`), the tender (`railyard.tender.completeness`).
 """
 
@@ -9,10 +10,11 @@ from __future__ import annotations
 
 import collections
 import gc
+import hashlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ from railyard.records import strict_rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle
 from railyard.records.store.bag import Bid, Signed
-from railyard.tender import judged
+from railyard.tender import judged, kept
 from railyard.tender.judged import Judged, Ran
 
 #: Fewer records are judged without other processes.
@@ -72,12 +74,16 @@ class _Opened:
     broken: list[Fault]
 
 
-def read(path: Path, allowed: Path | None = None) -> Read:
-    """Read a bid and apply the strict check to each of its records; never raises for what is wrong inside."""
-    return read_all([path], allowed)[0]
+def read(path: Path, allowed: Path | None = None, *, again: bool = False) -> Read:
+    """Read a bid and apply the strict check to each of its records; never raises for what is wrong inside.
+
+    Where a bid has many records, those that this checker found without a fault before are not judged again, unless
+    `again` is True.
+    """
+    return read_all([path], allowed, again=again)[0]
 
 
-def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
+def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool = False) -> list[Read]:
     """Read several bids as `read` does, with one set of processes."""
     for path in paths:
         if not path.exists():
@@ -86,29 +92,75 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None) -> list[Read]:
     with ExitStack() as stack:
         stack.callback(gc.set_threshold, *gc.get_threshold())
         gc.set_threshold(_BEFORE_RUBBISH)
-        pool: ProcessPoolExecutor | None = None
+        many: _Many | None = None
         found = []
         for each in opened:
             tasks = iter(each.tasks)
             first = list(itertools.islice(tasks, _FEW))
-            if len(first) == _FEW and pool is None:
+            if len(first) == _FEW and many is None:
                 pool = stack.enter_context(ProcessPoolExecutor(os.cpu_count()))
-            found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), pool)))
+                many = _Many(pool, {} if again else kept.load())
+            found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), many)))
+        if many is not None and many.made:
+            kept.save({**many.known, **many.made})
         return found
 
 
-def _verdicts(tasks: Iterator[_Task], pool: ProcessPoolExecutor | None) -> Iterator[_Verdict]:
+class _Many:
+    """Judges the records of large bids: `known` are judgements of earlier runs by key, `made` those of this one."""
+
+    def __init__(self, pool: ProcessPoolExecutor, known: Mapping[bytes, bytes]) -> None:
+        """Judge by the processes of a pool what is not known."""
+        self.known = known
+        self.made: dict[bytes, bytes] = {}
+        self._pool = pool
+
+    def begin(self, batch: Sequence[_Task]) -> Callable[[], Sequence[_Verdict]]:
+        """Begin to judge a batch, and return the function that waits for its verdicts."""
+        keys = [_key(each) for each in batch]
+        lines = [self.known.get(key) for key in keys]
+        if None not in lines and None not in (known := [kept.parsed(line or b"") for line in lines]):
+            return lambda: [_again(task, record) for task, record in zip(batch, known, strict=True)]
+        future = self._pool.submit(_judge_all, batch)
+        return lambda: self._judged(keys, future.result())
+
+    def _judged(self, keys: Sequence[bytes], verdicts: Sequence[_Verdict]) -> Sequence[_Verdict]:
+        for key, each in zip(keys, verdicts, strict=True):
+            if each.record is not None and not each.faults:
+                self.made[key] = kept.written(each.record)
+        return verdicts
+
+
+def _key(task: _Task) -> bytes:
+    return kept.key_of(task.digest or hashlib.sha256(task.content).hexdigest(), _place(task))
+
+
+def _place(task: _Task) -> str:
+    return f"{'bag' if task.digest else 'bundle'} {task.name}"
+
+
+def _again(task: _Task, record: Judged | None) -> _Verdict:
+    """Return the verdict of an earlier run on a record; the file's sum is compared as always."""
+    try:
+        if task.digest:
+            bag.content(task.path, task.name, task.digest)
+    except InputError as error:
+        return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
+    return _Verdict(task.name, record, [])
+
+
+def _verdicts(tasks: Iterator[_Task], many: _Many | None) -> Iterator[_Verdict]:
     """Yield the verdict on each record, in order; records are handed out a few batches ahead."""
-    if pool is None:
+    if many is None:
         yield from map(_judge, tasks)
         return
-    ahead, waiting = 8 * (os.cpu_count() or 1), collections.deque[Future[list[_Verdict]]]()
+    ahead, waiting = 8 * (os.cpu_count() or 1), collections.deque[Callable[[], Sequence[_Verdict]]]()
     while batch := list(itertools.islice(tasks, _BATCH)):
-        waiting.append(pool.submit(_judge_all, batch))
+        waiting.append(many.begin(batch))
         if len(waiting) > ahead:
-            yield from waiting.popleft().result()
+            yield from waiting.popleft()()
     while waiting:
-        yield from waiting.popleft().result()
+        yield from waiting.popleft()()
 
 
 def _judge_all(batch: Sequence[_Task]) -> list[_Verdict]:

@@ -24,6 +24,13 @@ signers_option = click.option(
 )
 
 
+again_option = click.option(
+    "--again",
+    is_flag=True,
+    help="Judge again also the records that this checker found without a fault before.",
+)
+
+
 @click.group()
 def tender() -> None:
     """Write, check and evaluate the bids of a tender."""
@@ -95,11 +102,14 @@ def _pledge(text: str) -> tuple[str, float]:
 @click.argument("bid", type=PATH)
 @request_option
 @signers_option
+@again_option
 @click.pass_context
-def check(ctx: click.Context, bid: Path, request_file: Path, allowed_signers: Path | None) -> None:
+def check(
+    ctx: click.Context, *, bid: Path, request_file: Path, allowed_signers: Path | None, again: bool
+) -> None:
     """Check whether BID (a bag or a bundle) is complete, rule by rule. Ends with 0 or 1."""
     wanted = request.load(request_file)
-    read = bids.read(bid, allowed_signers)
+    read = bids.read(bid, allowed_signers, again=again)
     rules = completeness.check(wanted, read)
     click.echo(f"{read.bid.bidder}: {len(read.records)} records, {read.signed.text}")
     for rule in rules:
@@ -117,6 +127,7 @@ def check(ctx: click.Context, bid: Path, request_file: Path, allowed_signers: Pa
 @click.argument("given", nargs=-1, required=True, type=PATH, metavar="BIDS...")
 @request_option
 @signers_option
+@again_option
 @click.option(
     "--format",
     "form",
@@ -131,12 +142,13 @@ def evaluate(
     given: tuple[Path, ...],
     request_file: Path,
     allowed_signers: Path | None,
+    again: bool,
     form: str,
     output: Path | None,
 ) -> None:
     """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)
-    found = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers))
+    found = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
     _write(text.FORMATS[form](found), output)
 
 
