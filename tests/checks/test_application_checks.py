@@ -97,9 +97,11 @@ def test_a_named_folder_without_the_program_fails(tmp_path: Path) -> None:
     assert "no lulesh2.0 in /no/such/folder, which -S programs names" in done.stdout, done.stdout
 
 
-def test_a_build_without_a_spack_fails_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("system", ["vtorus:netns", "vtorus"])
+def test_a_build_without_a_spack_fails_in_one_line(tmp_path: Path, system: str) -> None:
+    """Without a partition, as the documents have it, ReFrame gives the build the last one: a Slurm cluster's."""
     nowhere = {"RAILYARD_ENVIRONMENTS": str(tmp_path / "none"), "SPACK_ROOT": "/no/spack"}
-    done = reframe(tmp_path, "-r", "-n", "lulesh_weak", "-S", "build=native", **nowhere)
+    done = reframe(tmp_path, "-r", "-n", "lulesh_weak", "-S", "build=native", "--system", system, **nowhere)
     assert done.returncode != 0
     assert "build-native: /no/spack is no checkout of Spack: it has no bin/spack" in done.stdout, done.stdout
 
