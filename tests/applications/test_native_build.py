@@ -134,3 +134,14 @@ def test_a_build_that_fails_is_one_line_with_package_error_and_log(failure: str,
     log = stubbed.environments / "openmpi.log"
     assert done.returncode == 1 and lines == [f"build-native: {FAILURES[failure]}; all of it: {log}"]
     assert not (stubbed.environments / "openmpi").exists()
+
+
+def test_a_step_of_an_image_that_fails_is_named_by_what_it_printed() -> None:
+    """The end of a recorded log: Apptainer's own last line names no cause."""
+    done = subprocess.run(
+        [CHECKOUT / "containers/first-error", LOGS / "image.log"], capture_output=True, text=True
+    )
+    assert (
+        done.stdout
+        == "find: cannot delete '/opt/software/.spack/archived-files/spack-build': Directory not empty\n"
+    )
