@@ -20,6 +20,7 @@ SPACK = """\
 echo "$LOGNAME $*" >>"$STUB/calls"
 case " $* " in
 *" install "*)
+    [ ! -e "$STUB/waits" ] || until [ -e "$STUB/go" ]; do sleep 0.1; done
     [ ! -e "$STUB/fails" ] || { cat "$STUB/fails"; exit 1; }
     sed -i 's/^    - /  - /' spack.yaml
     echo "  compilers: []" >>spack.yaml
@@ -55,6 +56,12 @@ class Stubbed:
 
     def build(self, **changes: str) -> subprocess.CompletedProcess[str]:
         """Build by the stub, without the variables of a login."""
+        begun = self.begin(**changes)
+        out, errors = begun.communicate(timeout=HUNG_S)
+        return subprocess.CompletedProcess(begun.args, begun.returncode, out, errors)
+
+    def begin(self, **changes: str) -> subprocess.Popen[str]:
+        """Start such a build."""
         given = {
             "SCOPE": f"{self.folder}/scope",
             "LOCK": str(self.lock),
@@ -65,9 +72,8 @@ class Stubbed:
             name: value for name, value in os.environ.items() if name not in {"LOGNAME", "SPACK_ROOT", "MPI"}
         }
         command = [str(CHECKOUT / "containers/build-native"), str(self.folder / "spack")]
-        return subprocess.run(
-            command, env=kept | given | changes, capture_output=True, text=True, timeout=HUNG_S, check=False
-        )
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=kept | given | changes, stdout=pipe, stderr=pipe, text=True)
 
     def calls(self) -> list[str]:
         """What Spack was called with, after the user's name that it saw."""
@@ -111,6 +117,24 @@ def test_a_second_build_of_the_same_sources_does_not_call_spack(stubbed: Stubbed
     done = stubbed.build()
     assert done.returncode == 0 and "made of these sources already" in done.stdout
     assert not [call for call in stubbed.calls() if "--version" not in call]
+
+
+def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -> None:
+    (stubbed.folder / "waits").touch()
+    first = stubbed.begin()
+    assert first.stderr is not None
+    assert "progress in" in first.stderr.readline()
+    second = stubbed.begin()
+    assert second.stderr is not None
+    assert "waits for another build of openmpi" in second.stderr.readline()
+    (stubbed.folder / "go").touch()
+    first.communicate(timeout=HUNG_S)
+    assert first.returncode == 0
+    assert "made of these sources already" in second.communicate(timeout=HUNG_S)[0]
+    assert second.returncode == 0
+    assert len([call for call in stubbed.calls() if " install " in call]) == 2, (
+        "railyard's own, then the others"
+    )
 
 
 #: Recorded logs of Spack 0.23, and the line that each becomes. An archive had another sum than the recipe names,
