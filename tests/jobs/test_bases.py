@@ -112,7 +112,8 @@ def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_p
         f'#!/bin/sh\n[ "$1 $2" = "-m pip" ] && {{ echo "$*" >>"$RECORDED"; exit; }}\nexec {real} "$@"\n',
     )
     folder = tmp_path / "carried"
-    changes = {"MIRROR": str(mirror), "BASES": "no", "PACKAGES": "lulesh"}
+    elsewhere = str(tmp_path / "environments")  # where no build of the checkout is waited for
+    changes = {"MIRROR": str(mirror), "BASES": "no", "PACKAGES": "lulesh", "RAILYARD_ENVIRONMENTS": elsewhere}
     done = run(tmp_path, CHECKOUT / "containers/carry", folder, spack, **changes)
     assert done.returncode == 0, done.stderr
     assert {"railyard.bundle", "spack", "mirror"} <= {file.name for file in folder.iterdir()}
