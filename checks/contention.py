@@ -103,6 +103,6 @@ class contention_smoke(ContentionCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    small = {"sizes": [8, 1 << 14], "repeats": 3}
-    least_s = 0.6
+    small = {"sizes": [8, 1 << 12], "repeats": 3}
+    least_s = 0.2
     launches = 1

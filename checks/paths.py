@@ -95,5 +95,5 @@ class paths_smoke(PathsCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    small = {"sizes": [1 << 15]}
+    small = {"sizes": [1 << 13]}
     launches = 1

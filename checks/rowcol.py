@@ -208,5 +208,5 @@ class rowcol_smoke(RowcolCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    small = {"sizes": [1 << 13]}
+    small = {"sizes": [1 << 11]}
     launches = 1
