@@ -74,7 +74,7 @@ def _name(case: Case, variant: str, combination: Combination) -> str:
 
 
 def _data(rows: dict[str, Parts]) -> DataTable:
-    columns = ("", *(f"{part} ({units.unit_of('wait_us').text})" for part in PARTS))
+    columns = ("combination", *(f"{part} ({units.unit_of('wait_us').text})" for part in PARTS))
     numbers = [(name, *(f"{parts[part]:.1f}" for part in PARTS)) for name, parts in rows.items()]
     return DataTable(columns=columns, rows=numbers, numbers=frozenset(columns[1:]))
 

@@ -104,7 +104,7 @@ def _proof(each: Carried) -> str:
 
 
 def _data(found: Sequence[Carried]) -> DataTable:
-    columns = ("", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
+    columns = ("combination", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
     rows = [
         (
             each.name,

@@ -447,6 +447,13 @@ def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document
     assert sorted(name for name in registry.FIGURES if f"`{name}`" not in text) == []
 
 
+def test_every_column_has_a_name_and_no_table_is_a_landmark() -> None:
+    """Tables of several cases have one name, which landmarks may not have."""
+    page = pages.html(judge_all([HALO, NICS]))
+    assert not re.search(r'<th scope="col"[^>]*></th>', page)
+    assert 'role="group" aria-label=' in page and 'role="region"' not in page
+
+
 def test_page_without_records_says_so() -> None:
     assert "No records" in pages.html(judge_all([]))
 

@@ -105,6 +105,7 @@ def test_halo_shows_where_the_time_goes_by_variant() -> None:
         ("manual", "10.0", "10.0", "60.0", "20.0"),
         ("neighbours", "0.0", "10.0", "80.0", "0.0"),
     ]
+    assert all(figure.data.columns), "a head without a name is a button without one"
 
 
 @pytest.mark.parametrize("benchmark", ["rowcol", "paths", "contention", "halo"])
