@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import itertools
 import os
 import stat
 import sys
@@ -26,7 +27,7 @@ from railyard.records.record import Origin
 from railyard.records.store import archive
 from railyard.tender.judged import Judged, Ran
 
-VERSION = b"railyard-judged/1"
+VERSION = b"railyard-judged/1\n"
 #: What a judgement depends on besides the record.
 _CHECKER = ("railyard", "placements", "checks", "results/schema", "results/studies")
 _SUFFIXES = frozenset({".py", ".yml", ".json"})
@@ -65,20 +66,21 @@ def load() -> dict[bytes, bytes]:
             status = os.fstat(opened.fileno())
             if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 return {}
-            first, *lines = opened.read().split(b"\n")
+            if opened.readline() != VERSION:
+                return {}
+            found = {line[:64]: line[65:-1] for line in opened}
     except OSError:
         return {}
-    if first != VERSION or lines[-1:] != [_END]:
-        return {}
-    return {line[:64]: line[65:] for line in lines[:-1]}
+    return {} if found.pop(_END, None) is None else found
 
 
 def save(made: Mapping[bytes, bytes]) -> None:
     """Keep judgements, or leave the file where the cache cannot be written."""
-    lines = [b"%s %s" % each for each in made.items()][-MOST:]
+    lines = (b"%s %s\n" % each for each in itertools.islice(made.items(), max(0, len(made) - MOST), None))
     try:
         file().parent.mkdir(parents=True, exist_ok=True)
-        archive.write_bytes(file(), [b"\n".join([VERSION, *lines, _END])], replace=True)
+        archive.write_bytes(file(), itertools.chain([VERSION], lines, [_END]), replace=True)
+        file().chmod(stat.S_IRUSR | stat.S_IWUSR)
     except OSError:
         return
 
