@@ -10,7 +10,8 @@
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
     shapes      one message, and all 64 nodes at once, against the line, by MTU
     model       the link-load model at 131,072 ranks
-    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree, and beside a walk of each message
+    flies       the link-load model of 1,048,576 ranks on dragonflies and a fat tree, beside a walk of each message;
+                1,000 ranks simulated on 1,056 routers
     flies-emulated  ratios of placements on a virtual dragonfly and fat tree beside their simulations
     fly-study   which nodes for a job on a dragonfly of 1,056 nodes, modelled and simulated
     rivals      the optimiser against orders, blocks, Scotch and KaHIP: torus, dragonfly, dragonfly+, fat tree
@@ -100,7 +101,7 @@ def main() -> None:
         "shapes": vtorus.shapes,
         "model": partial(placements.model, console),
         "flies": partial(flies.measure, console),
-        "flies-emulated": partial(flies_emulated.measure, console),
+        "flies-emulated": partial(flies_emulated.measure, console, minutes=arguments.minutes),
         "fly-study": partial(fly_study.measure, console),
         "rivals": partial(rivals.measure, console),
         "large": partial(placements.large, console),

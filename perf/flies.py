@@ -2,19 +2,28 @@
 
 size       a million ranks with 26 neighbours on a dragonfly of 9,472 nodes, and on other machines
 agreement  50 random machines of each kind, 400 messages each, against a walk that shares no code with the kinds
+simulated  a halo of 1,000 ranks by SimGrid on a balanced dragonfly of 8,448 nodes, its bytes beside the model's
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
+from placements.launchers import files
+from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 
 #: Topology, share of Valiant's routes (None: the file's).
@@ -29,11 +38,76 @@ GRID = (128, 128, 64)
 #: Random machines of each kind, messages on each, and protocols.
 COMPARED, MESSAGES = 50, 400
 PROTOCOLS = ("payload", "gemini-put")
+#: The dragonfly of 1,056 routers that is simulated, the placements, and the grid of its ranks.
+BALANCED = {"groups": 33, "routers": 32, "cables": 1}
+NODES_PER_ROUTER = 8
+PLACEMENTS = ("plain", "plain@random:1")
+RANKS = (10, 10, 10)
+CELLS = 24
+LIMITS = ("--time-limit", "900", "--memory-limit", "12")
 
 
 def measure(console: Console) -> dict[str, Any]:
-    """Return the figures of both parts."""
-    return {"size": sizes(console), "agreement": agreement(console)}
+    """Return the figures of all parts."""
+    return {
+        "size": sizes(console),
+        "agreement": agreement(console),
+        "simulated": [simulated(console, placement) for placement in PLACEMENTS],
+    }
+
+
+def simulated(console: Console, placement: str) -> dict[str, Any]:
+    """Return what a simulated halo takes of this machine, and its bytes on each link as multiples of the model's."""
+    from perf.rivals import network
+    from placements.linkload import model
+    from placements.linkload.traffic import face_bytes, stencil
+    from placements.orders.allocation import allocate
+    from placements.orders.placement import place
+
+    topology = network("dragonfly", BALANCED, NODES_PER_ROUTER)
+    placed = place(placement, allocate(topology, "contiguous"), RANKS)
+    begun, before = time.monotonic(), _children()
+    iteration_us, counted = _halo(topology, placed.nodes)
+    seconds, after = time.monotonic() - begun, _children()
+    sent = stencil(RANKS, face_bytes(CELLS, 3)[:1])
+    loads = model.load(topology, placed.indices, sent, model.PROTOCOLS["payload"])
+    predicted = {link.name: size for link, size, _ in loads.slowest(loads.link_s.size) if size}
+    times = sorted(counted.get(name, 0.0) / size for name, size in predicted.items())
+    row = {
+        "placement": placement,
+        "seconds": seconds,
+        "processor_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "memory_gibyte": after.ru_maxrss / 2**20,
+        "iteration_us": iteration_us,
+        "modelled_us": 1e6 * loads.slowest_s,
+        "links": len(predicted),
+        "multiples": (times[0], times[-1]),
+    }
+    console.print(json.dumps(row))
+    return row
+
+
+def _halo(topology: Topology, nodes: Sequence[Node]) -> tuple[float, dict[str, float]]:
+    """Return the simulated time of an iteration, and the bytes that each link of the network carried."""
+    with tempfile.TemporaryDirectory() as name:
+        hosts, document, output, carried = (
+            Path(name) / file for file in ("hosts", "fly.yml", "out", "bytes")
+        )
+        hosts.write_text(files.openmpi_hostfile(nodes))
+        document.write_text(yaml.safe_dump(topology.to_dict()))
+        words = ("sim", *LIMITS, "--hostfile", hosts, "--link-bytes", carried, document)
+        halo = (CHECKOUT / "build/benchmarks-simgrid/bin/halo", "--grid", "x".join(map(str, RANKS)))
+        times = ("--repeats", 1, "--warmups", 0, "--min-time-per-point", 0, "--warmup-time", 0)
+        command = (Path(sys.executable).with_name("railyard"), *words, *halo, "--cells", CELLS, *times)
+        subprocess.run([*map(str, command), "--json", str(output)], check=True, stdout=subprocess.DEVNULL)
+        series = json.loads(output.read_text())["series"]
+        links = json.loads(carried.read_text())["links"]
+    iteration_us = next(s["samples"][0] for s in series if s["fom"] == "iteration_us")
+    return iteration_us, {link["link"]: link["bytes"] for link in links}
+
+
+def _children() -> resource.struct_rusage:
+    return resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
 def agreement(console: Console) -> dict[str, Any]:
@@ -85,9 +159,6 @@ def sizes(console: Console) -> list[dict[str, Any]]:
 
 def one(name: str, share: float | None) -> dict[str, Any]:
     """Return the figures of one machine, traffic included; the ranks fill its nodes evenly in their order."""
-    import resource
-    import time
-
     import numpy as np
 
     from placements.linkload import model

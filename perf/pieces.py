@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--minutes",
         type=float,
         metavar="MINUTES",
-        help="bound, same, ratios: stop after so many; call again to go on  [default: no limit]",
+        help="bound, same, ratios, flies-emulated: stop after so many; call again to go on  [default: no limit]",
     )
 
 
