@@ -523,6 +523,49 @@ def test_mpichs_abi_is_gathered_under_both_families_of_names(tmp_path: Path) -> 
     )
 
 
+# ---- Other engines on a single node ----
+
+RANK_IN = str(CHECKOUT / "containers/rank-in")
+
+
+@pytest.mark.parametrize(("engine", "variable"), [("podman", "PODMAN"), ("charliecloud", "CH_RUN")])
+def test_another_engine_gets_the_image_the_working_folder_and_the_program(
+    engine: str, variable: str, tmp_path: Path
+) -> None:
+    """The stub prints its arguments; its own option stays before them."""
+    stub = tmp_path / "stub"
+    stub.write_text('#!/bin/sh\necho "$@"\n')
+    stub.chmod(0o755)
+    for name in ("image", "job"):
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [RANK_IN, engine, "../image", "halo", "--grid", "2x2"],
+        cwd=tmp_path / "job",
+        env={**os.environ, variable: f"{stub} --own"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("--own ") and done.stdout.endswith(" halo --grid 2x2\n")
+    assert f" {tmp_path}/image " in done.stdout and f"{tmp_path}/job" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["docker", "/tmp", "halo"], "rank-in: docker is not known; expected podman or charliecloud"),
+        (["podman", "/nowhere", "halo"], "rank-in: there is no folder /nowhere"),
+        (["podman", "/tmp", "halo"], "rank-in: no not-there on the PATH"),
+        (["podman"], "usage: rank-in podman|charliecloud FOLDER PROGRAM"),
+    ],
+)
+def test_what_no_other_engine_can_run_is_refused_in_a_line(words: list[str], expected: str) -> None:
+    environment = {**os.environ, "PODMAN": "not-there --runtime crun"}
+    done = subprocess.run([RANK_IN, *words], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(expected) and len(done.stderr.splitlines()) == 1
+
+
 # ---- Bases that are carried ----
 
 
