@@ -1,0 +1,57 @@
+"""Images under newer MPIs on a virtual torus: the image's own MPI, or the launcher's MPI in its place.
+
+The reduced form of `python -m perf.apps_mpis`. Skipped where Apptainer or the MPIs (`make mpis`) are absent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perf import apps_mpis, mpis
+from perf.apps_mpis import Row
+from placements.topology import catalog
+from railyard.jobs import image
+from railyard.torus.plan.plan import Shape
+
+if os.geteuid() != 0:
+    pytest.skip("makes network namespaces as root; run as root", allow_module_level=True)
+if image.apptainer() is None:
+    pytest.skip("no apptainer on the PATH; run: make apptainer", allow_module_level=True)
+CHOSEN = {("openmpi5", "hybrid"), ("mpich", "bind")}
+ROWS = [row for row in apps_mpis.rows() if (row.build, row.model) in CHOSEN]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images with the halo alone, of the builds that are here."""
+    folder = tmp_path_factory.mktemp("images")
+    for row in {row.build: row for row in ROWS if not row.mpi.absent()}.values():
+        if apps_mpis.program(row.build, "halo", folder).exists():
+            apps_mpis.make_image(row.build, folder, folder, ["halo"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def torus_name() -> Iterator[str]:
+    """Eight nodes."""
+    name = f"t{os.getpid()}-images"
+    with mpis.torus(catalog.load(apps_mpis.TOPOLOGY), name, Shape(rate_scale=apps_mpis.RATE_SCALE)):
+        yield name
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row.text))
+def test_the_halo_runs_from_an_image_under_the_launchers_mpi(
+    row: Row, images: Path, torus_name: str, tmp_path: Path
+) -> None:
+    """The ranks report the library that they loaded; under the bind model it is the launcher's."""
+    if why := row.mpi.absent():
+        pytest.skip(why)
+    if not (images / f"{row.build}.sif").exists():
+        pytest.skip(f"no benchmarks of {row.build}; run: make mpich")
+    launch = apps_mpis.launched(row, "halo", tmp_path, tmp_path / "launch", images=images)
+    mpis.start(row.mpi, [launch], torus_name)
+    assert apps_mpis.verdict(row, "halo", launch) == f"ok: {row.mpi.library}"
