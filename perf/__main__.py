@@ -84,7 +84,7 @@ def main() -> None:
     )
     suite.osu_option(parser)
     soak.options(parser)
-    pieces.options(parser)
+    pieces.options(parser, "bound, same, ratios, flies-emulated: ")
     bound.options(parser)
     same.options(parser)
     parser.add_argument("section", nargs="*", help="what to measure; by default everything")

@@ -10,7 +10,8 @@ round of the victim under load over that alone on the same nodes: 1 is no effect
     python -m perf.impact_study emulated [--keep FILE] [--launches 3]
     python -m perf.impact_study table [--keep FILE]
 
-FILE keeps every run: a second call goes on. Void launches of the emulation enter no figure, and are counted.
+FILE keeps every run: a call that `--minutes M` ended early goes on next time. Void launches of the emulation enter no
+figure, and are counted.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -30,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import shared_links
-from perf.pieces import Pieces, Row
+from perf.pieces import Pieces, Row, options
 from perf.shared_links import LONGEST_S
 from placements.orders import division
 from placements.orders.allocation import allocate
@@ -160,23 +161,44 @@ def _mpirun(placed: Sequence[str], rail: int, program: Sequence[str]) -> list[st
     return ["mpirun", *placed, "--mca", "btl_tcp_if_include", f"nic{rail}", *program]
 
 
-def run(method: str, keep: Path, launches: int) -> None:
-    """Run every case that `keep` does not have yet."""
-    pieces = Pieces(keep)
-    of: Callable[[Case, Path], dict[str, Any]] = simulated if method == "simulated" else emulated
+def run(method: str, pieces: Pieces, launches: int) -> None:
+    """Run every case that is not kept yet, until the time is over."""
     for network, rate_scale in NETWORKS.items():
-        with tempfile.TemporaryDirectory() as temporary:
-            if method == "emulated":
-                lifecycle.up(catalog.load(network), name=NAME, shape=Shape(rate_scale=rate_scale))
-            try:
-                for number in range(launches):
-                    for case in (each for each in cases() if each.network == network):
-                        key = {"method": method, "launch": number, **asdict(case)}
-                        if pieces.get(*key.values()) is None:
-                            pieces.add({**key, **of(case, Path(temporary))}, *key.values())
-            finally:
-                if method == "emulated":
-                    lifecycle.down(NAME)
+        keys = [
+            (method, number, case)
+            for number in range(launches)
+            for case in cases()
+            if case.network == network and pieces.get(*_key(method, number, case).values()) is None
+        ]
+        if keys and not pieces.is_over:
+            with _network(network, method, rate_scale), tempfile.TemporaryDirectory() as temporary:
+                _run(keys, pieces, Path(temporary))
+
+
+def _run(missing: Sequence[tuple[str, int, Case]], pieces: Pieces, folder: Path) -> None:
+    for method, number, case in missing:
+        if pieces.is_over:
+            break
+        key = _key(method, number, case)
+        found = (simulated if method == "simulated" else emulated)(case, folder)
+        pieces.add({**key, **found}, *key.values())
+
+
+def _key(method: str, number: int, case: Case) -> dict[str, Any]:
+    return {"method": method, "launch": number, **asdict(case)}
+
+
+@contextmanager
+def _network(network: str, method: str, rate_scale: float) -> Iterator[None]:
+    """Bring the network up for an emulation; a simulation needs none."""
+    if method == "simulated":
+        yield
+        return
+    lifecycle.up(catalog.load(network), name=NAME, shape=Shape(rate_scale=rate_scale))
+    try:
+        yield
+    finally:
+        lifecycle.down(NAME)
 
 
 def factor(done: Sequence[Row], method: str, case: Case) -> tuple[float | None, int]:
@@ -220,10 +242,12 @@ def main() -> None:
     parser.add_argument(
         "--launches", type=int, default=LAUNCHES, help="of the emulation (default: %(default)s)"
     )
+    options(parser)
     asked = parser.parse_args()
+    pieces = Pieces(asked.keep, asked.minutes)
     if asked.part != "table":
-        run(asked.part, asked.keep, asked.launches if asked.part == "emulated" else 1)
-    Console(width=160 if sys.stdout.isatty() else 150).print(table(Pieces(asked.keep).rows))
+        run(asked.part, pieces, asked.launches if asked.part == "emulated" else 1)
+    Console(width=170).print(table(pieces.rows))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@
     python -m perf.many_roles copies [--count 50]      a machine filled with four copies, on mpirun
 
 A kill sends SIGKILL at a random moment of the victim's time to a random rank or launcher of a random congestor. The
-launch must end with the exit status and the words of a void one, and no process may stay. `--keep FILE` holds every
-kill, so that a second call goes on. Of the launches in a row every record is read: exit status, roles, proved loads,
-messages about ports. Meanwhile all processes that work in the job's folder are listed: one that belongs to a launch
-that has ended is a stray.
+launch must end with the exit status and the words of a void one, and no process may stay. Of the launches in a row
+every record is read: exit status, roles, proved loads, messages about ports. Meanwhile all processes that work in the
+job's folder are listed: one that belongs to a launch that has ended is a stray.
+
+`--keep FILE` holds every kill, and every job of ten launches: a call that `--minutes M` ended early goes on next time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf import shared_links
-from perf.pieces import Pieces
+from perf.pieces import Pieces, Row, options
 from perf.shared_links import Case, Congestor, Place
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.jobs import roles
@@ -44,9 +45,12 @@ from railyard.torus.virtual import lifecycle
 
 BIN = Path(sys.executable).parent
 KILLS, LAUNCHES, SEED = 20, 50, 24
+#: Launches with several roles of one job.
+OF_A_JOB = 10
 TORUS = "bench-roles"
-#: Seconds within which the processes of an ended launch must be gone, and which a launch may take.
-GONE_S, LONGEST_S = 20.0, 120.0
+#: Seconds within which the processes of an ended launch must be gone, and which a launch may take. A launch waits for
+#: those of other programs on this machine.
+GONE_S, LONGEST_S = 20.0, 400.0
 PORTS = re.compile(r"address already in use|bind\(\)? failed|port .*(in use|unavailable)", re.IGNORECASE)
 THREE_ROLES = ("-n", "^congestion_smoke$", "-S", "loads=incast.permutation", "-S", "repeats=20")
 COPIES = ("-n", "^congestion_copies$", "-S", "cells=4", "-S", "repeats=2")
@@ -56,13 +60,15 @@ console = Console(width=120)
 # ---- kills ----
 
 
-def kills(count: int, keep: Path) -> dict[str, int]:
-    """Kill a process of a congestor in so many launches; those that `keep` has are not repeated."""
-    pieces = Pieces(keep)
-    with shared_links.ring() as torus, tempfile.TemporaryDirectory() as temporary:
-        for number in (each for each in range(count) if pieces.get(each) is None):
-            row = pieces.add(_kill(Place(torus=torus, folder=Path(temporary)), number), number)
-            console.print(f"kill {number + 1} of {count}: {row}")
+def kills(count: int, pieces: Pieces) -> None:
+    """Kill a process of a congestor in so many launches; those that are kept are not repeated."""
+    if missing := [number for number in range(count) if pieces.get(number) is None]:
+        with shared_links.ring() as torus, tempfile.TemporaryDirectory() as temporary:
+            for number in missing:
+                if pieces.is_over:
+                    break
+                row = pieces.add(_kill(Place(torus=torus, folder=Path(temporary)), number), number)
+                console.print(f"kill {number + 1} of {count}: {row}")
     done = pieces.rows
     figures = {
         "kills": len(done),
@@ -71,7 +77,6 @@ def kills(count: int, keep: Path) -> dict[str, int]:
         "processes left": sum(each["left"] for each in done),
     }
     _print("kills of a congestor", figures)
-    return figures
 
 
 def _kill(place: Place, number: int) -> dict[str, Any]:
@@ -120,12 +125,15 @@ def _await(condition: Callable[[], bool], what: str) -> None:
 
 
 def working(folder: Path, program: str = "") -> dict[int, list[str]]:
-    """Return the processes that work in a folder, or those of one program there: number -> words."""
+    """Return the processes that work in a folder, or those of one program there: number -> words.
+
+    Debian's launcher has the name of its MPI behind a full stop.
+    """
     found = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_text(errors="replace").split("\0")
-            if (path / "cwd").resolve() == folder and (not program or Path(words[0]).name == program):
+            if (path / "cwd").resolve() == folder and program in ("", Path(words[0]).name.partition(".")[0]):
                 found[int(path.name)] = words
         except OSError:
             continue
@@ -162,8 +170,28 @@ class Strays(threading.Thread):
         return sorted({path.parent.resolve() for path in self.stage.glob("**/launch-*.begun")})
 
 
-def launches(count: int, options: Sequence[str], system: str) -> dict[str, Any]:
-    """Run a check whose launches have several roles, `count` of them, and count what went wrong."""
+def launches(count: int, options: Sequence[str], system: str, pieces: Pieces) -> None:
+    """Run jobs of a check whose launches have several roles, `count` launches in all, and print what went wrong."""
+    for number in range(-(-count // OF_A_JOB)):
+        if pieces.is_over:
+            break
+        if pieces.get(number) is None:
+            row = pieces.add(_job(min(OF_A_JOB, count - number * OF_A_JOB), options, system), number)
+            console.print(f"job {number + 1}: {row}")
+    _print(f"launches in a row, {system}", total(pieces.rows))
+
+
+def total(jobs: Sequence[Row]) -> dict[str, Any]:
+    """Return the sums of the jobs' figures; of lists all that they name."""
+    figures: dict[str, Any] = {"jobs": len(jobs)}
+    for name in jobs[0] if jobs else ():
+        values = [job[name] for job in jobs]
+        is_list = isinstance(values[0], list)
+        figures[name] = sorted({each for value in values for each in value}) if is_list else sum(values)
+    return figures
+
+
+def _job(count: int, options: Sequence[str], system: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=BUILD) as temporary:
         folder = Path(temporary)
         strays = Strays(folder / "stage")
@@ -172,15 +200,14 @@ def launches(count: int, options: Sequence[str], system: str) -> dict[str, Any]:
         strays.is_over.set()
         strays.join()
         records = archive.load_all(folder / "archive")
-        said = "\n".join(path.read_text(errors="replace") for path in folder.glob("output/**/launch-*.err"))
-        figures = _counts(records, said)
+        errors = "\n".join(path.read_text(errors="replace") for path in folder.glob("**/launch-*.err"))
+        figures = _counts(records, errors)
         figures |= {"strays seen": len(strays.found), "looks for strays": strays.looks}
         figures |= {"processes left in the end": sum(len(working(path)) for path in folder.glob("stage/**/"))}
         for words in strays.found.values():
             console.print(f"stray: {words[:300]}")
     if not records:
         raise SystemExit(f"perf: no record: {done[-3000:]}")
-    _print(f"launches in a row, {system}", figures)
     return figures
 
 
@@ -201,7 +228,7 @@ def _reframe(folder: Path, options: Sequence[str], count: int, system: str) -> s
     return done.stdout + done.stderr
 
 
-def _counts(records: Sequence[Record], said: str) -> dict[str, Any]:
+def _counts(records: Sequence[Record], errors: str) -> dict[str, Any]:
     every = [launch for record in records for launch in record.launches]
     loaded = [launch for launch in every if launch.roles]
     several = [role for launch in loaded for role in launch.roles or ()]
@@ -220,16 +247,16 @@ def _counts(records: Sequence[Record], said: str) -> dict[str, Any]:
         "congestors whose NICs sent nothing": sum(
             role.role == "congestor" and not sum(nic.tx_bytes for nic in role.nics or ()) for role in several
         ),
-        "lines about ports": len(PORTS.findall(said)),
+        "lines about ports": len(PORTS.findall(errors)),
     }
 
 
-def _on_slurm(count: int) -> dict[str, Any]:
+def _on_slurm(count: int, pieces: Pieces) -> None:
     words = ["torus", "up", "gemini-2x2x2", "--name", TORUS, "--rate-scale", "0.00025", "--slurm"]
     subprocess.run([str(BIN / "railyard"), *words], check=True, stdout=subprocess.DEVNULL)
     os.environ["RAILYARD_TORUS"] = TORUS
     try:
-        return launches(count, THREE_ROLES, "vtorus:slurm")
+        launches(count, THREE_ROLES, "vtorus:slurm", pieces)
     finally:
         lifecycle.down(TORUS)
 
@@ -246,19 +273,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.many_roles", description="several programs at once")
     parser.add_argument("part", choices=["kills", "launches", "slurm", "copies"], help="what to run")
     parser.add_argument("--count", type=int, default=0, help="kills or launches (default: 20 or 50)")
-    parser.add_argument(
-        "--keep", type=Path, default=BUILD / "kills.jsonl", help="file of all kills (default: in build)"
-    )
+    parser.add_argument("--keep", type=Path, help="file of what is done (default: in build)")
+    options(parser)
     asked = parser.parse_args()
+    pieces = Pieces(asked.keep or BUILD / f"many-roles-{asked.part}.jsonl", asked.minutes)
     match asked.part:
         case "kills":
-            kills(asked.count or KILLS, asked.keep)
+            kills(asked.count or KILLS, pieces)
         case "launches":
-            launches(asked.count or LAUNCHES, THREE_ROLES, "vtorus:netns")
+            launches(asked.count or LAUNCHES, THREE_ROLES, "vtorus:netns", pieces)
         case "copies":
-            launches(asked.count or LAUNCHES, COPIES, "vtorus:netns")
+            launches(asked.count or LAUNCHES, COPIES, "vtorus:netns", pieces)
         case _:
-            _on_slurm(asked.count or LAUNCHES)
+            _on_slurm(asked.count or LAUNCHES, pieces)
 
 
 if __name__ == "__main__":

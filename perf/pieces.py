@@ -16,13 +16,13 @@ from typing import Any
 Row = Mapping[str, Any]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add how long a call measures."""
+def options(parser: argparse.ArgumentParser, sections: str = "") -> None:
+    """Add how long a call measures; `sections` are those that stop, empty for every part of the command."""
     parser.add_argument(
         "--minutes",
         type=float,
         metavar="MINUTES",
-        help="bound, same, ratios, flies-emulated: stop after so many; call again to go on  [default: no limit]",
+        help=f"{sections}stop after so many; call again to go on  [default: no limit]",
     )
 
 

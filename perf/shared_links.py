@@ -5,10 +5,10 @@ link with it, or none. The model's slowdown (`placements.linkload.shared`) is co
 A round is one launch alone and one of each case, in random order; a case's factor is taken within its round. Several
 loads, loads with fewer bytes in flight than the victim, and those that pause are outside of the model: it bounds them.
 
-    python -m perf.shared_links [--rounds 6] [--keep FILE]
+    python -m perf.shared_links [--rounds 6] [--keep FILE] [--minutes M]
 
-FILE keeps every launch: a second call goes on where the first one ended. Launches that the guard voids are counted and
-enter no figure.
+FILE keeps every launch: a second call goes on where the first one ended, after M minutes. Launches that the guard
+voids are counted and enter no figure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from perf.pieces import Pieces
+from perf.pieces import Pieces, options
 from placements.linkload.shared import Flow, slowdown
 from placements.topology import catalog
 from railyard.checkout import BUILD, CHECKOUT
@@ -48,7 +48,7 @@ SIZE = 32 * KIB
 WINDOW = 2
 REPEATS = 8
 #: Seconds after which a launch hangs.
-LONGEST_S = 120
+LONGEST_S = 400
 BIN = Path(sys.executable).parent
 PATHS = (CHECKOUT / "railyard/torus/bin", BIN, BUILD / "benchmarks-openmpi/bin")
 #: One node on each of ten routers in a ring.
@@ -251,17 +251,16 @@ def _sent(folder: Path, stem: str, case: Case) -> int | None:
     return int(sum(each["tx_bytes"] for each in nics if each["node"] in nodes))
 
 
-def measure(rounds: int, keep: Path) -> dict[str, Any]:
+def measure(rounds: int, pieces: Pieces) -> dict[str, Any]:
     """Run the rounds that `keep` does not have yet, and print the table of all."""
     model = predicted()
     for name, value in model.items():
         console.print(f"model: {name}: {value:.3f}")
-    pieces = Pieces(keep)
     with ring() as torus, tempfile.TemporaryDirectory() as temporary:
         for number in range(rounds):
             chance = random.Random(SEED + number)
             for case in chance.sample([ALONE, *CASES], k=1 + len(CASES)):
-                if pieces.get(number, case.name) is not None:
+                if pieces.is_over or pieces.get(number, case.name) is not None:
                     continue
                 stem = f"{number}-{case.name.replace(': ', '-').replace(', ', '-').replace(' ', '-')}"
                 found = launch(Place(torus=torus, folder=Path(temporary)), stem, case)
@@ -310,8 +309,9 @@ def main() -> None:
         default=BUILD / "shared-links.jsonl",
         help="file of all launches (default: in build)",
     )
+    options(parser)
     asked = parser.parse_args()
-    measure(asked.rounds, asked.keep)
+    measure(asked.rounds, Pieces(asked.keep, asked.minutes))
 
 
 if __name__ == "__main__":
