@@ -7,8 +7,9 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from checks.application import ApplicationCheck
 from checks.multirail import POSTER
+from railyard.applications import osu
 
-POINT_TO_POINT = ("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr")
+POINT_TO_POINT = ("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", *sorted(osu.ONE_SIDED))
 WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
 
 
@@ -69,12 +70,13 @@ class OsuCheck(ApplicationCheck):
         if self.test in WINDOWS:
             self.parameters["window"] = self.window
             self.options += ["-W", str(self.window)]
-        if self.test == "osu_allreduce":
+        if self.test in ("osu_allreduce", "osu_iallreduce"):
             # OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code saturates them
             # (open-mpi/ompi#8045), and right data would be called wrong.
             self.options += ["-T", "mpi_float"]
         if self.message_sizes:
-            self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}", "-c"]
+            self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}"]
+            self.options += [] if self.test in osu.ONE_SIDED else ["-c"]
         if self.device and self.test in POINT_TO_POINT:
             self.options += [
                 "D",
@@ -85,7 +87,7 @@ class OsuCheck(ApplicationCheck):
     def message_sizes(self) -> list[int]:
         """The sizes that the program runs through."""
         sizes, size = [], self.smallest
-        while 0 < size <= self.largest and self.test != "osu_barrier":
+        while 0 < size <= self.largest and self.test not in osu.WITHOUT_SIZES:
             sizes.append(size)
             size *= 2
         return sizes
@@ -121,6 +123,22 @@ class osu_pairs(OsuPairs):
 @rfm.simple_test
 class osu_all(OsuCollectives):
     """Pairs at once and collectives."""
+
+
+@rfm.simple_test
+class osu_one_sided(OsuPairs):
+    """One rank's access to the memory of another: put, get, get and accumulate."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(sorted(osu.ONE_SIDED))
+
+
+@rfm.simple_test
+class osu_nonblocking(OsuCollectives):
+    """Collectives that go on while a rank computes: time of both, of the communication alone, and their overlap."""
+
+    #: Program of the OSU Micro-Benchmarks that runs.
+    test = parameter(["osu_ibarrier", "osu_iallreduce", "osu_ialltoall"])
 
 
 @rfm.simple_test

@@ -1,9 +1,9 @@
 """OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
 
 Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
-`Validation` does not say Pass makes the run unverified. MB/s become GB/s by moving the point (OSU's MB are 1e6 bytes).
-Columns are found by their heads, so that a program with full statistics (`-f`) gives minimum and maximum as well.
-Leaves out: graphs, percentiles, PAPI.
+`Validation` does not say Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
+GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
+statistics (`-f`) gives minimum and maximum as well. Leaves out: graphs, percentiles, PAPI.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from railyard.applications.reading import Output, Reading
 from railyard.errors import InputError
 from railyard.records.benchmark import Series
 
-#: Program -> the title that it prints.
+#: Program -> the title that it prints after "OSU MPI" and a space, or an underscore for a one-sided one.
 PROGRAMS: Mapping[str, str] = {
     "osu_latency": "Latency Test",
     "osu_bw": "Bandwidth Test",
@@ -28,7 +28,17 @@ PROGRAMS: Mapping[str, str] = {
     "osu_allreduce": "Allreduce Latency Test",
     "osu_bcast": "Broadcast Latency Test",
     "osu_barrier": "Barrier Latency Test",
+    "osu_put_latency": "Put Latency Test",
+    "osu_get_latency": "Get latency Test",
+    "osu_get_acc_latency": "Get_accumulate latency Test",
+    "osu_ibarrier": "Non-blocking Barrier Latency Test",
+    "osu_iallreduce": "Non-blocking Allreduce Latency Test",
+    "osu_ialltoall": "Non-blocking All-to-All Latency Test",
 }
+#: Programs of one rank's access to another's memory: these have no option that validates data.
+ONE_SIDED = frozenset({"osu_put_latency", "osu_get_latency", "osu_get_acc_latency"})
+#: Programs without messages.
+WITHOUT_SIZES = frozenset({"osu_barrier", "osu_ibarrier"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,9 @@ COLUMNS: Mapping[str, Column] = {
     "Avg Latency(us)": Column(fom="latency_us"),
     "Min Latency(us)": Column(fom="min_latency_us"),
     "Max Latency(us)": Column(fom="max_latency_us"),
+    "Overall(us)": Column(fom="latency_us"),
+    "Pure Comm.(us)": Column(fom="communication_us"),
+    "Overlap(%)": Column(fom="overlap_percent"),
     "Bandwidth (MB/s)": Column(fom="bandwidth_gbyte_s", places=-3),
     "MB/s": Column(fom="bandwidth_gbyte_s", places=-3),
     "Messages/s": Column(fom="rate_message_s"),
@@ -63,7 +76,7 @@ def parser(program: str, sizes: Sequence[int]) -> reading.Parser:
 
 
 def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
-    version = said.token("title", rf"# OSU MPI {re.escape(PROGRAMS[program])} v(\S+)")
+    version = said.token("title", rf"# OSU MPI[ _]{re.escape(PROGRAMS[program])} v(\S+)")
     heads, rows = _table(said)
     if fault := _invalid(program, heads, rows):
         return Reading(program=program, version=version, ranks=None, series=[], fault=fault)
@@ -97,7 +110,7 @@ def _table(said: Output) -> tuple[list[str], list[list[str]]]:
 
 
 def _is_head(line: str) -> bool:
-    return line.startswith(("# Size", "# Avg Latency"))
+    return line.startswith(("# Size", "# Avg Latency", "# Overall(us)"))
 
 
 def _invalid(program: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

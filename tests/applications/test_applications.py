@@ -50,6 +50,10 @@ RECORDED: dict[str, Parser] = {
     "osu_mbw_mr-8": osu.parser("osu_mbw_mr", SIZES),
     "osu_allreduce-8": osu.parser("osu_allreduce", SIZES),
     "osu_barrier-8": osu.parser("osu_barrier", []),
+    "osu_put_latency-2": osu.parser("osu_put_latency", [1 << power for power in range(17)]),
+    "osu_get_acc_latency-2": osu.parser("osu_get_acc_latency", [1 << power for power in range(17)]),
+    "osu_ibarrier-4": osu.parser("osu_ibarrier", []),
+    "osu_iallreduce-4": osu.parser("osu_iallreduce", SIZES),
 }
 #: FOM of a recording -> the line that the program printed it in, and how far railyard moves its point.
 PRINTED = {
@@ -104,6 +108,27 @@ def test_every_line_of_an_osu_table_is_kept_digit_for_digit() -> None:
             -3
         )
         assert Decimal(repr(value(found, "rate_message_s", size_bytes=int(size)))) == Decimal(messages)
+
+
+@pytest.mark.parametrize("name", ["osu_ibarrier-4", "osu_iallreduce-4"])
+def test_a_nonblocking_collective_has_its_time_that_of_the_communication_and_the_overlap(name: str) -> None:
+    found = read(name).series
+    rows = [line.split() for line in text_of(name).splitlines() if line.strip()[:1].isdigit()]
+    assert rows
+    for row in rows:
+        labels = {"size_bytes": int(row.pop(0))} if name == "osu_iallreduce-4" else {}
+        for fom, token in zip(
+            ("latency_us", None, "communication_us", "overlap_percent"), row[:4], strict=True
+        ):
+            assert fom is None or Decimal(repr(value(found, fom, **labels))) == Decimal(token)
+
+
+def test_one_sided_latency_is_the_printed_one() -> None:
+    for name in ("osu_put_latency-2", "osu_get_acc_latency-2"):
+        rows = [line.split() for line in text_of(name).splitlines() if line[:1].isdigit()]
+        for size, latency in rows:
+            found = value(read(name).series, "latency_us", size_bytes=int(size))
+            assert Decimal(repr(found)) == Decimal(latency)
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -16,6 +16,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
 from support.reframe import reading
 
+from railyard.applications import osu
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
 
@@ -31,7 +32,6 @@ PROGRAMS = [
     ),
     "libmpiP.so",
 ]
-OSU = ["latency", "bw", "bibw", "mbw_mr", "alltoall", "allgather", "allreduce", "bcast", "barrier"]
 QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 
 
@@ -56,7 +56,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = folder / "replay"
     compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
     subprocess.run([compiler, "-std=gnu11", "-o", built, DATA / "replay.c"], check=True)
-    for name in [*PROGRAMS, *(f"osu_{test}" for test in OSU)]:
+    for name in [*PROGRAMS, *osu.PROGRAMS]:
         shutil.copy(built, folder / name)
     return folder
 
