@@ -10,7 +10,7 @@ launch must end with the exit status and the words of a void one, and no process
 every record is read: exit status, roles, proved loads, messages about ports. Meanwhile all processes that work in the
 job's folder are listed: one that belongs to a launch that has ended is a stray.
 
-`--keep FILE` holds every kill, and every job of ten launches: a call that `--minutes M` ended early goes on next time.
+`--keep FILE` holds every kill, and every job of five launches: a call that `--minutes M` ended early goes on next time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from railyard.torus.virtual import lifecycle
 BIN = Path(sys.executable).parent
 KILLS, LAUNCHES, SEED = 20, 50, 24
 #: Launches with several roles of one job.
-OF_A_JOB = 10
+OF_A_JOB = 5
 TORUS = "bench-roles"
 #: Seconds within which the processes of an ended launch must be gone, and which a launch may take. A launch waits for
 #: those of other programs on this machine.

@@ -6,7 +6,7 @@ Leaves out: how a factor is made (`analysis.stats.impact`), and which launches s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -38,7 +38,7 @@ def drawings(case: Case) -> list[Drawing]:
 def _impact(found: Sequence[Impact]) -> list[Drawing]:
     if not found:
         return []
-    said = " ".join(_sentence(found, each) for each in found)
+    said = " ".join(_sentences(found))
     return [
         Drawing(
             name="impact",
@@ -69,12 +69,30 @@ def _figure(found: Sequence[Impact], each: Impact) -> str:
     return ", ".join(filter(None, [_stem(each.fom), label_text(labels)]))
 
 
+def _sentences(found: Sequence[Impact]) -> Iterator[str]:
+    """Yield a sentence for each load, and one for all of those that have too few launches for an interval."""
+    bare = [each for each in found if each.headline.value is not None and each.headline.low is None]
+    bare = [] if len(bare) < 2 or any(each.headline.is_significant for each in bare) else bare
+    yield from (_sentence(found, each) for each in found if each not in bare)
+    if bare:
+        counts = sorted({min(each.headline.launches) for each in bare})
+        few = " or ".join(map(str, counts)) + (" launch" if counts == [1] else " launches")
+        listed = ", ".join(
+            f"{_name(found, each)} {each.headline.value:.2f}{_p99(each, ' (p99 {:.2f})')}" for each in bare
+        )
+        yield f"Average impact factors of {_stem(bare[0].fom)}: {listed}; no interval, no difference shown (n = {few})."
+
+
+def _p99(each: Impact, words: str) -> str:
+    value = next((one.value for one in each.factors if one.statistic is Statistic.P99), None)
+    return "" if value is None else words.format(value)
+
+
 def _sentence(found: Sequence[Impact], each: Impact) -> str:
     factor = each.headline
     if factor.value is None:
         return f"Under {_name(found, each)}: no factor."
-    tail = next((one for one in each.factors if one.statistic is Statistic.P99), None)
-    rest = f", of p99 {tail.value:.2f}" if tail and tail.value is not None else ""
+    rest = _p99(each, ", of p99 {:.2f}")
     shown = "a difference is shown" if factor.is_significant else "no difference is shown"
     of = f"impact factor of {_stem(each.fom)} under {_name(found, each)}"
     return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
@@ -102,6 +120,8 @@ def _paint(axes: Axes, found: Sequence[Impact]) -> None:
             values.append(factor.value)
             if factor.low is not None and factor.high is not None:
                 axes.plot([factor.low, factor.high], [rows[-1]] * 2, "-", color=colour, linewidth=2)
+        if not rows:  # too few samples of every row: a word in the legend without a point would mislead
+            continue
         axes.plot(
             values,
             rows,

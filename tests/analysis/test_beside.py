@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 from support import evidence, forgeries
 
 from analysis.cases import cases, impacts
@@ -76,6 +78,45 @@ def test_the_page_shows_the_factor_and_what_the_load_sent() -> None:
     (drawing,) = beside.drawings(case)
     assert "under incast: on average" in drawing.statement and "a difference is shown" in drawing.statement
     assert {row[4] for row in drawing.data.rows} == {"average", "p99", "p99.9"}
+
+
+def test_loads_with_too_few_launches_share_one_sentence() -> None:
+    """Before, each had a sentence of its own, all with the same ending."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["case"] |= {
+            "placements": ["plain", "plain+incast", "plain+alltoall"],
+            "launches_per_combination": 1,
+        }
+        loads = document["case"]["roles"]["loads"]
+        loads["alltoall"] = loads["incast"]
+        first: dict[str, Any] = {}
+        for launch in document["launches"]:
+            first.setdefault(launch["placement"], launch)
+        more = {**first["plain+incast"], "placement": "plain+alltoall", "index": 2}
+        document["launches"] = [{**each, "index": at} for at, each in enumerate([*first.values(), more])]
+
+    (case,) = cases.group([forgeries.changed(loaded("incast", INCAST, times=3.0), change)])
+    (drawing,) = beside.drawings(case)
+    assert drawing.statement.count("impact factors of") == 1
+    assert re.search(r"incast [23]\.\d\d, alltoall [23]\.\d\d; no interval", drawing.statement)
+    assert drawing.statement.endswith("no interval, no difference shown (n = 1 launch).")
+
+
+def test_a_statistic_that_no_row_has_is_not_in_the_legend() -> None:
+    """Before, p99.9 stood there without a point wherever a launch had few samples."""
+    (case,) = cases.group([loaded("incast", INCAST, times=3.0)])
+    (found,) = impacts.impacts(case)
+    values = {str(each.statistic): each.value for each in found.factors}
+    assert values["p99.9"] is None
+    (drawing,) = beside.drawings(case)
+    figure = Figure()
+    drawing.paint(figure)
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        name for name, value in values.items() if value
+    ]
 
 
 def test_a_figure_with_several_samples_a_launch_counts_before_one_with_a_single_one() -> None:
