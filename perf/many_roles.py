@@ -160,7 +160,9 @@ class Strays(threading.Thread):
     def _look(self) -> None:
         self.looks += 1
         ended = {path.name.split(".")[0] for path in self.stage.glob("**/launch-*.ended")}
-        now = {pid: " ".join(words) for path in self._folders() for pid, words in working(path).items()}
+        seen = {pid: words for path in self._folders() for pid, words in working(path).items()}
+        # `railyard strays` ends what a launch left, so it comes after the launch.
+        now = {pid: " ".join(words) for pid, words in seen.items() if "strays" not in words}
         late = {pid for pid, words in now.items() if set(re.findall(r"launch-\d+", words)) & ended}
         self._seen = Counter({pid: self._seen[pid] + 1 for pid in late})
         # A process that is going takes a moment.
@@ -221,7 +223,7 @@ def _reframe(folder: Path, options: Sequence[str], count: int, system: str) -> s
         "--nocolor",
     ]
     words += ["--system", system, "--prefix", str(folder), "--keep-stage-files", "-r", *options]
-    words += ["-S", f"launches={count}", "-S", f"archive={folder}/archive", "-S", "launch_limit_s=60"]
+    words += ["-S", f"launches={count}", "-S", f"archive={folder}/archive", "-S", "launch_limit_s=300"]
     if system != "vtorus:netns":
         words = [str(BIN / "railyard"), "torus", "exec", TORUS, "head", "--", *words]
     done = subprocess.run(words, capture_output=True, text=True, cwd=CHECKOUT, check=False)
