@@ -278,6 +278,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="file of what is done (default: in build)")
     options(parser)
     asked = parser.parse_args()
+    # A limit ends this with a signal: what is up then comes down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     pieces = Pieces(asked.keep or BUILD / f"many-roles-{asked.part}.jsonl", asked.minutes)
     match asked.part:
         case "kills":
