@@ -43,7 +43,7 @@ BALANCED = {"groups": 33, "routers": 32, "cables": 1}
 NODES_PER_ROUTER = 8
 PLACEMENTS = ("plain", "plain@random:1")
 RANKS = (10, 10, 10)
-CELLS = 24
+CELLS = 48
 LIMITS = ("--time-limit", "900", "--memory-limit", "12")
 
 
