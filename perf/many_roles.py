@@ -3,6 +3,7 @@
     python -m perf.many_roles kills [--count 20]       a victim and two congestors, of which one loses a process
     python -m perf.many_roles launches [--count 50]    launches with three roles in a job of ReFrame, on mpirun
     python -m perf.many_roles slurm [--count 50]       the same in a job of Slurm on a virtual torus, by srun
+    python -m perf.many_roles slurm-mpirun [--count 50]    the same by mpirun in that job
     python -m perf.many_roles copies [--count 50]      a machine filled with four copies, on mpirun
 
 A kill sends SIGKILL at a random moment of the victim's time to a random rank or launcher of a random congestor. The
@@ -253,12 +254,12 @@ def _counts(records: Sequence[Record], errors: str) -> dict[str, Any]:
     }
 
 
-def _on_slurm(count: int, pieces: Pieces) -> None:
+def _on_slurm(count: int, system: str, pieces: Pieces) -> None:
     words = ["torus", "up", "gemini-2x2x2", "--name", TORUS, "--rate-scale", "0.00025", "--slurm"]
     subprocess.run([str(BIN / "railyard"), *words], check=True, stdout=subprocess.DEVNULL)
     os.environ["RAILYARD_TORUS"] = TORUS
     try:
-        launches(count, THREE_ROLES, "vtorus:slurm", pieces)
+        launches(count, THREE_ROLES, system, pieces)
     finally:
         lifecycle.down(TORUS)
 
@@ -273,7 +274,8 @@ def _print(title: str, figures: Mapping[str, Any]) -> None:
 def main() -> None:
     """Run the part that is named."""
     parser = argparse.ArgumentParser(prog="python -m perf.many_roles", description="several programs at once")
-    parser.add_argument("part", choices=["kills", "launches", "slurm", "copies"], help="what to run")
+    parts = ["kills", "launches", "slurm", "slurm-mpirun", "copies"]
+    parser.add_argument("part", choices=parts, help="what to run")
     parser.add_argument("--count", type=int, default=0, help="kills or launches (default: 20 or 50)")
     parser.add_argument("--keep", type=Path, help="file of what is done (default: in build)")
     options(parser)
@@ -289,7 +291,7 @@ def main() -> None:
         case "copies":
             launches(asked.count or LAUNCHES, COPIES, "vtorus:netns", pieces)
         case _:
-            _on_slurm(asked.count or LAUNCHES, pieces)
+            _on_slurm(asked.count or LAUNCHES, f"vtorus:{asked.part}", pieces)
 
 
 if __name__ == "__main__":
