@@ -318,7 +318,7 @@ def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
 
 
 def _compact(value: Json) -> str:
-    """Return one line; all but lists of other things than ordinary numbers is written without an encoder."""
+    """Return one line; only lists that hold more than ordinary numbers need the encoder."""
     if (scalar := _SCALARS.get(type(value))) is not None:
         return scalar(value)
     if isinstance(value, list) and (line := _numbers(value)) is not None:

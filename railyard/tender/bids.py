@@ -1,9 +1,9 @@
 """A bid: the records of a bag or a bundle, with everything that the checker found wrong in each.
 
 Models: every record is read and judged once. Many are judged on every processor, a batch at a time, and what the
-tender needs of them comes back; those that were without a fault before are in `kept`. Records of one case share what is
-worked out of the case alone. Leaves out: the rules
-(`railyard.records.strict_rules`), the tender (`railyard.tender.completeness`).
+tender needs of them comes back; those that were without a fault before are in `kept`. Records of one case share what
+follows from the case alone. Leaves out: the rules (`railyard.records.strict_rules`), the tender
+(`railyard.tender.completeness`).
 """
 
 from __future__ import annotations
