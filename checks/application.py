@@ -210,7 +210,7 @@ class ApplicationCheck(PlacedCheck):
         if missing := [name for name, path in found.items() if path is None]:
             if self.programs:
                 raise RunError(f"no {missing[0]} in {self.programs}, which -S programs names")
-            self.skip(lacking(missing[0], self._mpi()))
+            self.skip(lacking(missing[0], self._mpi()) if self.package else unbuilt(self.program))
         self.paths = {name: path for name, path in found.items() if path is not None}
 
     @run_after("setup")
@@ -377,6 +377,11 @@ def lacking(name: str, mpi: str) -> str:
     """Return what is missing, and how to get it."""
     where = os.path.relpath(building.view(mpi), CHECKOUT)
     return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
+
+
+def unbuilt(name: str) -> str:
+    """Return what is missing of a program that no package of spack.yaml has."""
+    return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
 
 
 def build_of(program: Path) -> dict[str, str]:

@@ -48,6 +48,9 @@ REAL = "+torus %origin=measured"
 GROUP_PLACEMENTS = ["plain@contiguous", "plain@random:1", "plain@random-switches:1", "plain@random-groups:1"]
 
 
+#: Further tags of the checks of a study: short names for people.
+SHORT = {"llnl-multirail": "poster"}
+
 #: The file of references, below the folder of checks, and what names another folder.
 REFERENCES = "references/archive.yaml"
 PREFIX = "RFM_REFERENCE_PREFIX"
@@ -272,7 +275,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def tag_studies(self) -> None:
-        self.tags |= set(self.studies)
+        self.tags |= set(self.studies) | {SHORT[name] for name in self.studies if name in SHORT}
 
     @run_before("setup")
     @plainly()

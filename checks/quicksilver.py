@@ -133,6 +133,8 @@ class quicksilver_strong(QuicksilverCheck):
 class quicksilver_multirail(QuicksilverCheck):
     """The poster's NIC policies, two ranks per node."""
 
+    studies = ["llnl-multirail"]
+
 
 @rfm.simple_test
 @profiled

@@ -5,8 +5,8 @@
  * rank 0 writes what it saw to the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Between
  * that and MPI_Finalize it counts what the NICs send, where it is asked to (counters/nics.h). Processes that
  * were meant to be ranks of one world and are not each write a world of one. Further preloaded libraries
- * still get their turn. Leaves out: programs whose main is Fortran, where MPI starts by another symbol, and
- * migrations after the start.
+ * still get their turn. A program whose main is Fortran starts MPI by a symbol that ends in "_". Leaves out:
+ * compilers that name it otherwise, and migrations after the start.
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"
@@ -48,10 +48,14 @@ static void write_file(const char *path, const struct evidence_list *list) {
 /* Of this process, from MPI_Init to MPI_Finalize: the program passes nothing on. */
 static struct nics *nics;
 
-/* Collective. */
+/* Collective; once, whether or not an MPI's Fortran function calls that of C. */
 static void look(void) {
+    static int looked;
     const char *path = getenv("RAILYARD_WITNESS");
     struct evidence_list list;
+    if (looked)
+        return;
+    looked = 1;
     if (check_ranks() > 1 || singleton_of() == 0)
         nics = nics_begin();
     if (!path || !*path)
@@ -65,6 +69,8 @@ static void look(void) {
 typedef int init_function(int *argc, char ***argv);
 typedef int finalize_function(void);
 typedef int init_thread_function(int *argc, char ***argv, int required, int *provided);
+typedef void fortran_function(MPI_Fint *code);
+typedef void fortran_thread_function(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
 
 /* The next library's function of that name: a profiler's, or MPI's own. */
 static void next_function(const char *name, void *function, size_t bytes) {
@@ -94,10 +100,73 @@ EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provide
     return code;
 }
 
+static void stop_looking(void) {
+    nics_end(nics);
+    nics = NULL;
+}
+
 EXPORTED int MPI_Finalize(void) {
     finalize_function *next = NULL;
     next_function("MPI_Finalize", &next, sizeof next);
-    nics_end(nics);
-    nics = NULL;
+    stop_looking();
     return next();
+}
+
+/* The same for Fortran: of `use mpi` and mpif.h, and of `use mpi_f08`, where the code may be left out. */
+static void fortran_init(const char *name, MPI_Fint *code) {
+    fortran_function *next = NULL;
+    MPI_Fint own = MPI_SUCCESS;
+    MPI_Fint *result = code ? code : &own;
+    next_function(name, &next, sizeof next);
+    next(result);
+    if (*result == MPI_SUCCESS)
+        look();
+}
+
+static void fortran_init_thread(const char *name, MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code) {
+    fortran_thread_function *next = NULL;
+    MPI_Fint own = MPI_SUCCESS;
+    MPI_Fint *result = code ? code : &own;
+    next_function(name, &next, sizeof next);
+    next(required, provided, result);
+    if (*result == MPI_SUCCESS)
+        look();
+}
+
+static void fortran_finalize(const char *name, MPI_Fint *code) {
+    fortran_function *next = NULL;
+    next_function(name, &next, sizeof next);
+    stop_looking();
+    next(code);
+}
+
+EXPORTED void mpi_init_(MPI_Fint *code);
+EXPORTED void mpi_init_f08_(MPI_Fint *code);
+EXPORTED void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
+EXPORTED void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
+EXPORTED void mpi_finalize_(MPI_Fint *code);
+EXPORTED void mpi_finalize_f08_(MPI_Fint *code);
+
+void mpi_init_(MPI_Fint *code) {
+    fortran_init("mpi_init_", code);
+}
+
+void mpi_init_f08_(MPI_Fint *code) {
+    fortran_init("mpi_init_f08_", code);
+}
+
+void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code) {
+    fortran_init_thread("mpi_init_thread_", required, provided, code);
+}
+
+void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code) {
+    fortran_init_thread("mpi_init_thread_f08_", required, provided, code);
+}
+
+void mpi_finalize_(MPI_Fint *code) {
+    fortran_finalize("mpi_finalize_", code);
+}
+
+void mpi_finalize_f08_(MPI_Fint *code) {
+    fortran_finalize("mpi_finalize_f08_", code);
 }

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from checks import mcb
 from railyard.applications import (
     amg,
     convert,
@@ -24,6 +25,7 @@ from railyard.applications import (
     mpip,
     osu,
     patterns,
+    snap,
     umt,
 )
 from railyard.applications.patterns import Limit, Patterns
@@ -43,6 +45,7 @@ RECORDED: dict[str, Parser] = {
     "amg-8": amg.parse,
     "minife-8": minife.parse,
     "minighost-8": minighost.parse,
+    "snap-8": snap.parse,
     "umt-8": umt.parse,
     "gpcnet-16": gpcnet.parse,
     "osu_latency-2": osu.parser("osu_latency", [1 << power for power in range(17)]),
@@ -62,6 +65,7 @@ PRINTED = {
     "amg-8": ("fom_per_s", r"Figure of Merit (FOM_1):", 0),
     "minife-8": ("cg_mflop_s", "Total CG Mflops:", 0),
     "minighost-8": ("total_gflop_s", "GFLOPS_Total:", 0),
+    "snap-8": ("cells_per_s", "Inverse Grind Time FOM (1/ns)", 9),
     "umt-8": ("unknowns_per_s", "figure of merit =", 0),
 }
 
@@ -140,16 +144,19 @@ def test_output_that_is_cut_off_anywhere_is_no_result(name: str) -> None:
     )
     left = text_of(name, "left")
     for keep in range(0, needed + 1, max(1, needed // 12)):
-        if name.startswith(("minife", "minighost")) and keep > 0:
-            continue  # the figures of these two are in the file that they leave last
+        if name.startswith(("minife", "minighost", "snap")) and keep > 0:
+            continue  # the figures of these are in the file that they leave last
         with pytest.raises(InputError, match=name):
             RECORDED[name]("".join(lines[:keep]), left, f"{name}.out")
 
 
-@pytest.mark.parametrize("name", ["minife-8", "minighost-8"])
-def test_a_file_that_is_cut_off_is_no_result(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("minife-8", "Total CG Mflops"), ("minighost-8", "GFLOPS_Total"), ("snap-8", "Inverse Grind Time FOM")],
+)
+def test_a_file_that_is_cut_off_is_no_result(name: str, words: str) -> None:
     left = text_of(name, "left")
-    figure = left.index("GFLOPS_Total" if name == "minighost-8" else "Total CG Mflops")
+    figure = left.index(words)
     for cut in (0, figure // 2, figure, left.index("\n", figure)):
         with pytest.raises(InputError, match=name):
             RECORDED[name](text_of(name), left[:cut], f"{name}.out")
@@ -196,6 +203,48 @@ def test_a_run_that_failed_its_own_verification_is_said_so(name: str) -> None:
     parse = RECORDED[name.replace("failed", "8")]
     found = parse(text_of(name), text_of(name, "left") or text_of(name.replace("failed", "8"), "left"), name)
     assert not found.verified and not found.series
+
+
+@pytest.mark.parametrize(
+    ("ending", "old", "new", "said"),
+    [
+        ("left", "Max Diff= 1.359897E-02", "Max Diff= 1.359897E-01", "0.13599, to be at most 0.03"),
+        ("out", "Success! Done in a SNAP!", "Unconverged", "no line 'Success! Done in a SNAP!'"),
+    ],
+)
+def test_snap_must_converge_to_the_manufactured_solution(ending: str, old: str, new: str, said: str) -> None:
+    texts = {each: text_of("snap-8", each) for each in ("out", "left")}
+    assert old in texts[ending]
+    texts[ending] = texts[ending].replace(old, new)
+    found = snap.parse(texts["out"], texts["left"], "snap-8.out")
+    assert not found.verified and said in found.fault and not found.series
+
+
+MCB = """\
+MC advance time =12.5
+ MC max error =0.21
+ globalTracks=1234567
+ FOM =98765.4 tracks/second
+ performance per core =12345.7 tracks/second/core
+done!
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", ""),
+        ("0.21", "0.9", "MC max error is 0.9, to be at most 0.7"),
+        ("done!", "", "no line matches"),
+    ],
+)
+def test_mcbs_lines_are_read_and_its_error_judged_by_its_particles(old: str, new: str, said: str) -> None:
+    """The lines as MCB's source prints them: the program may not be handed on, so none is recorded here."""
+    parse = patterns.parser(mcb.reading(40_000))
+    found = parse(MCB.replace(old, new) if old else MCB, "", "launch-000.out")
+    assert found.verified is not bool(said) and said in found.fault
+    assert not said or not found.series
+    assert said or value(found.series, "tracks_per_s") == 98765.4
 
 
 def test_threads_that_the_program_did_not_have_are_refused() -> None:

@@ -115,6 +115,25 @@ def test_the_bytes_of_each_nic_of_a_foreign_program(
     assert read["reason"] is None and (tmp_path / "witness").exists()
 
 
+@pytest.mark.parametrize("start", ["mpi_init_(&code)", "mpi_init_thread_(&wanted, &wanted, &code)"])
+def test_a_program_that_starts_mpi_as_fortran_does_leaves_a_witness(tmp_path: Path, start: str) -> None:
+    """SNAP, whose main is Fortran, left none: its MPI starts by functions of other names. The NICs are counted, too."""
+    source = tmp_path / "fortran.c"
+    source.write_text(
+        "#include <mpi.h>\n"
+        "void mpi_init_(int *); void mpi_init_thread_(int *, int *, int *); void mpi_finalize_(int *);\n"
+        f"int main(void) {{ int wanted = 0, code = 0; (void)wanted; {start}; mpi_finalize_(&code); return code; }}\n"
+    )
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    program = source.with_suffix("")
+    subprocess.run([compiler, "-o", program, source, "-lmpi_mpifh"], check=True)
+    env = {"RAILYARD_NICS": f"{tmp_path}/launch.nics"}
+    outcome = mpirun("-n", "3", WITNESS, tmp_path / "witness", program, env=env)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert [rank["rank"] for rank in json.loads((tmp_path / "witness").read_text())["ranks"]] == [0, 1, 2]
+    assert nics(tmp_path / "launch.nics")["reason"] is None
+
+
 def halo(pretend_hosts: Path, ranks: int, folder: Path = BIN, **env: str) -> Outcome:
     """A benchmark, each of whose ranks has a node; the variables are those of rank 0 alone."""
     unset = " ".join(f"-u {name}" for name in env)

@@ -90,6 +90,31 @@ def test_without_the_programs_every_check_is_skipped_in_one_line(tmp_path: Path,
     assert archive.load_all(tmp_path / "archive") == []
 
 
+@pytest.mark.parametrize(("check", "program"), [("mcb_weak", "MCBenchmark.exe"), ("snap_strong", "gsnap")])
+def test_a_program_that_railyard_does_not_build_is_asked_for(
+    tmp_path: Path, check: str, program: str
+) -> None:
+    done = reframe(tmp_path, "-r", "-n", check, "-S", "build=none", SPACK_ROOT="")
+    assert done.returncode == 0, done.stdout
+    assert f"no {program} on the PATH, and railyard does not build it: -S programs=FOLDER" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("tag", "named"),
+    [
+        (
+            "poster",
+            {"osu_all_multirail", "multirail_contention", "umt_multirail", "mcb_mpi_time", "amg_hybrid"},
+        )
+    ],
+)
+def test_a_works_checks_have_its_tag(tmp_path: Path, tag: str, named: set[str]) -> None:
+    done = reframe(tmp_path, "-l", "-t", tag)
+    listed = set(re.findall(r"^- (\w+)", done.stdout, re.MULTILINE))
+    assert done.returncode == 0 and named <= listed, done.stdout
+    assert "lulesh_weak" not in listed
+
+
 def test_a_named_folder_without_the_program_fails(tmp_path: Path) -> None:
     """A skip would be green, and somebody asked for this very folder."""
     done = reframe(tmp_path, "-r", "-n", "lulesh_weak", "-S", "programs=/no/such/folder")

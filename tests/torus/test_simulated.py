@@ -222,6 +222,20 @@ def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path:
 
 
 @simulates
+def test_a_calibration_may_limit_what_distance_costs_a_rate(simulate: Simulate, tmp_path: Path) -> None:
+    """At most twice a link's time: the rate at 9 hops is then that at 5, and not a third less."""
+    limit = "reach_most_times:\n  value: 2\n  source: a test's\n"
+    (tmp_path / "limited.yml").write_text((calibration.FOLDER / "gemini.yml").read_text() + limit)
+    granted = allocate(catalog.load("gemini-24x1x24"), "axes")
+    (tmp_path / "ranks").write_text("".join(f"{node.name}\n" for node in granted.nodes))
+    words = ["hops", *BANDWIDTH, "--sizes", "1MiB", "--window", "16", "--hops", "5,9", "--warmups", "0"]
+    options = ("--hostfile", "ranks", "--calibration", "limited.yml")
+    found = simulate("gemini-24x1x24", *words, options=options)
+    near, far = (middle(found, "bandwidth_gbyte_s", dimension="X", hops=hops) for hops in (5, 9))
+    assert far == pytest.approx(near, rel=0.02)
+
+
+@simulates
 def test_packing_takes_what_one_core_moves(simulate: Simulate) -> None:
     """2 x 2 faces of 32x32 cells alone in their lines, 2 x 2 of them in whole lines; each packed and unpacked."""
     found = simulate("gemini-2x2x2", "halo", "--cells", "32", "--repeats", "1", "--warmups", "0")

@@ -25,7 +25,8 @@ SCHEMA = FOLDER / "schema.json"
 class Calibration:
     """The values of one file, payload rates in GB/s (1e9 bytes per second).
 
-    `router_gbyte_s` and `reach_hops` None are no limit, `hop_latency_us` None what the topology says.
+    `router_gbyte_s`, `reach_hops` and `reach_most_times` None are no limit, `hop_latency_us` None what the topology
+    says.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Calibration:
     hop_latency_us: float | None = None
     router_gbyte_s: float | None = None
     reach_hops: int | None = None
+    reach_most_times: int | None = None
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:

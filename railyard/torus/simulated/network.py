@@ -114,7 +114,8 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
         for number, node in enumerate(nodes)
         for rail in rails
     ]
-    reach = [f"reach {calibration.reach_hops}"] if calibration.reach_hops else []
+    most = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
+    reach = [f"reach {calibration.reach_hops}{most}"] if calibration.reach_hops else []
     lines = [FORMAT, *reach, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 

@@ -1,6 +1,7 @@
 /* Reads the network of a simulation; see description.hpp. */
 #include "description.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -127,9 +128,15 @@ void Description::read_line(const std::string &line) {
     else if (kind == "sizes")
         read_sizes(words);
     else if (kind == "reach")
-        reach_ = static_cast<std::size_t>(words.index(std::numeric_limits<int>::max()));
+        read_reach(words);
     else if (kind != "railyard-network/1")
         throw std::runtime_error("unknown word " + kind);
+}
+
+void Description::read_reach(Words &words) {
+    reach_ = static_cast<std::size_t>(words.index(std::numeric_limits<int>::max()));
+    if (words.more())
+        most_stretches_ = static_cast<std::size_t>(words.index(std::numeric_limits<int>::max()));
 }
 
 void Description::read_sizes(Words &words) {
@@ -155,7 +162,8 @@ std::size_t Description::place(int point, int address) const {
 
 Way Description::way(int point, int address) const {
     const Span &span = spans_[place(point, address)];
-    const std::size_t stretches = reach_ > 0 && span.count > 0 ? (span.count - 1) / reach_ + 1 : 1;
+    const std::size_t passed = reach_ > 0 && span.count > 0 ? (span.count - 1) / reach_ + 1 : 1;
+    const std::size_t stretches = most_stretches_ > 0 ? std::min(passed, most_stretches_) : passed;
     return {hops_.data() + span.first, span.count, static_cast<int>(stretches)};
 }
 

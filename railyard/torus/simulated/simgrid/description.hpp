@@ -76,11 +76,13 @@ class Description {
     };
 
     void read_line(const std::string &line);
+    void read_reach(class Words &words);
     void read_sizes(class Words &words);
     void read_route(class Words &words);
     std::size_t place(int point, int address) const;
 
-    std::size_t reach_ = 0; /* links that a message passes in its own time; 0: any number */
+    std::size_t reach_ = 0;          /* links that a message passes in its own time; 0: any number */
+    std::size_t most_stretches_ = 0; /* the most times that time, however long the way; 0: no limit */
     int points_ = 0;
     int addresses_ = 0;
     std::vector<LinkLine> links_;

@@ -1,0 +1,101 @@
+"""MCB, a mini-application of Monte Carlo particle transport that LLNL's poster has: a program that the user supplies.
+
+Its licence lets nobody hand it on, so railyard neither fetches nor builds it: `-S programs=FOLDER` names the folder
+with MCBenchmark.exe. The lines that are read are those of its version 20130723; it was never run here.
+`quicksilver_weak` has its open successor.
+"""
+
+from __future__ import annotations
+
+import math
+
+import reframe as rfm
+from reframe.core.builtins import run_after
+
+from checks.application import MiniAppCheck, profiled, timed_by_policy, with_poster_policies
+from railyard.applications.patterns import Limit, Patterns
+from railyard.applications.reading import NUMBER
+
+#: The reference run of its README: largest error against a diffusion solution, and particles. The error is statistical,
+#: so that of n particles is expected to grow as 1/sqrt(n).
+REFERENCE_ERROR, REFERENCE_PARTICLES = 0.0147, 10_240_000
+#: How much larger an error may be than expected.
+MARGIN = 3
+
+
+class McbCheck(MiniAppCheck):
+    """Particles from a distributed source through domains of a plane, ten cycles."""
+
+    descr = "MCB: Monte Carlo particle transport on a plane of domains, for a program that the user supplies"
+    benchmark = "mcb"
+    program = "MCBenchmark.exe"
+    decomposition = "plane"
+    threads = 1  # OpenMP is always compiled in, and would take every core for each rank
+
+    #: Particles of each rank.
+    sizes = {
+        "weak": {"laptop": 5_000, "ci": 5_000, "node": 20_000, "rack": 20_000},
+        "strong": {"laptop": 10_000, "ci": 5_000, "node": 40_000, "rack": 20_000},
+    }
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        """Give every rank its particles, and the run the error that so many may have."""
+        particles = self.size * math.prod(self.grid)
+        self.output = reading(particles)
+        self.options = [
+            *("--weakScaling", "--distributedSource", "--multiSigma"),
+            *("--nCores=1", f"--nThreadCore={max(self.threads, 1)}", f"--numParticles={self.size}"),
+        ]
+
+
+def reading(particles: int) -> Patterns:
+    """Return how the output of a run with so many particles is read."""
+    most = MARGIN * REFERENCE_ERROR * math.sqrt(REFERENCE_PARTICLES / particles)
+    return Patterns(
+        program="MCB",
+        version="20130723",
+        figures={
+            "tracks_per_s": rf" FOM ={NUMBER} tracks/second",
+            "advance_s": rf"MC advance time ={NUMBER}",
+        },
+        verified="done!",
+        limits={"MC max error": Limit(pattern=rf" MC max error ={NUMBER}", at_most=most)},
+        parameters={"global_tracks": r" globalTracks=(\S+)"},
+    )
+
+
+@rfm.simple_test
+class mcb_weak(McbCheck):
+    """The same work for every rank."""
+
+
+@rfm.simple_test
+class mcb_strong(McbCheck):
+    """The same work for all ranks together."""
+
+    scaling = "strong"
+
+
+@rfm.simple_test
+@with_poster_policies
+class mcb_multirail(McbCheck):
+    """The poster's NIC policies, two ranks per node."""
+
+    studies = ["llnl-multirail"]
+    grid = [4, 2]
+
+
+@rfm.simple_test
+@profiled
+class mcb_profile(McbCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
+
+
+@rfm.simple_test
+@timed_by_policy
+class mcb_mpi_time(McbCheck):
+    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+
+    studies = ["llnl-multirail"]
+    grid = [4, 2]

@@ -1,0 +1,95 @@
+"""SNAP, a mini-application of radiation transport: swept cells per second under placements and NIC policies.
+
+None of the four works has it; procurements ask for it. A manufactured solution makes every run one that can be
+verified. Ranks form a plane of Y and Z, through which sweeps go from every corner: many small messages, each of which
+the next rank waits for. Leaves out: time steps, which a manufactured solution needs none of.
+"""
+
+from __future__ import annotations
+
+import reframe as rfm
+from reframe.core.builtins import run_after, variable
+
+from checks.application import MiniAppCheck, profiled, with_poster_policies
+
+DECK = "snap.inp"
+#: Edge of a cell, as in the program's own test of the manufactured solution.
+CELL = 0.01
+
+
+class SnapCheck(MiniAppCheck):
+    """Sweeps through a cube of cells, whose solution is known."""
+
+    descr = "SNAP: sweeps of discrete ordinates through a regular mesh"
+    benchmark = "snap"
+    program = "gsnap"
+    leaves = "snap.out"
+    decomposition = "plane"
+
+    #: Edge of the whole cube in cells: the manufactured solution is close to SNAP's on a cube alone.
+    sizes = {"strong": {"laptop": 8, "ci": 18, "node": 64, "rack": 64}}
+    scaling = "strong"
+
+    #: Angles of an octant; 0 for 12 at the scales laptop and ci, and for 48, as SNAP's own benchmark, at node and rack.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    angles = variable(int, value=0)
+
+    #: Energy groups; 0 for 10 at laptop and ci, for 54 at node and rack.
+    #:
+    #: :type: :class:`int`
+    #: :default: ``0``
+    groups = variable(int, value=0)
+
+    @run_after("setup")
+    def choose_options(self) -> None:
+        """Write the input: of this program's ranks Y counts fastest, as of the grid."""
+        small = self.scale in {"laptop", "ci"}
+        angles, groups = self.angles or (12 if small else 48), self.groups or (10 if small else 54)
+        self.parameters = {**self.parameters, "angles": angles, "groups": groups}
+        ranks: list[int] = self.grid
+        self.inputs = {DECK: deck(ranks, self.size, (angles, groups), max(self.threads, 1))}
+        self.options = [DECK, self.leaves]
+
+
+def deck(ranks: list[int], size: int, phase: tuple[int, int], threads: int) -> str:
+    """Return the input for `ranks` along Z and Y and a cube of `size` cells; `phase` is angles and groups."""
+    edge = f"{size * CELL:.2f}"
+    values = {
+        "npey": ranks[1],
+        "npez": ranks[0],
+        "ichunk": size // 2,
+        "nthreads": threads,
+        "ndimen": 3,
+        **dict.fromkeys(("nx", "ny", "nz"), size),
+        **dict.fromkeys(("lx", "ly", "lz"), edge),
+        "nmom": 4,
+        "nang": phase[0],
+        "ng": phase[1],
+        "src_opt": 3,
+        "fixup": 0,
+        "epsi": "1.0E-4",
+        "iitm": 5,
+        "oitm": 100,
+    }
+    return "\n".join(["&invar", *(f"  {name}={value}" for name, value in values.items()), "/", ""])
+
+
+@rfm.simple_test
+class snap_strong(SnapCheck):
+    """The same work for all ranks together."""
+
+
+@rfm.simple_test
+@with_poster_policies
+class snap_multirail(SnapCheck):
+    """The poster's NIC policies, two ranks per node."""
+
+    grid = [4, 2]
+
+
+@rfm.simple_test
+@profiled
+class snap_profile(SnapCheck):
+    """Share of time in MPI and sizes of messages, by mpiP."""
