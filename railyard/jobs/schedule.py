@@ -26,8 +26,10 @@ from railyard.jobs.stagedir import Job, Planned
 from railyard.records import launch_order
 from railyard.records.record import Software, combination_name
 
-#: The time for people, and seconds that no clock's correction changes.
-_NOW = "$(date +%s.%N) $(cut -d' ' -f1 /proc/uptime)"
+#: The time for people, and seconds that no clock's correction changes. Bash from 5.0 on starts no program between the
+#: two: on a busy machine it could wait for half a second, and then the two clocks would not agree.
+_READ = "now=${EPOCHREALTIME:-$(date +%s.%N)}; read -r uptime _ < /proc/uptime"
+_NOW = "${now/,/.} $uptime"
 _NO_PROGRAMS = (
     *(".hostfile", ".rankfile", ".json", ".witness", ".evidence"),
     *(".ready", ".stop", "coordinates", "links"),
@@ -113,8 +115,9 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[st
     stem = launch.stem
     run = [
         f"export RAILYARD_EVIDENCE={stem}.evidence",
-        f"echo {_NOW} > {stem}.begun",
-        f"{limited(together(launch), limit_s)} > {stem}.out 2> {stem}.err; echo $? {_NOW} > {stem}.ended",
+        f"{_READ}; echo {_NOW} > {stem}.begun",
+        f"{limited(together(launch), limit_s)} > {stem}.out 2> {stem}.err; status=$?",
+        f"{_READ}; echo $status {_NOW} > {stem}.ended",
     ]
     if limit_s:
         reached = "|".join(map(str, LIMIT_STATUS))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,31 @@ def test_a_script_goes_on_after_a_launch_that_hangs(tmp_path: Path) -> None:
     )
     assert (tmp_path / "launch-000.ended").read_text().startswith("124 ")
     assert (tmp_path / "launch-001.ended").read_text().startswith("0 ")
+
+
+def test_a_busy_machine_does_not_set_the_two_clocks_of_a_launch_apart(tmp_path: Path) -> None:
+    """Reading them started two programs, which waited for a processor: strict refused an honest record."""
+    for name in ("date", "cut"):
+        slow = tmp_path / "bin" / name
+        slow.parent.mkdir(exist_ok=True)
+        slow.write_text(f'#!/bin/sh\nsleep 1\nexec /usr/bin/{name} "$@"\n')
+        slow.chmod(0o755)
+    one = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="false")
+    text = "\n".join(schedule.lines(one, only_if_placed=False))
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-c", text], cwd=tmp_path, env=environment, check=True)
+    begun = [float(word) for word in (tmp_path / "launch-000.begun").read_text().split()]
+    status, *ended = [float(word) for word in (tmp_path / "launch-000.ended").read_text().split()]
+    assert status == 1
+    apart = time.time() - float(Path("/proc/uptime").read_text().split()[0])
+    assert [first - second for first, second in (begun, ended)] == pytest.approx([apart, apart], abs=0.5)
+
+
+def test_a_clock_is_read_where_numbers_have_a_comma(tmp_path: Path) -> None:
+    one = Planned(index=0, placement="plain", nic_policy="library-default", repeat=0, command="true")
+    text = "\n".join(["unset EPOCHREALTIME; EPOCHREALTIME=12,5", *schedule.lines(one, only_if_placed=False)])
+    subprocess.run(["bash", "-c", text], cwd=tmp_path, check=True)
+    assert (tmp_path / "launch-000.begun").read_text().startswith("12.5 ")
 
 
 def test_strays_of_the_launch_are_ended_and_no_other_process(tmp_path: Path) -> None:
