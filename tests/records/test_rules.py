@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -317,6 +318,24 @@ def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
     assert (guard.HOST_SHARE, guard.ENOUGH_TRAFFIC_S) == (fidelity.HOST_SHARE, fidelity.ENOUGH_TRAFFIC_S)
     for name in ("plain", "random:7@scattered/core", "blocks:2x2x4", "custom"):
         assert commands._file_name(name) == launching.file_name(name)
+
+
+def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
+    """An honest record of UMT was refused, as its program is SuOlsonTest."""
+    pairs = {"hpccg": "test_HPCCG"}  # the stranger's of docs/applications.md
+    for file in (CHECKOUT / "checks").glob("*.py"):
+        found = {
+            word: re.findall(rf'^    {word} = "(\S+)"$', file.read_text(), re.MULTILINE)
+            for word in ("benchmark", "program")
+        }
+        if found["program"]:
+            pairs[found["benchmark"][0]] = found["program"][0]
+    assert {"umt", "quicksilver", "gpcnet", "lulesh"} <= pairs.keys()
+    for benchmark, program in pairs.items():
+        (name,) = commands._programs(f"/view/bin/{program}")
+        assert commands._runs(benchmark, name), (benchmark, program)
+        assert not commands._runs(benchmark, "true")
+    assert not commands._runs("halo", "nohalo")
 
 
 def test_studies_are_read_from_the_checks() -> None:

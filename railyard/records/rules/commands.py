@@ -15,6 +15,8 @@ from railyard.records.rules.registry import Fault, ended_well, rule
 
 #: Benchmarks of railyard, whose options bear the names of their parameters.
 OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "noise", "sonar", "topobw"})
+#: Benchmarks whose program has another name: the checks' own, by the letters and digits of each.
+PROGRAMS = {"gpcnet": "networkloadtest", "quicksilver": "qs", "umt": "suolsontest"}
 #: Parameters that reach a run by other ways than an option.
 NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
 #: Parameters whose option has another name, besides those that lose their unit.
@@ -32,11 +34,17 @@ def _split(command: str) -> tuple[str, ...]:
 
 @rule("program")
 def program(read: Record) -> Iterator[Fault]:
-    """A launch's command runs the benchmark that the case names."""
+    """A launch's command runs the benchmark that the case names; a site's own program has its name in it."""
     name = re.sub(r"[^a-z0-9]", "", read.case.benchmark.lower())
     for field, launch in ended_well(read):
-        if not any(each.startswith(name) for each in _programs(launch.command)):
+        if not any(_runs(name, each) for each in _programs(launch.command)):
             yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
+
+
+def _runs(benchmark: str, program: str) -> bool:
+    if benchmark in OWN:
+        return program.startswith(benchmark)
+    return program == PROGRAMS[benchmark] if benchmark in PROGRAMS else benchmark in program
 
 
 @functools.lru_cache(maxsize=1024)
