@@ -12,10 +12,15 @@
  * with 3, at the same time an iteration. With 0 Open MPI misses what a packet began, and an exchange takes
  * three times as long.
  *
- * A rank that is alone on its node hears of everything by its sockets, so it may sleep for ALONE_MS: 64 idle
- * ranks that wake every millisecond take half a core. Ranks that share a node also talk through shared
- * memory, which no poll() sees, so they sleep for SHARED_MS at most. The launchers tell which it is: see
- * ranks_of_node().
+ * A rank that is alone on its node hears of everything by its sockets, so it may sleep for ALONE_MS, and
+ * twice as long each time that nothing came, up to LONGEST_MS: 64 idle ranks that wake every millisecond take
+ * half a core. What no socket announces (a flag that another thread sets) then waits as long again as it
+ * took, or LONGEST_MS. Ranks that share a node also talk through shared memory, which no poll() sees, so they
+ * sleep for SHARED_MS at most. The launchers tell which it is: see ranks_of_node().
+ *
+ * Open MPI also yields its processor after each poll that found nothing. Among 64 ranks each yield puts the
+ * rank behind all others that can run, although it would sleep some microseconds later. So a rank that is
+ * alone on its node and has polled since its last yield goes on.
  *
  * A loop that computes between its polls is left alone: consecutive means less than GAP_NS of CPU time apart.
  * Open MPI polls with poll(), MPICH over UCX with epoll_wait(); others are untouched.
@@ -24,11 +29,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { SPINS = 3, ALONE_MS = 20, SHARED_MS = 1, GAP_NS = 100000, NS_PER_S = 1000000000 };
+enum { SPINS = 3, ALONE_MS = 20, LONGEST_MS = 320, SHARED_MS = 1, GAP_NS = 100000, NS_PER_S = 1000000000 };
 
 typedef int poll_function(struct pollfd *, nfds_t, int);
 typedef int epoll_function(int, struct epoll_event *, int, int);
@@ -55,27 +63,48 @@ static long ranks_of_node(void) {
     return 0;
 }
 
-/* A thread's polls in a row that found nothing, and its CPU time at the last. */
+/* A thread's polls in a row that found nothing, its CPU time at the last, and its last wait if that found
+ * nothing. */
 struct loop {
     int empty;
     long long last_ns;
+    int waited_ms;
 };
+
+/* Whether this thread has polled since it last yielded. */
+static _Thread_local int polled;
 
 /* Counts a poll; says whether it was one too many. What was found starts the count anew: a library may need
  * some more polls to finish what a packet began. */
 static int spinning(struct loop *loop, int found) {
     long long now_ns = cpu_time_ns();
+    polled = 1;
     loop->empty = found == 0 && now_ns - loop->last_ns < GAP_NS ? loop->empty + 1 : 0;
     loop->last_ns = now_ns;
+    loop->waited_ms = loop->empty > 0 ? loop->waited_ms : 0;
     return loop->empty > SPINS;
 }
 
-static int wait_ms(void) {
-    static int chosen;
-    if (chosen == 0) {
-        chosen = ranks_of_node() == 1 ? ALONE_MS : SHARED_MS;
+static int is_alone(void) {
+    static int chosen = -1;
+    if (chosen < 0) {
+        chosen = ranks_of_node() == 1;
     }
     return chosen;
+}
+
+static int next_wait_ms(const struct loop *loop) {
+    if (!is_alone()) {
+        return SHARED_MS;
+    }
+    int twice = 2 * loop->waited_ms;
+    return twice == 0 ? ALONE_MS : twice < LONGEST_MS ? twice : LONGEST_MS;
+}
+
+/* Notes what a wait found. */
+static void end_wait(struct loop *loop, int ms, int found) {
+    loop->empty = found == 0 ? SPINS : 0;
+    loop->waited_ms = found == 0 ? ms : 0;
 }
 
 /* POSIX's own idiom: an object pointer from dlsym, stored as the function pointer it is. */
@@ -95,8 +124,9 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
     }
     int found = real(descriptors, count, timeout_ms);
     if (timeout_ms == 0 && spinning(&loop, found)) {
-        found = real(descriptors, count, wait_ms());
-        loop.empty = found == 0 ? SPINS : 0;
+        int ms = next_wait_ms(&loop);
+        found = real(descriptors, count, ms);
+        end_wait(&loop, ms, found);
     }
     return found;
 }
@@ -118,8 +148,17 @@ int epoll_wait(int set, struct epoll_event *events, int count, int timeout_ms) {
     loop.empty = set == last_set ? loop.empty : 0;
     last_set = set;
     if (timeout_ms == 0 && spinning(&loop, found)) {
-        found = real(set, events, count, wait_ms());
-        loop.empty = found == 0 ? SPINS : 0;
+        int ms = next_wait_ms(&loop);
+        found = real(set, events, count, ms);
+        end_wait(&loop, ms, found);
     }
     return found;
+}
+
+int sched_yield(void) {
+    if (polled && is_alone()) {
+        polled = 0;
+        return 0;
+    }
+    return (int)syscall(SYS_sched_yield);
 }

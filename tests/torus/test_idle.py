@@ -1,0 +1,57 @@
+"""railyard-idle.so under a program that polls in vain: how long it sleeps, and which yields it makes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import CHECKOUT, HUNG_S, TESTS
+
+#: The first four polls do not sleep. Those after them sleep for 20, 40, 80, 160 and 320 ms;
+#: among ranks of one node for 1 ms.
+POLLS, ALONE_MS, SHARED_MS = 9, 620.0, 5.0
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("idle") / "idle_program"
+    source = TESTS / "data/idle_program.c"
+    subprocess.run(["cc", "-Wall", "-Werror", "-o", built, source], check=True)
+    return built
+
+
+def polled(program: Path, **variables: str) -> tuple[float, int, int]:
+    """Return the time of all polls in ms, and the yields that the kernel saw: between the polls, and without any."""
+    preload = {"LD_PRELOAD": str(CHECKOUT / "build/lib/railyard-idle.so")}
+    done = subprocess.run(
+        [program, str(POLLS)],
+        env={**preload, **variables},
+        capture_output=True,
+        text=True,
+        timeout=HUNG_S,
+        check=True,
+    )
+    took, between, without = done.stdout.split()
+    return float(took), int(between), int(without)
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"])
+def test_a_rank_alone_on_its_node_sleeps_longer_each_time_and_does_not_queue_behind_the_others(
+    program: Path, variable: str
+) -> None:
+    took_ms, between, without = polled(program, **{variable: "1"})
+    assert took_ms >= ALONE_MS
+    assert between == 0
+    assert without == POLLS, "a loop that only yields would never let the others run"
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("ranks", [{}, {"OMPI_COMM_WORLD_LOCAL_SIZE": "2"}])
+def test_ranks_that_share_a_node_yield_to_each_other_after_every_poll(
+    program: Path, ranks: dict[str, str]
+) -> None:
+    took_ms, between, without = polled(program, **ranks)
+    assert took_ms >= SHARED_MS
+    assert (between, without) == (POLLS, POLLS)
