@@ -59,7 +59,7 @@ def reframe_in(tmp_path: Path) -> ReFrame:
             text=True,
             timeout=HUNG_S,
             cwd=CHECKOUT,
-            env=environment(**QUICK, **changes),
+            env=environment(**{**QUICK, **changes}),
             check=False,
         )
 
