@@ -277,11 +277,9 @@ class MiniAppCheck(ApplicationCheck):
     #: :default: ``'weak'``
     scaling = variable(str, value="weak")
 
-    #: The problem's size by scaling and scale, as the program counts it.
-    #:
-    #: :type: :class:`Dict[str, Dict[str, int]]`
-    #: :default: required
-    sizes = variable(dict)
+    #: The problem's size by scaling and scale, as the program counts it. No variable of ReFrame's, which would give it
+    #: the lists that `-S sizes=1024,4096` means for other checks.
+    sizes: Mapping[str, Mapping[str, int]] = {}
 
     #: The program's arguments, with {size}, {ranks}, {x}, {y} and {z} (ranks along the axes of the grid, z slowest)
     #: where the numbers go; empty where the check makes `options` itself.

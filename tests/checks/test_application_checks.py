@@ -99,6 +99,12 @@ def test_a_program_that_railyard_does_not_build_is_asked_for(
     assert f"no {program} on the PATH, and railyard does not build it: -S programs=FOLDER" in done.stdout
 
 
+def test_sizes_of_messages_do_not_reach_the_sizes_of_programs(tmp_path: Path) -> None:
+    """ReFrame broke off with its own source code, because every check of an application had such a variable, too."""
+    done = reframe(tmp_path, "-l", "-n", "rowcol_paper$|amg_weak", "-S", "sizes=1024,4096")
+    assert done.returncode == 0 and "Traceback" not in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize(
     ("tag", "named"),
     [
