@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,15 @@ class Validator:
 
     quick: jsonschema_rs.Draft202012Validator
     content: Mapping[str, Any]
+    _parts: dict[int, Validator] = field(default_factory=dict)
+
+    def of_part(self, schema: Mapping[str, Any]) -> Validator:
+        """Return the validator of a schema that this one holds."""
+        if id(schema) not in self._parts:
+            whole = {"$defs": self.content.get("$defs", {}), **schema}
+            quick = jsonschema_rs.Draft202012Validator(whole)
+            self._parts[id(schema)] = Validator(quick=quick, content=schema)
+        return self._parts[id(schema)]
 
 
 def validator(schema: Path) -> Validator:
@@ -37,11 +46,7 @@ def validate(document: Any, against: Validator, source: str) -> None:
     """Raises InputError for the fault that explains a refusal best; `source` names the file."""
     if _surely_valid(document, against):
         return
-    import jsonschema  # here: a tenth of a second that only a refusal needs
-
-    fault = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(against.content).iter_errors(document)
-    )
+    fault = best_fault(document, against)
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
         field, value, valid = _explain(
@@ -55,6 +60,26 @@ def _surely_valid(document: Any, against: Validator) -> bool:
         return against.quick.is_valid(document)
     except (TypeError, ValueError):  # a type or a number that only the exact validator can hold
         return False
+
+
+def best_fault(document: Any, against: Validator) -> Any:
+    """Return the fault that explains a refusal best, or None; parts that are surely valid are not looked at again."""
+    import jsonschema  # here: a tenth of a second that only a refusal needs
+
+    def properties(validator: Any, wanted: Any, part: Any, _schema: Any) -> Iterator[Any]:
+        for name, schema in wanted.items() if isinstance(part, dict) else ():
+            if name in part and not _surely_valid(part[name], against.of_part(schema)):
+                yield from validator.descend(part[name], schema, path=name, schema_path=name)
+
+    def items(validator: Any, schema: Any, part: Any, _schema: Any) -> Iterator[Any]:
+        for place, item in enumerate(part) if isinstance(part, list) else ():
+            if not _surely_valid(item, against.of_part(schema)):
+                yield from validator.descend(item, schema, path=place)
+
+    of_parts = {"properties": properties, "items": items}
+    explaining: Any = jsonschema.validators
+    explains = explaining.extend(jsonschema.Draft202012Validator, of_parts)
+    return jsonschema.exceptions.best_match(explains(against.content).iter_errors(document))
 
 
 def shown(value: Any) -> Any:

@@ -38,8 +38,9 @@ _SIGNED = orjson.dumps([1e16, 1e-7]) == b"[1e+16,1e-7]"
 #: Where orjson writes a small number, and an exponent; names may hold the same characters.
 _SMALL = b"0.0000"
 _EXPONENTS = (b"+", b"e-") if _SIGNED else (b"e",)
-#: Between these both write the same digits, without an exponent.
-_LEAST, _MOST = 1e-4, 1e16
+#: What orjson's text of a list has that holds more than numbers which both write alike. A null may be NaN, an e be of
+#: an exponent or a truth value.
+_NOT_ORDINARY = (b"e", b"n", b'"', b"{", _SMALL)
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False)
 _ONE_LINE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _CONTAINERS = (dict, list)
@@ -212,6 +213,9 @@ def _write(parts: list[str], value: Json, indent: str) -> None:
     """Append the lines of a value."""
     if not value or not isinstance(value, _CONTAINERS):
         parts.append(_compact(value))
+    elif isinstance(value, list) and isinstance(value[0], dict):
+        is_flat = not any(isinstance(item, dict) for item in value[0].values())
+        parts.append((_block if is_flat else _written)(value, indent))
     elif (line := _line(value, indent)) is not None:
         parts.append(line)
     elif isinstance(value, dict):
@@ -221,13 +225,11 @@ def _write(parts: list[str], value: Json, indent: str) -> None:
             if (scalar := _SCALARS.get(type(item))) is not None:
                 parts.append(beginning + scalar(item))
             elif not item:
-                parts.append(beginning + _compact(item))
+                parts.append(beginning + (_EMPTY.get(type(item)) or _compact(item)))
             else:
                 parts.append(beginning)
                 _write(parts, item, deeper)
         parts.append(f"\n{indent}}}")
-    elif isinstance(value[0], dict) and not any(isinstance(item, dict) for item in value[0].values()):
-        parts.append(_block(value, indent))
     else:
         parts.append(_written(value, indent))
 
@@ -243,6 +245,7 @@ def _float(value: float) -> str:
     return repr(value) if math.isfinite(value) else _ENCODER.encode(value)
 
 
+_EMPTY: Mapping[type, str] = {list: "[]", dict: "{}"}
 #: How a scalar is written, as the encoder does.
 _SCALARS: Mapping[type, Callable[[Any], str]] = {
     str: _string,
@@ -350,15 +353,15 @@ def _in_line(keys: tuple[str, ...]) -> list[tuple[str, str]] | None:
 
 def _numbers(items: list[Json]) -> str | None:
     """Return a list of numbers, as the encoder writes it and ten times as fast; None where it may differ."""
+    if not items:
+        return None
     try:
-        is_ordinary = min(items) >= _LEAST and max(items) < _MOST
-        if is_ordinary or not any(type(each) is float for each in items):
-            found = orjson.dumps(items, option=_PLAIN)
-            if b'"' not in found and b"n" not in found and b"{" not in found:  # NaN is null there
-                return found.decode().replace(",", ", ")
-    except (TypeError, ValueError):  # not numbers alone, larger ones than orjson writes, or none
-        pass
-    return None
+        found = orjson.dumps(items, option=_PLAIN)
+    except TypeError:  # what is no plain JSON, or an integer of more than 64 bits
+        return None
+    if any(mark in found for mark in _NOT_ORDINARY) or b"[" in found[1:]:
+        return None
+    return found.decode().replace(",", ", ")
 
 
 @functools.cache

@@ -23,9 +23,10 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import synthetic
+from support import fuzz, synthetic
 from support.commands import HUNG_S
 
+from railyard import schemas
 from railyard.errors import InputError, RunError
 from railyard.records import benchmark, json_io, provenance, record, units, versions
 from railyard.records.assemble import LaunchRun, absent, assemble, same_host
@@ -277,6 +278,35 @@ def test_wrong_records_are_refused_with_the_field(
 
 GUARD = {"verdict": "void", "reasons": ["the CPU was busy"], "cpu_busy_percent": 99.1}
 NICS = [{"node": "n-0-0-0", "nic": "h0", "tx_bytes": 10, "rx_bytes": 0}]
+
+
+def test_wrong_ranks_are_refused_after_good_ones_of_the_same_launches() -> None:
+    good = synthetic.halo(launches=2)
+    record.validate(good.document, "a")
+    for wrong in ({"cpu": "x"}, {"host": ""}, {"seat": 1}):
+        document = json.loads(record.text(good))
+        document["launches"][1]["ranks"][0] |= wrong
+        with pytest.raises(InputError, match=r"launches\[1\]\.ranks\[0\]"):
+            record.validate(record.sealed(document), "b")
+    document = json.loads(record.text(good))
+    document["launches"][1]["repeat"] = -1
+    with pytest.raises(InputError, match=r"launches\[1\]\.repeat"):
+        record.validate(record.sealed(document), "c")
+
+
+def test_the_fault_that_is_named_is_the_one_of_the_whole_validator() -> None:
+    """Parts that are surely valid are left out of the explanation, which changes nothing that is said."""
+    against, compared = json_io.validator(record.SCHEMA), 0
+    for seed in range(25):
+        chance = random.Random(seed)
+        document = fuzz.changed(json.loads(record.text(synthetic.halo(launches=1))), chance)
+        whole = jsonschema.Draft202012Validator(against.content)
+        wanted = jsonschema.exceptions.best_match(whole.iter_errors(document))
+        found = schemas.best_fault(document, against)
+        if wanted is not None:
+            compared += 1
+            assert (list(wanted.absolute_path), wanted.message) == (list(found.absolute_path), found.message)
+    assert compared > 10
 
 
 def test_a_record_of_version_1_is_read_as_it_is() -> None:

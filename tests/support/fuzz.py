@@ -107,7 +107,7 @@ def _spots(part: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
     return found
 
 
-def _changed(document: Any, chance: random.Random) -> Any:
+def changed(document: Any, chance: random.Random) -> Any:
     """Change one to three values of a document where it stands."""
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
         spots = _spots(document)
@@ -152,7 +152,7 @@ def _record_text(chance: random.Random) -> bytes:
     text = _good(chance.choice(["emulated", "measured", "simulated"]))
     if chance.random() < 0.25:
         return _torn(text.encode(), chance)
-    document = _changed(json.loads(text), chance)
+    document = changed(json.loads(text), chance)
     try:
         return json_io.text(record.sealed(document)).encode("utf-8", errors="surrogatepass")
     except (TypeError, ValueError, AttributeError):
@@ -210,7 +210,7 @@ def _repack(path: Path, chance: random.Random) -> None:
         "files": [entry],
     }
     if chance.random() < 0.5:
-        manifest = _changed(manifest, chance)
+        manifest = changed(manifest, chance)
     text = json.dumps(manifest, ensure_ascii=False).encode("utf-8", errors="surrogatepass")
     parts = bundle._compressed([(bundle.MANIFEST, text), (member.path, content)])
     path.write_bytes(b"".join(parts))
@@ -222,7 +222,7 @@ def _bag(chance: random.Random, folder: Path, good: Path) -> Path:
     files = sorted(each for each in path.rglob("*") if each.is_file())
     chosen = chance.choice(files)
     if chosen.name == "bid.json":
-        chosen.write_text(json.dumps(_changed(json.loads(chosen.read_text()), chance)), encoding="ascii")
+        chosen.write_text(json.dumps(changed(json.loads(chosen.read_text()), chance)), encoding="ascii")
     elif chosen.parent.name == "cluster":
         chosen.write_bytes(_record_text(chance))
     else:
@@ -269,7 +269,7 @@ _LARGE = {"blue-waters", "cielo", "titan", "alps-like", "frontier-like", "leonar
 def _yaml(chance: random.Random, text: str) -> bytes:
     if chance.random() < 0.3:
         return _torn(text.encode(), chance)
-    document = _changed(yaml.safe_load(text), chance)
+    document = changed(yaml.safe_load(text), chance)
     return yaml.safe_dump(document, allow_unicode=True).encode("utf-8", errors="surrogatepass")
 
 
