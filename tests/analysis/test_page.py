@@ -176,6 +176,48 @@ def test_void_and_failed_launches_are_shown(opened: Page) -> None:
     assert "launches void" in absent and "launches failed" in absent
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of one record with forty combinations of a placement and a NIC policy."""
+    placements = ["plain", "cart-create", "custom", "random", "cyclic", "blocks:2x2x2", "rows", "snake"]
+    policies = ["round-robin", "nic-0", "nic-1", "local-nic", "stripe"]
+    case = synthetic.case(placements=placements, nic_policies=policies, launches_per_combination=2)
+    case["topology"]["rails"] = 2
+    record = synthetic.job(case, synthetic.halo_series(dict.fromkeys(placements, 1.0)))
+    path = tmp_path_factory.mktemp("many") / "report.html"
+    path.write_text(page.html(judge_all([record]), compared([record], (), None)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["file", "many"])
+def test_nothing_is_wider_or_taller_than_a_sheet_of_paper(
+    browser: Browser, name: str, request: pytest.FixtureRequest
+) -> None:
+    """An A4 sheet has 718 by 1047 pixels between Chromium's margins."""
+    context = browser.new_context(viewport={"width": 718, "height": 1047})
+    shown = context.new_page()
+    shown.emulate_media(media="print")
+    shown.goto(request.getfixturevalue(name).as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 718
+    heights = shown.evaluate(
+        "[...document.querySelectorAll('figure')].map(each => each.getBoundingClientRect().height)"
+    )
+    assert heights and max(heights) <= 1047
+    context.close()
+
+
+def test_what_all_scores_share_is_said_once(browser: Browser, many: Path, opened: Page) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    shown = context.new_page()
+    shown.goto(many.as_uri())
+    scores = shown.locator("section:has(#scores)").inner_text()
+    assert "Every row is of vtorus, against plain + round-robin, emulated." in scores
+    assert "system" not in scores.split("emulated.")[1] and scores.count("plain + round-robin") == 1
+    context.close()
+    columns = opened.locator("section:has(#scores) thead").inner_text()
+    assert "system" in columns, "two systems share no row's system"
+
+
 def test_it_prints_with_everything_unfolded(opened: Page, tmp_path: Path) -> None:
     opened.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").stat().st_size > 50_000
