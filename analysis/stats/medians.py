@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 
 CONFIDENCE = 0.95
 #: The fewest launches whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.
@@ -64,6 +63,8 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 @functools.cache
 def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
     """The largest rank r whose interval covers the median with `confidence`, and the coverage."""
+    import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
+
     half = scipy.stats.binom(n, 0.5)
     rank = int(
         half.ppf((1 - confidence) / 2)

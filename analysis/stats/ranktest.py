@@ -17,7 +17,6 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.stats
 
 Key = TypeVar("Key")
 Values = Sequence[float]
@@ -130,5 +129,7 @@ def _p_values(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64], exact: bool
 ) -> npt.NDArray[np.float64]:
     """Rows of equal shape at once."""
+    import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
+
     method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
     return np.asarray(scipy.stats.mannwhitneyu(first, second, axis=1, method=method).pvalue)

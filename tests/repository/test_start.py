@@ -16,6 +16,7 @@ LIGHT = {
     "railyard.jobs.cli": ("scipy", "matplotlib"),
     "placements.cli.place": ("scipy", "matplotlib", "analysis"),
     "railyard.doctor.cli": ("scipy", "matplotlib", "analysis"),
+    "railyard.tender.cli": ("scipy", "matplotlib"),
 }
 
 
