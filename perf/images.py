@@ -44,7 +44,7 @@ class Program:
     @property
     def parameters(self) -> Mapping[str, Json]:
         """Return what the parsers must know of a launch."""
-        sizes: list[Json] = [1 << k for k in range(17)] if self.benchmark.startswith("osu_") else []
+        sizes: list[Json] = [1 << k for k in range(2, 17)] if self.benchmark.startswith("osu_") else []
         return {"sizes_bytes": sizes, **({"profiled_by": launch.PROFILER} if self.profiled else {})}
 
 
@@ -79,7 +79,7 @@ PROGRAMS: Mapping[str, Program] = {
         words=f"SuOlsonTest {umt.MESH} 16 {umt.PRODUCT} {umt.ORDER} 2 2",
         inputs={umt.MESH: umt.mesh([2, 2, 2], 2)},
     ),
-    "OSU": Program(benchmark="osu_allreduce", words="osu_allreduce -i 10 -x 2 -T mpi_float -m 1:65536 -c"),
+    "OSU": Program(benchmark="osu_allreduce", words="osu_allreduce -i 10 -x 2 -T mpi_float -m 4:65536 -c"),
     "mpiP (AMG)": Program(benchmark="amg", words=AMG, profiled=True),
     "railyard's own": Program(words="halo --grid 2x2x2 --cells 16 --repeats 3"),
 }
