@@ -17,9 +17,12 @@
     rivals      the optimiser against orders, blocks, Scotch and KaHIP: torus, dragonfly, dragonfly+, fat tree
     large       the optimiser at 131,072 ranks
     predicted   the model's order of placements against that of measured halo times
-    suite       the benchmarks beside OSU and a plain copy
+    suite       halo's packing beside a plain copy
+    osu         the benchmarks beside OSU at every size, on shared memory, TCP, and a torus (`--osu FOLDER`)
+    concurrency two paths over one, a slow direction, the common clock: figures whose true value is known
     slurm       Slurm on 27 nodes up and down, and what a check's job there does beside launching
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
+    dead-links  dead cables without a detour that topobw names
     topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
@@ -47,6 +50,8 @@ from typing import Any
 from perf import (
     archive,
     bound,
+    concurrency,
+    dead_links,
     flies,
     flies_emulated,
     fly_study,
@@ -55,6 +60,7 @@ from perf import (
     guard,
     halo_mpis,
     matrix,
+    osu,
     pieces,
     placements,
     ratios,
@@ -82,9 +88,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m perf", description="print the figures that documents quote"
     )
-    suite.osu_option(parser)
+    osu.option(parser)
     soak.options(parser)
-    pieces.options(parser, "bound, same, ratios, flies-emulated: ")
+    pieces.options(parser, "bound, same, ratios, flies-emulated, topobw, dead-links, osu, concurrency: ")
     bound.options(parser)
     same.options(parser)
     parser.add_argument("section", nargs="*", help="what to measure; by default everything")
@@ -106,9 +112,12 @@ def main() -> None:
         "rivals": partial(rivals.measure, console),
         "large": partial(placements.large, console),
         "predicted": vtorus.predicted,
-        "suite": partial(suite.measure, arguments.osu),
+        "suite": suite.measure,
+        "osu": partial(osu.measure, arguments.osu, minutes=arguments.minutes),
+        "concurrency": partial(concurrency.measure, minutes=arguments.minutes),
         "slurm": partial(slurm.measure, console),
-        "topobw": topobw.measure,
+        "topobw": partial(topobw.measure, minutes=arguments.minutes),
+        "dead-links": partial(dead_links.measure, minutes=arguments.minutes),
         "topobw-flies": topobw_flies.measure,
         "simulated": partial(simulated.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),

@@ -1,11 +1,13 @@
 """Dead cables without a detour: how many of them topobw names, and in what time.
 
-A cable loses every packet in both directions while routes still lead over it. `python -m perf.dead_links [CABLES]`
-kills seeded cables of a torus of 64 nodes, one after another.
+A cable loses every packet in both directions while routes still lead over it. `python -m perf.dead_links [CABLES]
+[--minutes M]` kills seeded cables of a torus of 64 nodes, one after another. Each is kept in build/dead-links.jsonl,
+and a second call goes on where the first one stopped.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import subprocess
@@ -19,14 +21,16 @@ from typing import Any
 
 from rich.console import Console
 
+from perf import pieces
+from perf.pieces import Pieces
 from placements.launchers import files
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.checkout import CHECKOUT
+from railyard.checkout import BUILD
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import lifecycle, locks
 
-PROGRAM = CHECKOUT / "build/benchmarks-openmpi/bin/topobw"
+PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"
 NAME = "bench-dead"
 CABLES = 20
 SEED = 17
@@ -69,21 +73,25 @@ def _ip(namespace: str, *words: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def measure(cables: int = CABLES) -> dict[str, Any]:
+def measure(cables: int = CABLES, minutes: float | None = None) -> dict[str, Any]:
     """Kill each cable alone and run topobw once; a row each."""
     topology = catalog.load("gemini-4x4x4")
     links = random.Random(SEED).sample([link.name for link in topology.links()], cables)
+    kept = Pieces(BUILD / "dead-links.jsonl", minutes)
     lifecycle.up(topology, name=NAME, shape=Shape())
-    rows = []
     try:
         with tempfile.TemporaryDirectory() as folder:
             for link in links:
-                rows.append(_row(topology, link, Path(folder)))
-                console.print(rows[-1])
+                if not kept.is_over and kept.get(link) is None:
+                    console.print(kept.add(_row(topology, link, Path(folder)), link))
     finally:
         lifecycle.down(NAME)
+    rows = [row for link in links if (row := kept.get(link))]
     named = sum(row["named"] and row["seconds"] < LIMIT_S for row in rows)
-    console.print(f"{named} of {len(rows)} dead cables named within {LIMIT_S} s")
+    times = (
+        f"; {min(row['seconds'] for row in rows)} to {max(row['seconds'] for row in rows)} s" if rows else ""
+    )
+    console.print(f"{named} of {len(rows)} dead cables named within {LIMIT_S} s{times}")
     return {"rows": rows, "named": named}
 
 
@@ -95,9 +103,9 @@ def _row(topology: Topology, link: str, folder: Path) -> dict[str, Any]:
     inputs = ["--coordinates", f"{folder}/coordinates", "--links", f"{folder}/links", "--json", str(output)]
     ranks = str(len(topology.nodes))
     words = ["torus", "mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *inputs, *OPTIONS]
-    with dead_cable(NAME, direction, *ends.split(">")):
-        begun = time.monotonic()
-        railyard = str(Path(sys.executable).with_name("railyard"))
+    railyard = str(Path(sys.executable).with_name("railyard"))
+    with dead_cable(NAME, direction, *ends.split(">")), locks.turn(), locks.as_one_launch(NAME):
+        begun = time.monotonic()  # other launches on this machine have ended
         done = subprocess.run([railyard, *words], capture_output=True, text=True, check=False)
         seconds = time.monotonic() - begun
     found = json.loads(output.read_text())["verdict"]["findings"] if output.exists() else []
@@ -114,5 +122,16 @@ def _row(topology: Topology, link: str, folder: Path) -> dict[str, Any]:
     }
 
 
+def main() -> None:
+    """Measure so many cables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.dead_links", description="dead cables that topobw names"
+    )
+    parser.add_argument("cables", type=int, nargs="?", default=CABLES, help="default: %(default)s")
+    pieces.options(parser)
+    asked = parser.parse_args()
+    measure(asked.cables, asked.minutes)
+
+
 if __name__ == "__main__":
-    measure(int(sys.argv[1]) if len(sys.argv) > 1 else CABLES)
+    main()

@@ -1,16 +1,20 @@
 """topobw against faults and against itself: every injected fault named, no alarm without one, time, phases, counters.
 
-`python -m perf.topobw [CLEAN_RUNS]` runs it alone; 100 clean runs take 20 minutes.
+`python -m perf.topobw [--clean RUNS] [--minutes M]` runs it alone; 100 clean runs take 20 minutes. Each launch is kept
+in build/topobw.jsonl, and a second call goes on where the first one stopped. A clean run that the guard voids counts
+as void, not as clean.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,20 +22,24 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
+from perf import pieces
+from perf.pieces import Pieces
 from placements.launchers import files
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT
+from railyard.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 
-PROGRAM = CHECKOUT / "build/benchmarks-openmpi/bin/topobw"
+PROGRAM = BUILD / "benchmarks-openmpi/bin/topobw"
 NAME = "bench-topobw"
 CLEAN_RUNS = 100
 COUNTED_RUNS = 5
 LOAD = ("--size", "64KiB", "--messages", "4", "--routes", "strict")
+KEPT = BUILD / "topobw.jsonl"
+KINDS = ("fault", "counters", "clean")
+Row = Mapping[str, Any]
 console = Console(width=110)
 
 
@@ -83,17 +91,20 @@ class Machine:
         (folder / "coordinates").write_text(files.coordinates(self.topology))
         (folder / "links").write_text(files.links(self.topology))
 
-    def run(self, *options: str) -> tuple[dict[str, Any], float]:
-        """One launch on all nodes: its document and its seconds."""
-        output = self.folder / "output.json"
+    def run(self, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """One launch on all nodes: its document; its seconds, the machine's load and what the guard says."""
+        output, evidence = self.folder / "output.json", self.folder / "evidence.json"
         files = ["--coordinates", f"{self.folder}/coordinates", "--links", f"{self.folder}/links"]
         ranks = str(len(self.topology.nodes))
-        begun = time.monotonic()
+        os.environ["RAILYARD_EVIDENCE"] = str(evidence)
+        load, begun = os.getloadavg()[0], time.monotonic()
         railyard("mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *files, *options, "--json", str(output))
         seconds = time.monotonic() - begun
         document: dict[str, Any] = json.loads(output.read_text())
+        guard = json.loads(evidence.read_text())["guard"]
         output.unlink()
-        return document, seconds
+        bound = guard.get("error_bound_percent")
+        return document, {"s": seconds, "load": load, "bound_percent": bound, "guard": guard["verdict"]}
 
 
 @contextmanager
@@ -107,36 +118,31 @@ def machine(name: str, rate_scale: float) -> Iterator[Machine]:
         lifecycle.down(NAME)
 
 
-def measure(clean_runs: int = CLEAN_RUNS) -> dict[str, Any]:
-    """All figures, each printed as it is known."""
-    figures: dict[str, Any] = {}
+def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None) -> dict[str, Any]:
+    """All figures; what the file has already is not measured again."""
+    kept = Pieces(KEPT, minutes)
     with machine("gemini-4x4x4", Shape().rate_scale) as made:
-        figures["faults"] = named(made, FAULTS, LOAD)
-        figures["counters"] = counters(made)
-        figures["clean"] = clean(made, clean_runs)
-    with machine("gemini-4x4x4-two-nodes", 5e-5) as made:
-        figures["pair_faults"] = named(made, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"))
+        named(made, FAULTS, LOAD, kept)
+        counters(made, kept)
+        clean(made, clean_runs, kept)
+    if not kept.is_over:
+        with machine("gemini-4x4x4-two-nodes", 5e-5) as made:
+            named(made, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"), kept)
+    figures = {kind: [row for row in kept.rows if row["kind"] == kind] for kind in KINDS}
+    show(figures)
     return figures
 
 
-def named(made: Machine, faults: Sequence[Fault], load: Sequence[str]) -> list[dict[str, Any]]:
+def named(made: Machine, faults: Sequence[Fault], load: Sequence[str], kept: Pieces) -> None:
     """Each fault alone: what was named, and what was not there."""
-    table = Table(
-        "fault", "link", "named", "besides", "missing (%)", "s", title=f"faults, {made.topology.name}"
-    )
-    rows = []
-    for fault in track(faults, description="faults", transient=True):
+    for fault in faults:
+        key = (made.topology.name, fault.link, *fault.options)
+        if kept.is_over or kept.get(*key) is not None:
+            continue
         railyard("fault", NAME, fault.link, *fault.options)
-        document, seconds = made.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
+        document, launch = made.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
         railyard("fault", NAME, "--restore")
-        row = _named(fault, document) | {"seconds": seconds}
-        rows.append(row)
-        missing = f"{row['missing_percent']:.1f}"
-        table.add_row(
-            fault.what, fault.link, str(row["named"]), str(row["besides"]), missing, f"{seconds:.1f}"
-        )
-    console.print(table, f"{sum(row['named'] for row in rows)} of {len(rows)} faults named\n")
-    return rows
+        _show(kept.add({"kind": "fault", **_named(fault, document), **launch}, *key))
 
 
 def _named(fault: Fault, document: dict[str, Any]) -> dict[str, Any]:
@@ -151,34 +157,62 @@ def _named(fault: Fault, document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def clean(made: Machine, runs: int) -> dict[str, Any]:
+def clean(made: Machine, runs: int, kept: Pieces) -> None:
     """Short runs without a fault: alarms, seconds of a run, phases against a test of all pairs."""
-    alarms, times = [], []
-    for _ in track(range(runs), description="clean runs", transient=True):
-        document, seconds = made.run(*LOAD, "--repeats", "1")
-        alarms += [finding["text"] for finding in document["verdict"]["findings"]]
-        times.append(seconds)
-    phases = len({(link["link"][0], link["phase"]) for link in document["verdict"]["links"]}) if runs else 0
-    nodes = len(made.topology.nodes)
-    console.print(f"{runs} clean runs: {len(alarms)} false alarms; a run takes {median(times):.1f} s")
-    console.print(f"{phases} phases; a test of all pairs of {nodes} nodes (mpiGraph) takes {nodes - 1} steps")
-    for alarm in alarms:
-        console.print(f"  {alarm}")
-    return {"runs": runs, "alarms": alarms, "median_s": median(times), "phases": phases, "steps": nodes - 1}
+    for number in range(runs):
+        if kept.is_over or kept.get("clean", number) is not None:
+            continue
+        document, launch = made.run(*LOAD, "--repeats", "1")
+        verdict = document["verdict"]
+        phases = len({(link["link"][0], link["phase"]) for link in verdict["links"]})
+        alarms = [finding["text"] for finding in verdict["findings"]]
+        row = {"kind": "clean", "alarms": alarms, "phases": phases, "nodes": len(made.topology.nodes)}
+        _show(kept.add(row | launch, "clean", number))
 
 
-def counters(made: Machine) -> dict[str, float]:
+def counters(made: Machine, kept: Pieces) -> None:
     """What the counters library takes of a launch, by rank 0's clock: from outside it is less than launches vary."""
-    shares, seconds = [], []
-    for _ in track(range(COUNTED_RUNS), description="counters", transient=True):
-        document, launch_s = made.run(*LOAD, "--counters", str(made.folder / "counted"))
-        seconds.append(document["verdict"]["counters_seconds"])
-        shares.append(100 * seconds[-1] / launch_s)
-    console.print(
-        f"counters add {median(shares):.2f} % to a launch's time, {median(seconds):.3f} s "
-        f"(median of {COUNTED_RUNS} launches)\n"
-    )
-    return {"added_percent": median(shares), "seconds": median(seconds), "runs": COUNTED_RUNS}
+    for number in range(COUNTED_RUNS):
+        if kept.is_over or kept.get("counters", number) is not None:
+            continue
+        document, launch = made.run(*LOAD, "--counters", str(made.folder / "counted"))
+        row = {"kind": "counters", "counters_s": document["verdict"]["counters_seconds"]}
+        _show(kept.add(row | launch, "counters", number))
+
+
+def _show(row: Row) -> None:
+    print(json.dumps(row), flush=True)
+
+
+def show(figures: dict[str, list[Row]]) -> None:
+    """A table of the faults, and a line for the rest."""
+    faults, counted, runs = (figures[kind] for kind in KINDS)
+    table = Table("fault", "link", "named", "besides", "missing (%)", "s", "load", title="faults")
+    for row in faults:
+        numbers = (f"{row['missing_percent']:.1f}", f"{row['s']:.1f}", f"{row['load']:.0f}")
+        table.add_row(row["fault"], row["link"], str(row["named"]), str(row["besides"]), *numbers)
+    console.print(table, f"{sum(row['named'] for row in faults)} of {len(faults)} faults named\n")
+    if counted:
+        seconds = [row["counters_s"] for row in counted]
+        shares = [100 * row["counters_s"] / row["s"] for row in counted]
+        console.print(
+            f"counters add {median(shares):.2f} % to a launch's time, {median(seconds):.3f} s "
+            f"(median of {len(counted)} launches)"
+        )
+    sound = [row for row in runs if row["guard"] == "ok"]
+    if sound:
+        alarmed = [row for row in sound if row["alarms"]]
+        loads = f"load {min(row['load'] for row in sound):.0f} to {max(row['load'] for row in sound):.0f}"
+        console.print(
+            f"{len(sound)} clean runs: {len(alarmed)} with a false alarm; a run takes "
+            f"{median(row['s'] for row in sound):.1f} s; {loads}; {len(runs) - len(sound)} more were void"
+        )
+        nodes = sound[0]["nodes"]
+        console.print(
+            f"{sound[0]['phases']} phases; all pairs of {nodes} nodes (mpiGraph) take {nodes - 1} steps"
+        )
+        for row in alarmed:
+            console.print(f"  {row['alarms']}")
 
 
 def railyard(*arguments: str) -> None:
@@ -189,5 +223,14 @@ def railyard(*arguments: str) -> None:
         raise SystemExit(f"bench: {' '.join(command)}: {done.stderr or done.stdout}")
 
 
+def main() -> None:
+    """This part of the bench alone: `python -m perf.topobw`."""
+    parser = argparse.ArgumentParser(prog="python -m perf.topobw", description="topobw against faults")
+    parser.add_argument("--clean", type=int, default=CLEAN_RUNS, help="clean runs  [default: %(default)s]")
+    pieces.options(parser)
+    asked = parser.parse_args()
+    measure(asked.clean, asked.minutes)
+
+
 if __name__ == "__main__":
-    measure(int(sys.argv[1]) if len(sys.argv) > 1 else CLEAN_RUNS)
+    main()

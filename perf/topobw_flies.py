@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -107,12 +104,7 @@ def _clean(made: topobw.Machine, before: Row | None) -> Row:
 
 def _run(made: topobw.Machine, *options: str) -> tuple[dict[str, Any], Row]:
     """Return a launch's document, and its seconds, load, error bound and the rates of links that looked slow."""
-    with tempfile.TemporaryDirectory() as folder:
-        evidence = Path(folder) / "evidence.json"
-        os.environ["RAILYARD_EVIDENCE"] = str(evidence)
-        load = os.getloadavg()[0]
-        document, seconds = made.run(*LOAD, *options)
-        bound = json.loads(evidence.read_text())["guard"]["error_bound_percent"]
+    document, launch = made.run(*LOAD, *options)
     states = {link["link"]: link["state"] for link in document["verdict"]["links"]}
     readings = {
         f"{states[link]}: {link}": series["samples"]
@@ -120,7 +112,7 @@ def _run(made: topobw.Machine, *options: str) -> tuple[dict[str, Any], Row]:
         if (link := series["labels"].get("link")) and series["fom"] == "bandwidth_gbyte_s"
         if states[link] in ("slow", "disturbed")
     }
-    return document, {"s": seconds, "load": load, "bound_percent": bound, "readings": readings}
+    return document, {**launch, "readings": readings}
 
 
 def _print(found: dict[str, list[Row]]) -> None:

@@ -29,7 +29,8 @@ from railyard.torus.engines import docker_engine
 from railyard.torus.engines.base import Containers
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import lifecycle, locks
+from railyard.torus.virtual.fidelity import Watch
 from railyard.torus.virtual.lifecycle import Torus
 
 PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
@@ -92,6 +93,19 @@ def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[Torus
         yield made
     finally:
         lifecycle.down(NAME)
+
+
+@contextmanager
+def in_one_turn(name: str) -> Iterator[Watch]:
+    """Let the launches within follow each other without those of others between; what the guard saw of them all."""
+    with locks.turn():
+        made = lifecycle.get(name)
+        held = locks.acquire(made.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
+        try:
+            with Watch(made) as watch, locks.as_one_launch(name):
+                yield watch
+        finally:
+            os.close(held)
 
 
 def bring_up() -> dict[str, float]:

@@ -109,16 +109,8 @@ static const struct pattern table[] = {
     {"fan-out", "the first node to all others", fan_out, false},
 };
 
-const struct pattern *patterns(void) {
-    return table;
-}
-
-int pattern_count(void) {
-    return (int)(sizeof table / sizeof table[0]);
-}
-
 bool parse_pattern(const char *text, void *field) {
-    for (int i = 0; i < pattern_count(); i++)
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strcmp(text, table[i].name) == 0) {
             *(const struct pattern **)field = &table[i];
             return true;

@@ -39,9 +39,6 @@ struct pattern {
     bool steps; /* `step` means something: each of --steps is measured */
 };
 
-const struct pattern *patterns(void);
-int pattern_count(void);
-
 /* Parser for option tables: the name of a pattern into const struct pattern *. */
 bool parse_pattern(const char *text, void *field);
 

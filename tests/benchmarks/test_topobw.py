@@ -444,3 +444,34 @@ def test_a_wrong_listed_test_is_one_line(pretend: Pretend, tmp_path: Path, line:
     (tmp_path / "links").write_text(f"host 25\n{line}\n")
     outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK, "--links", tmp_path / "links")
     assert_refused(outcome, "topobw", "line 2", "test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED")
+
+
+def test_a_hundred_thousand_ranks_with_many_slow_nodes_are_judged_at_once(tmp_path: Path) -> None:
+    """101,306 ranks on 37x37x37 routers, about 200 slow nodes: each is named with its 12 links, in less than 1 GiB."""
+    program = tmp_path / "blame_program"
+    sources = [ROOT / "tests/data/blame_program.c"]
+    sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/blame.c", "verdict/verdict.c")]
+    sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/readings.c", "plan/phases.c")]
+    compiler = "mpicc.openmpi" if shutil.which("mpicc.openmpi") else "mpicc"
+    libraries = [BIN.parent / "librailyard.a", BIN.parent / "librailyard-counters.a"]
+    words: list[str | Path] = [
+        compiler,
+        "-O2",
+        "-std=gnu11",
+        "-I",
+        ROOT / "benchmarks",
+        "-o",
+        program,
+        *sources,
+        *libraries,
+    ]
+    subprocess.run([*words, "-lm", "-ldl"], check=True)
+    limited = ["sh", "-c", 'ulimit -d 1048576; exec "$@"', "sh", str(program)]
+    done = subprocess.run(
+        [*limited, "37", "37", "37", "2", "200", "1"], capture_output=True, text=True, check=True, timeout=300
+    )
+    findings = [line.split() for line in done.stdout.splitlines()]
+    assert 190 <= len(findings) <= 200
+    assert {component for component, _, _ in findings} == {"node"}
+    assert min(int(links) for _, _, links in findings) >= 10  # two neighbours share a cable
+    assert len({rank for _, rank, _ in findings}) == len(findings)

@@ -3,6 +3,7 @@
 
 #include "lib/run/check.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +12,84 @@ const char *component_name(enum component component) {
     return names[component];
 }
 
+/* A transfer at the router of one of its ends. */
+struct place {
+    int router[TORUS_DIMENSIONS];
+    int transfer;
+};
+
+enum { KINDS = 6, ENDS = 2 };
+
 struct search {
     const struct plan *plan;
-    const bool *bad;   /* of each transfer */
-    int *explained_by; /* of each link */
+    const bool *bad;      /* of each transfer */
+    int *explained_by;    /* of each link */
+    struct place *places; /* by router, then transfer: two of each transfer */
+    int *most; /* [(transfer * ENDS + end) * KINDS + kind]: links that the suspect explains, at most */
+    int *open; /* bad transfers that are not explained yet */
+    int open_count;
     int count;
     struct finding *findings;
 };
 
 static bool same_router(const int *one, const int *other) {
     return memcmp(one, other, TORUS_DIMENSIONS * sizeof *one) == 0;
+}
+
+/* ---- transfers by router ---- */
+
+static int compare_routers(const int *one, const int *other) {
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (one[d] != other[d])
+            return one[d] < other[d] ? -1 : 1;
+    return 0;
+}
+
+static int compare_places(const void *left, const void *right) {
+    const struct place *a = left;
+    const struct place *b = right;
+    int order = compare_routers(a->router, b->router);
+    return order ? order : a->transfer - b->transfer;
+}
+
+static int place_count(const struct search *search) {
+    return ENDS * search->plan->transfer_count;
+}
+
+static void index_places(struct search *search) {
+    search->places = check_alloc((size_t)place_count(search), sizeof *search->places);
+    for (int t = 0; t < search->plan->transfer_count; t++) {
+        const struct tested_link *link = &search->plan->links[search->plan->transfers[t].link];
+        const int *routers[ENDS] = {link->from, link->to};
+        for (int end = 0; end < ENDS; end++) {
+            struct place *place = &search->places[ENDS * t + end];
+            place->transfer = t;
+            memcpy(place->router, routers[end], sizeof place->router);
+        }
+    }
+    qsort(search->places, (size_t)place_count(search), sizeof *search->places, compare_places);
+}
+
+static int first_place(const struct search *search, const int *router) {
+    int low = 0;
+    int high = place_count(search);
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (compare_routers(search->places[middle].router, router) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The next transfer of a router, from a place on; -1 after the last. Moves the place behind it. */
+static int next_transfer(const struct search *search, const int *router, int *place) {
+    int at = *place;
+    if (at == place_count(search) || !same_router(search->places[at].router, router))
+        return -1;
+    *place = at + 1;
+    return search->places[at].transfer;
 }
 
 /* ---- what belongs to a candidate ---- */
@@ -51,7 +120,8 @@ static bool belongs(const struct search *search, const struct suspect *suspect, 
 static int explains(const struct search *search, const struct suspect *suspect) {
     int links = 0;
     int last = -1;
-    for (int t = 0; t < search->plan->transfer_count; t++) {
+    int place = first_place(search, suspect->router);
+    for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;) {
         int link = search->plan->transfers[t].link;
         if (!belongs(search, suspect, t))
             continue;
@@ -67,7 +137,8 @@ static int explains(const struct search *search, const struct suspect *suspect) 
 static bool is_only_node(const struct search *search, const struct suspect *suspect) {
     struct suspect router = *suspect;
     router.component = COMPONENT_ROUTER;
-    for (int t = 0; t < search->plan->transfer_count; t++)
+    int place = first_place(search, suspect->router);
+    for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;)
         if (belongs(search, &router, t) && !belongs(search, suspect, t))
             return false;
     return true;
@@ -93,7 +164,8 @@ static void add_suspect(struct search *search, const struct suspect *suspect,
                                 .direction = suspect->direction,
                                 .rank = suspect->rank,
                                 .only_node = is_only_node(search, &node)};
-    for (int t = 0; t < search->plan->transfer_count; t++) {
+    int place = first_place(search, suspect->router);
+    for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;) {
         int link = search->plan->transfers[t].link;
         if (belongs(search, suspect, t) && search->explained_by[link] < 0)
             explain(search, link, results, missing);
@@ -107,45 +179,57 @@ static void add_suspect(struct search *search, const struct suspect *suspect,
 static const struct {
     enum component component;
     enum direction direction;
-} kinds[] = {{COMPONENT_NODE, DIRECTION_SENDING},     {COMPONENT_NODE, DIRECTION_RECEIVING},
-             {COMPONENT_NODE, DIRECTION_ANY},         {COMPONENT_ROUTER, DIRECTION_SENDING},
-             {COMPONENT_ROUTER, DIRECTION_RECEIVING}, {COMPONENT_ROUTER, DIRECTION_ANY}};
+} kinds[KINDS] = {{COMPONENT_NODE, DIRECTION_SENDING},     {COMPONENT_NODE, DIRECTION_RECEIVING},
+                  {COMPONENT_NODE, DIRECTION_ANY},         {COMPONENT_ROUTER, DIRECTION_SENDING},
+                  {COMPONENT_ROUTER, DIRECTION_RECEIVING}, {COMPONENT_ROUTER, DIRECTION_ANY}};
 
-static void consider(const struct search *search, int rank, const int *router, struct suspect *best,
-                     int *most) {
-    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
-        struct suspect suspect = {kinds[kind].component, kinds[kind].direction, rank, {0}};
-        memcpy(suspect.router, router, sizeof suspect.router);
-        int links = explains(search, &suspect);
-        if (links > *most) {
-            *most = links;
+/* Takes the suspect of a transfer's end that explains more than the best. What a suspect explains only
+ * becomes less, so one that explained no more before is not counted again. */
+static void consider(struct search *search, int t, int end, struct suspect *best, int *most) {
+    const struct transfer *transfer = &search->plan->transfers[t];
+    const struct tested_link *link = &search->plan->links[transfer->link];
+    for (int kind = 0; kind < KINDS; kind++) {
+        int *known = &search->most[((size_t)t * ENDS + (size_t)end) * KINDS + (size_t)kind];
+        struct suspect suspect = {
+            kinds[kind].component, kinds[kind].direction, end ? transfer->to_rank : transfer->from_rank, {0}};
+        if (*known <= *most)
+            continue;
+        memcpy(suspect.router, end ? link->to : link->from, sizeof suspect.router);
+        *known = explains(search, &suspect);
+        if (*known > *most) {
+            *most = *known;
             *best = suspect;
         }
     }
 }
 
-/* The suspect that explains most; only ends of bad transfers can be one. */
-static int find_suspect(const struct search *search, struct suspect *best) {
+/* The suspect that explains most; only ends of bad transfers can be one. Explained ones leave the list. */
+static int find_suspect(struct search *search, struct suspect *best) {
     int most = 0;
-    for (int t = 0; t < search->plan->transfer_count; t++) {
-        const struct transfer *transfer = &search->plan->transfers[t];
-        const struct tested_link *link = &search->plan->links[transfer->link];
-        if (!search->bad[t] || search->explained_by[transfer->link] >= 0)
+    int left = 0;
+    for (int i = 0; i < search->open_count; i++) {
+        int t = search->open[i];
+        if (search->explained_by[search->plan->transfers[t].link] >= 0)
             continue;
-        consider(search, transfer->from_rank, link->from, best, &most);
-        consider(search, transfer->to_rank, link->to, best, &most);
+        search->open[left++] = t;
+        for (int end = 0; end < ENDS; end++)
+            consider(search, t, end, best, &most);
     }
+    search->open_count = left;
     return most;
 }
 
 static int other_direction(const struct search *search, int link, const struct link_result *results) {
     const struct tested_link *links = search->plan->links;
-    for (int i = 0; i < search->plan->link_count; i++)
+    int place = first_place(search, links[link].to);
+    for (int t; (t = next_transfer(search, links[link].to, &place)) >= 0;) {
+        int i = search->plan->transfers[t].link;
         if (i != link && (verdict_is_bad(&results[i]) || results[i].state == LINK_DETOUR) &&
             search->explained_by[i] < 0 && links[i].dimension == links[link].dimension &&
             links[i].step == -links[link].step && same_router(links[i].from, links[link].to) &&
             same_router(links[i].to, links[link].from))
             return i;
+    }
     return -1;
 }
 
@@ -182,11 +266,23 @@ static void add_network(struct search *search, const struct link_result *results
 
 static void add_components(struct search *search, const struct link_result *results) {
     struct suspect suspect = {0};
+    size_t suspects = (size_t)place_count(search) * KINDS;
+    index_places(search);
+    search->most = check_alloc(suspects, sizeof *search->most);
+    for (size_t i = 0; i < suspects; i++)
+        search->most[i] = INT_MAX;
+    search->open = check_alloc((size_t)search->plan->transfer_count, sizeof *search->open);
+    for (int t = 0; t < search->plan->transfer_count; t++)
+        if (search->bad[t])
+            search->open[search->open_count++] = t;
     while (find_suspect(search, &suspect) > 0)
         add_suspect(search, &suspect, results);
     for (int link = 0; link < search->plan->link_count; link++)
         if (verdict_is_bad(&results[link]) && search->explained_by[link] < 0)
             add_link(search, link, results);
+    free(search->open);
+    free(search->most);
+    free(search->places);
 }
 
 struct finding *blame(const struct plan *plan, const struct link_result *results, const bool *transfer_bad,
