@@ -71,8 +71,8 @@ def measure(rounds: int = ROUNDS, minutes: float | None = None) -> dict[str, Any
     kept = Pieces(KEPT, minutes)
     for number in range(rounds):
         _clock(kept, number)
-    for nodes, whats in ((1, ("apart", "outbound")), (2, ("shared",))):
-        todo = [(what, n) for n in range(rounds) for what in whats if kept.get(what, n) is None]
+    for nodes, kinds in ((1, ("apart", "outbound")), (2, ("shared",))):
+        todo = [(what, n) for n in range(rounds) for what in kinds if kept.get(what, n) is None]
         if todo and not kept.is_over:
             with _torus(nodes) as machine:
                 for what, number in todo:
