@@ -18,9 +18,8 @@ FILES = archive.paths(EXAMPLE)
 RECORDS = list(archive.iterate(FILES))
 CAMPAIGN = [record for record in RECORDS if record.case.check == "multirail_halo"]
 PROFILED = [record for record in RECORDS if record.case.check.endswith("_profile")]
-#: The versions that the archive was written in; they lack what some strict rules need.
+#: The versions that the profiles were written in; they lack what some strict rules need.
 OLD = ("railyard-record/1.1", "railyard-record/1.2")
-ACCEPTED = [word for version in OLD for word in ("--accept-version", version)]
 pytestmark = pytest.mark.skipif(
     not FILES, reason="results/example holds no records: tools/example-campaign makes them"
 )
@@ -44,7 +43,7 @@ def test_it_is_small_and_holds_what_the_campaign_asks_for() -> None:
     assert {record.system.name for record in CAMPAIGN} == set(SYSTEMS)
     for record in CAMPAIGN:
         assert (len(record.case.placements), len(record.case.nic_policies)) == (3, 4)
-        assert record.case.launches_per_combination >= 10
+        assert record.case.launches_per_combination >= 6
 
 
 def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_path: Path) -> None:
@@ -54,9 +53,7 @@ def test_the_campaign_passes_the_strict_check_as_a_bundle(railyard: Run, tmp_pat
     packed = railyard("results", "pack", *files, "-o", str(bundle), "--signed-off-by", "test")
     assert packed.returncode == 0, packed.stderr
     checked = railyard("results", "check", "--strict", str(bundle))
-    assert checked.returncode == 1 and "lacks what 10 rules need: " in checked.stdout, checked.stdout
-    checked = railyard("results", "check", "--strict", str(bundle), *ACCEPTED)
-    assert checked.returncode == 0 and "accepted without the rules " in checked.stdout, checked.stdout
+    assert checked.returncode == 0 and "2 records checked, 0 refused" in checked.stdout, checked.stdout
     for record in PROFILED:
         faults = [each for each in strict_rules.faults(record, accepted=OLD) if "at least" not in each.text]
         assert faults == [], record.source
