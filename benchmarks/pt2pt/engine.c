@@ -159,6 +159,20 @@ static void post_receive(struct engine *engine, struct end *end, int message) {
                         MPI_COMM_WORLD, &end->requests[end->pending++]));
 }
 
+/* A message that nobody here waits for; the one before has long arrived. */
+static void send_loose(struct end *end, const void *data, int bytes, int tag) {
+    MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
+    MPI_CHECK(MPI_Isend(data, bytes, MPI_BYTE, end->peer, tag_of(end, tag), MPI_COMM_WORLD, &end->loose));
+}
+
+/* The follower's word that its receives are posted. Behind its own messages it would arrive after all of
+ * them. */
+static void send_ready(struct end *end) {
+    if (end->owes_ready)
+        send_loose(end, NULL, 0, TAG_READY);
+    end->owes_ready = false;
+}
+
 static void post_unit(struct engine *engine, struct end *end) {
     bool trips = has_trips(test_of(engine));
     bool both = trips || test_of(engine) == BIBANDWIDTH;
@@ -167,18 +181,13 @@ static void post_unit(struct engine *engine, struct end *end) {
     if (both || !end->leads)
         for (int i = 0; i < messages; i++)
             post_receive(engine, end, i);
+    send_ready(end);
     if (end->leads || test_of(engine) == BIBANDWIDTH)
         for (int i = 0; i < messages; i++)
             post_send(engine, end);
     if (end->leads && !both)
         MPI_CHECK(MPI_Irecv(NULL, 0, MPI_BYTE, end->peer, tag_of(end, TAG_ANSWER), MPI_COMM_WORLD,
                             &end->requests[end->pending++]));
-}
-
-/* A message that nobody here waits for; the one before has long arrived. */
-static void send_loose(struct end *end, const void *data, int bytes, int tag) {
-    MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
-    MPI_CHECK(MPI_Isend(data, bytes, MPI_BYTE, end->peer, tag_of(end, tag), MPI_COMM_WORLD, &end->loose));
 }
 
 /* The follower's part after the messages of a unit have come. */
@@ -249,9 +258,10 @@ static void begin_end(struct engine *engine, struct end *end) {
                             &end->requests[0]));
         return;
     }
+    end->owes_ready = true;
     start_units(engine, end, TIMED, engine->units);
     end->times.start_s = clock_now_s();
-    send_loose(end, NULL, 0, TAG_READY);
+    send_ready(end);
 }
 
 static void end_timed(struct engine *engine, struct end *end) {

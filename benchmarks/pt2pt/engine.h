@@ -110,6 +110,7 @@ struct end {
     int units_left;
     int grant;         /* units that the leader's word allows after the timed ones; 0: the end */
     MPI_Request loose; /* the last word or answer that nobody waits for here */
+    bool owes_ready;   /* the follower has not said yet that its receives are posted */
     struct times times;
     double trip_s;   /* when the current round trip began */
     double *trips_s; /* of the test tail: the round trips of a sample */

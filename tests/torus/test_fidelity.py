@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
+from statistics import median
 
 import pytest
 from support.commands import Run
@@ -107,6 +108,27 @@ def test_a_load_that_the_machine_cannot_carry_is_void_and_one_that_it_can_is_not
         verdicts[scale] = evidence["guard"]["verdict"], "this launch is void" in done.stderr
         railyard("torus", "down", torus_name)
     assert verdicts == {"0.00003": ("ok", False), "0.5": ("void", True)}
+
+
+@AS_ROOT
+def test_both_directions_of_a_cable_are_measured_at_once(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """One window of half a second each way: one after the other it would be the rate of one direction."""
+    hops, output = Path("build/benchmarks-openmpi/bin/hops").resolve(), tmp_path / "hops.json"
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.0001")
+    timed = ["--windows", "1", "--warmups", "1", "--repeats", "3", "--min-time-per-point", "0"]
+    points = ["--tests", "bandwidth,bibandwidth", "--sizes", "64KiB", "--window", "8"]
+    launch = ["-np", "2", "--host", "n0-0-0,n1-0-0", str(hops), *points, *timed, "--json", str(output)]
+    done = railyard("torus", "mpirun", torus_name, *launch)
+    assert done.returncode == 0, done.stderr
+    series = json.loads(output.read_text())["series"]
+    rate = {
+        each["labels"]["test"]: median(each["samples"])
+        for each in series
+        if each["fom"] == "bandwidth_gbyte_s"
+    }
+    assert rate["bibandwidth"] > 1.5 * rate["bandwidth"]
 
 
 @pytest.mark.parametrize(("budget", "scale"), [(1.5e6, 3e-5), (4e6, 5e-5), (16e6, 3e-4)])
