@@ -21,17 +21,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return this process's environment with the tests' virtual environment first on the PATH.
-
-    Virtual tori have the network `kernel` unless a test asks for `router`, which voids launches on a busy machine.
-    """
-    return {
-        "RAILYARD_NETWORK": "kernel",
-        **os.environ,
-        "PATH": f"{BIN}:{os.environ['PATH']}",
-        "COLUMNS": "120",
-        **changes,
-    }
+    """Return this process's environment with the tests' virtual environment first on the PATH."""
+    return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", **changes}
 
 
 def without_waits(errors: str) -> str:
