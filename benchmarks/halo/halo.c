@@ -14,6 +14,7 @@
 #include "halo/config.h"
 #include "halo/faces.h"
 #include "halo/variants.h"
+#include "lib/measure/timed.h"
 #include "lib/output/output.h"
 #include "lib/output/parameters.h"
 #include "lib/output/report.h"
@@ -192,11 +193,13 @@ static void measure(struct halo *halo, struct series_list *list) {
             samples[v].of_fom[fom] = check_alloc((size_t)room, sizeof(double));
     warm_up(halo);
     halo->samples = first;
+    timed_begin();
     for (int repeat = 0; repeat < halo->samples; repeat++) {
         seconds += measure_repeat(halo, samples, repeat);
         if (repeat + 1 == first)
             halo->samples = sampling_total(sampling, first, agreed(seconds) / chosen_count(halo));
     }
+    timed_end();
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (halo->config.variants[v])
             add_series(halo, v, &samples[v], list);

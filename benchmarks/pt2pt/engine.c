@@ -3,6 +3,7 @@
 
 #include "lib/input/options.h"
 #include "lib/measure/payload.h"
+#include "lib/measure/timed.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -517,6 +518,7 @@ bool engine_measure(struct engine *engine, const struct point *point, struct poi
     make_room_for_trips(engine);
     times->units = engine->units;
     times->count = first;
+    timed_begin();
     for (int i = 0; i < times->count; i++) {
         run_sample(engine);
         note_sample(engine, times, i);
@@ -524,5 +526,6 @@ bool engine_measure(struct engine *engine, const struct point *point, struct poi
         if (i + 1 == first)
             times->count = sampling_count(sampling, first, agreed(engine, taken_s));
     }
+    timed_end();
     return data_are_right(engine, problem);
 }

@@ -3,6 +3,7 @@
 
 #include "lib/measure/clock.h"
 #include "lib/measure/idle.h"
+#include "lib/measure/timed.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -209,6 +210,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
     int count = 0;
     int dropped = 0;
     double begin_s = clock_now_s();
+    timed_begin();
     while (count < wanted && dropped <= ATTEMPTS * count + ATTEMPTS_LEAST) {
         double seconds = 0;
         if (!take_sample(run, group, point, starter, count + dropped, &seconds)) {
@@ -223,6 +225,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
             wanted =
                 (int)fmax(first, fmin(wanted, sampling->point_time_s * first / fmax(1e-9, agreed(taken_s))));
     }
+    timed_end();
     if (count < first)
         mine->total = before;
     mine->count[index] = count < first ? 0 : count;

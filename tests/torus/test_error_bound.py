@@ -12,7 +12,7 @@ from railyard.torus.virtual.counters import Reading
 from railyard.torus.virtual.error_bound import Look
 from railyard.torus.virtual.fidelity import Interval, Machine, Verdict
 
-LOOK = Look(seconds=0.5, ranks=64, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
+LOOK = Look(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
 TRAFFIC = Interval(
     seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, link="a:x+", packets=2000, bytes=4_000_000
 )
@@ -74,8 +74,27 @@ def test_without_a_router_there_is_no_lateness() -> None:
 def test_only_looks_during_traffic_count() -> None:
     """The start of the ranks needs the processors, and is no measurement."""
     quiet, busy = "t 0.1 20 10 1 0 0.0 a x+ 3 300", "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"
-    lines = [*[quiet] * 5, "w 0.5 64 1 2 3", *[busy] * 5, "w 0.5 64 4 5 6"]
-    assert list(fidelity._with_traffic(lines)) == ["w 0.5 64 4 5 6"]
+    lines = [quiet, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 0"]
+    (found,) = fidelity.measured(fidelity.intervals(lines))
+    assert found.look is not None
+    assert found.look.run_s == 4e-9
+
+
+def test_a_launch_that_shows_its_timed_samples_is_judged_by_these_alone() -> None:
+    """Its check of the data and its results load processors and network, too, and are no measurement."""
+    busy, quiet = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"
+    lines = [busy, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 64", quiet, "w 0.1 64 7 8 9 64"]
+    (found,) = fidelity.measured(fidelity.intervals(lines))
+    assert found.look is not None
+    assert found.look.run_s == 4e-9
+
+
+def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:
+    topology = gemini("2x1x1")
+    name = next(name for end, name in counters.names(topology).items() if end == ("r0-0-0", "x+"))
+    lines = ["t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "b 1.2000 0.9000 r0-0-0 x+"]
+    assert fidelity._busiest_while_timed(lines, topology) == (name, 0.9)
+    assert fidelity._busiest_while_timed(lines[:1], topology) is None
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,11 @@ def _directed(topology: Topology) -> Iterator[tuple[Counter, End, End]]:
                 yield _empty(name, near, far, router=router, way=f"H{way}", link_class="host"), near, far
 
 
+def names(topology: Topology) -> Mapping[End, str]:
+    """Return the name of each directed link by the end that sends."""
+    return {near: counter.name for counter, near, _ in _directed(topology)}
+
+
 def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
     router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
     ends = (node.name, router) if way == "+" else (router, node.name)

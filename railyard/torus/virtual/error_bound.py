@@ -29,10 +29,14 @@ WARNING_PERCENT = VOID_PERCENT / 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What all ranks together did between two looks at them; `ranks` counts those that both looks saw."""
+    """What all ranks together did between two looks at them.
+
+    `ranks` counts those that both looks saw, `timed` those of them that took timed samples at both.
+    """
 
     seconds: float
     ranks: int
+    timed: int
     run_s: float
     wait_s: float
     most_wait_s: float
@@ -131,23 +135,17 @@ def bound(
     return Bound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
-def looks(lines: Iterable[str]) -> list[Look]:
-    """Return the lines `w` of railyard-counters in which any rank was seen twice."""
-    found = []
-    for line in lines:
-        if line.startswith("w "):
-            seconds, ranks, run_ns, wait_ns, most_ns = map(float, line.split()[1:])
-            if ranks:
-                found.append(
-                    Look(
-                        seconds=seconds,
-                        ranks=int(ranks),
-                        run_s=run_ns / 1e9,
-                        wait_s=wait_ns / 1e9,
-                        most_wait_s=most_ns / 1e9,
-                    )
-                )
-    return found
+def look(line: str) -> Look:
+    """Return what a line `w` of railyard-counters tells."""
+    seconds, ranks, run_ns, wait_ns, most_ns, timed = map(float, line.split()[1:])
+    return Look(
+        seconds=seconds,
+        ranks=int(ranks),
+        timed=int(timed),
+        run_s=run_ns / 1e9,
+        wait_s=wait_ns / 1e9,
+        most_wait_s=most_ns / 1e9,
+    )
 
 
 def lateness(lines: Sequence[str]) -> Lateness | None:

@@ -23,18 +23,19 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from placements.topology.base import Topology
 from railyard.errors import RunError
 from railyard.torus.virtual import counters, error_bound, lifecycle
 from railyard.torus.virtual.counters import Counter, Reading
-from railyard.torus.virtual.error_bound import Bound, Lateness
+from railyard.torus.virtual.error_bound import Bound, Lateness, Look
 from railyard.torus.virtual.lifecycle import Torus
 
 FORMAT = "railyard-evidence/1"
@@ -80,6 +81,7 @@ class Interval:
     bytes: int
     hot_idle: float = 1.0
     hot_softirq: float = 0.0
+    look: Look | None = None
 
     @property
     def traffic(self) -> bool:
@@ -131,17 +133,22 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What was seen of the machine besides its links; `carrier` is empty or says what went wrong with the router."""
+    """What was seen of the machine besides its links.
+
+    `carrier` is empty or says what went wrong with the router. `busiest` is the link that sent most while ranks took
+    timed samples, with the share of its rate; None where they did not show when that was.
+    """
 
     network: str
     bound: Bound
     lateness: Lateness | None
     carrier: str = ""
+    busiest: tuple[str, float] | None = None
 
 
 def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | None = None) -> Guard:
     """The verdict on a launch from its intervals, what its links counted and what the machine did."""
-    busy = [i for i in intervals if i.traffic]
+    busy = measured(intervals)
     traffic_s = sum(i.seconds for i in busy)
     limited_s = sum(i.seconds for i in busy if i.host_limited)
     drops = sum(link.drops for link in counted.links)
@@ -161,7 +168,10 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
         beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
         (doubts if traffic_s < ENOUGH_TRAFFIC_S else reasons).extend([beyond] if beyond else [])
     verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
-    busiest_link, busiest_share = _busiest_link(counted, traffic_s)
+    if machine is not None and machine.busiest is not None:
+        busiest_link, busiest_share = machine.busiest
+    else:
+        busiest_link, busiest_share = _busiest_link(counted, traffic_s)
     return Guard(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
@@ -215,6 +225,15 @@ def _busiest_link(counted: Reading, traffic_s: float) -> tuple[str, float]:
     """Return the link that needs longest for what it sent, and that time over the time with traffic."""
     busiest = max(counted.links, key=_seconds_at_rate)
     return busiest.name, _seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0
+
+
+def _busiest_while_timed(lines: Sequence[str], topology: Topology) -> tuple[str, float] | None:
+    """Return the same of the time in which ranks took timed samples; None where they did not show when."""
+    found = next((line.split() for line in lines if line.startswith("b ")), None)
+    if found is None:
+        return None
+    _, _, share, host, port = found
+    return counters.names(topology)[host, port], float(share)
 
 
 def _mean(intervals: Sequence[Interval], share: str) -> float:
@@ -274,20 +293,23 @@ class Watch:
         self.guard = judge(intervals(lines), self.counted, self._machine(lines))
 
     def _machine(self, lines: list[str]) -> Machine:
-        busy = [i for i in intervals(lines) if i.traffic]
-        seconds = sum(i.seconds for i in intervals(lines))
+        watched = intervals(lines)
+        busy = measured(watched)
+        seconds = sum(i.seconds for i in watched)
         lateness = error_bound.lateness(lines)
+        busiest = _busiest_while_timed(lines, self.torus.topology)
+        share = (busiest or _busiest_link(self.counted, sum(i.seconds for i in busy)))[1]
         bound = error_bound.bound(
-            error_bound.looks(_with_traffic(lines)),
+            [i.look for i in busy if i.look is not None and i.look.ranks],
             lateness,
             steal_share=_mean(busy, "steal"),
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
-            busiest_link_share=_busiest_link(self.counted, sum(i.seconds for i in busy))[1],
+            busiest_link_share=share,
         )
         network = self.torus.shape.network
         ended = network == "router" and not lifecycle.carries(self.torus)
         carrier = "the router ended" if ended else error_bound.not_handed_over(lines)
-        return Machine(network=network, bound=bound, lateness=lateness, carrier=carrier)
+        return Machine(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
 
     def evidence(self) -> dict[str, Any]:
         """Return what a check keeps of the launch (docs/formats.md, "Launch evidence")."""
@@ -316,16 +338,13 @@ def write(evidence: dict[str, Any], path: Path) -> None:
         raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
-def _with_traffic(lines: Sequence[str]) -> Iterator[str]:
-    """Return the lines `w` that cover mostly intervals with traffic: the start of the ranks is no measurement."""
-    covered: list[Interval] = []
-    for line in lines:
-        if line.startswith("t "):
-            covered += intervals([line])
-        elif line.startswith("w "):
-            if 2 * sum(i.traffic for i in covered) > len(covered):
-                yield line
-            covered = []
+def measured(intervals: Sequence[Interval]) -> list[Interval]:
+    """Return the intervals that a launch is judged by: those with traffic in which ranks took timed samples.
+
+    Of a program that does not show when it takes them (benchmarks/lib/measure/timed.h) it is all with traffic.
+    """
+    busy = [i for i in intervals if i.traffic]
+    return [i for i in busy if i.look is not None and i.look.timed] or busy
 
 
 def _throttled_s() -> float:
@@ -348,27 +367,29 @@ def _throttled_s() -> float:
 
 
 def intervals(lines: Iterable[str]) -> list[Interval]:
-    """The lines `t` of railyard-counters."""
-    found = []
+    """The lines `t` of railyard-counters, each with the look at the ranks that follows it."""
+    found: list[Interval] = []
     for line in lines:
         if line.startswith("t "):
-            seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[
-                1:
-            ]
-            ticks = max(int(total), 1)
-            hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
-            found.append(
-                Interval(
-                    seconds=float(seconds),
-                    idle=int(idle) / ticks,
-                    softirq=int(softirq) / ticks,
-                    steal=int(steal) / ticks,
-                    link_share=float(share),
-                    link=f"{host}:{interface}",
-                    packets=int(packets),
-                    bytes=int(sent),
-                    hot_idle=hot_idle / max(hot_total, 1),
-                    hot_softirq=hot_softirq / max(hot_total, 1),
-                )
-            )
+            found.append(_interval(line))
+        elif line.startswith("w ") and found:
+            found[-1] = replace(found[-1], look=error_bound.look(line))
     return found
+
+
+def _interval(line: str) -> Interval:
+    seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[1:]
+    ticks = max(int(total), 1)
+    hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
+    return Interval(
+        seconds=float(seconds),
+        idle=int(idle) / ticks,
+        softirq=int(softirq) / ticks,
+        steal=int(steal) / ticks,
+        link_share=float(share),
+        link=f"{host}:{interface}",
+        packets=int(packets),
+        bytes=int(sent),
+        hot_idle=hot_idle / max(hot_total, 1),
+        hot_softirq=hot_softirq / max(hot_total, 1),
+    )

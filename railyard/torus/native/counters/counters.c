@@ -11,8 +11,8 @@
  *   .                                                                          end of a snapshot
  *   t seconds cpu_ticks idle_ticks softirq_ticks steal_ticks share HOST INTERFACE packets bytes
  *     hot_ticks hot_idle_ticks hot_softirq_ticks
- *   w seconds ranks run_ns wait_ns most_wait_ns               every RANKS_EVERY intervals: see
- * ranks.h
+ *   w seconds ranks run_ns wait_ns most_wait_ns timed         after each line t: see struct look in ranks.h
+ *   b seconds share HOST INTERFACE                            once, where ranks took timed samples
  *
  * Where a user-space router carries the packets (router.c) the same lines come from its counters,
  * and a snapshot has two lines more:
@@ -23,7 +23,9 @@
  *
  * Without an interval: two snapshots, one after the other. With one: a snapshot; a line `t` for each
  * interval, with the time of the processors that this process may use, the interface that sent the largest
- * share of its rate, and the time of the one processor that spent most on packets (hot); then two snapshots.
+ * share of its rate, and the time of the one processor that spent most on packets (hot); a line `b` with how
+ * long ranks took timed samples and the interface that sent the largest share of its rate meanwhile; then two
+ * snapshots.
  * Left out: the loopback and management interfaces and the head, which carry no measured traffic.
  */
 #define _GNU_SOURCE
@@ -33,12 +35,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <linux/gen_stats.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +53,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_CANNOT = 1, NAME_BYTES = 64, REPLY_BYTES = 1 << 16, RANKS_EVERY = 5 };
+enum { EXIT_USAGE = 2, EXIT_CANNOT = 1, NAME_BYTES = 64, REPLY_BYTES = 1 << 16, FIND_EVERY = 3 };
 
 struct interface {
     int index;
@@ -58,6 +62,7 @@ struct interface {
     uint64_t rate_byte_s;
     uint64_t bytes, packets;
     uint64_t bytes_before, packets_before;
+    uint64_t timed_bytes; /* while ranks took timed samples */
     struct gnet_stats_queue queue;
 };
 
@@ -347,7 +352,7 @@ static struct processor hottest(const struct processors *after, const struct pro
     return hot;
 }
 
-static void sweep(struct torus *torus, double seconds, const struct processors *before,
+static void sweep(struct torus *torus, double seconds, bool timed, const struct processors *before,
                   const struct processors *after) {
     const struct host *busiest_host = NULL;
     const struct interface *busiest = NULL;
@@ -365,13 +370,14 @@ static void sweep(struct torus *torus, double seconds, const struct processors *
             }
             packets += i->packets - i->packets_before;
             bytes += i->bytes - i->bytes_before;
+            i->timed_bytes += timed ? i->bytes - i->bytes_before : 0;
             i->bytes_before = i->bytes;
             i->packets_before = i->packets;
         }
     }
     struct busiest found = {.share = largest, .packets = packets, .bytes = bytes};
     if (torus->routed) {
-        found = routed_sweep(torus->routed, seconds);
+        found = routed_sweep(torus->routed, seconds, timed);
     } else if (busiest) {
         found.host = busiest_host->name;
         found.port = busiest->name;
@@ -384,7 +390,7 @@ static void sweep(struct torus *torus, double seconds, const struct processors *
 
 static void remember(struct torus *torus) {
     if (torus->routed) {
-        routed_sweep(torus->routed, 1);
+        routed_sweep(torus->routed, 1, false);
     }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
@@ -394,24 +400,44 @@ static void remember(struct torus *torus) {
     }
 }
 
+static struct busiest busiest_timed(const struct torus *torus, double seconds) {
+    struct busiest busiest = {.share = -1};
+    for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
+        for (const struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
+            double share = i->rate_byte_s ? (double)i->timed_bytes / ((double)i->rate_byte_s * seconds) : 0;
+            if (share > busiest.share) {
+                busiest = (struct busiest){.host = host->name, .port = i->name, .share = share};
+            }
+        }
+    }
+    return torus->routed ? routed_timed(torus->routed, seconds) : busiest;
+}
+
 /* One line for each interval, until standard input ends. */
 static void watch(struct torus *torus, int interval_ms) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     struct processors before, after;
     read_processors(&before);
-    double then = now_s(), looked = then;
+    double then = now_s(), timed_s = 0;
     remember(torus);
     unsigned sweeps = 0;
     for (char byte; poll(&input, 1, interval_ms) == 0 || read(STDIN_FILENO, &byte, 1) > 0;) {
         read_processors(&after);
-        double now = now_s();
-        sweep(torus, now - then, &before, &after);
-        if (++sweeps % RANKS_EVERY == 0) {
-            ranks_look(torus->ranks, now - looked);
-            looked = now;
+        double now = now_s(), seconds = now - then;
+        struct look look = ranks_look(torus->ranks);
+        sweep(torus, seconds, look.timed > 0, &before, &after);
+        printf("w %.4f %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", seconds, look.ranks, look.run_ns,
+               look.wait_ns, look.most_wait_ns, look.timed);
+        timed_s += look.timed > 0 ? seconds : 0;
+        if (++sweeps % FIND_EVERY == 0) {
+            ranks_find(torus->ranks);
         }
         before = after;
         then = now;
+    }
+    if (timed_s > 0) {
+        struct busiest busiest = busiest_timed(torus, timed_s);
+        printf("b %.4f %.4f %s %s\n", timed_s, busiest.share, busiest.host, busiest.port);
     }
 }
 

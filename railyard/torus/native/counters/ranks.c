@@ -15,10 +15,12 @@
 
 enum { PIDS = 1 << 22, ENVIRONMENT_BYTES = 1 << 16 };
 
-/* One process; `look` is the number of the last look that saw it. */
+/* One rank. Its files cannot be read any more once it has ended. */
 struct process {
     uint32_t pid;
-    uint32_t look;
+    int schedstat;
+    int comm;
+    bool timed;
     uint64_t run_ns;
     uint64_t wait_ns;
 };
@@ -26,9 +28,8 @@ struct process {
 struct ranks {
     ino_t *namespaces;
     size_t namespace_count;
-    struct process *processes; /* ranks that were seen */
+    struct process *processes; /* ranks that were found and have not ended */
     size_t count;
-    uint32_t look;
     char environment[ENVIRONMENT_BYTES];
 };
 
@@ -85,68 +86,85 @@ static bool has_a_rank(struct ranks *ranks, const char *pid) {
     return false;
 }
 
-static struct process *known(struct ranks *ranks, uint32_t pid) {
+static bool is_known(const struct ranks *ranks, uint32_t pid) {
     for (size_t i = 0; i < ranks->count; i++) {
         if (ranks->processes[i].pid == pid) {
-            return &ranks->processes[i];
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-static struct process *remember(struct ranks *ranks, uint32_t pid) {
+static bool read_again(int file, char *text, size_t size) {
+    ssize_t length = pread(file, text, size - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+static bool read_times(struct process *process) {
+    char text[128], name[32];
+    if (!read_again(process->schedstat, text, sizeof text) || !read_again(process->comm, name, sizeof name)) {
+        return false;
+    }
+    process->timed = strcmp(name, TIMED_NAME "\n") == 0;
+    return sscanf(text, "%" SCNu64 " %" SCNu64, &process->run_ns, &process->wait_ns) == 2;
+}
+
+static int open_file(uint32_t pid, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_files(const struct process *process) {
+    close(process->schedstat);
+    close(process->comm);
+}
+
+static void remember(struct ranks *ranks, uint32_t pid) {
     struct process *grown = realloc(ranks->processes, (ranks->count + 1) * sizeof *grown);
     if (grown == NULL) {
-        return NULL;
+        return;
     }
     ranks->processes = grown;
-    ranks->processes[ranks->count] = (struct process){.pid = pid};
-    return &ranks->processes[ranks->count++];
-}
-
-/* Those that ended make room: a process number may come back as another process. */
-static void forget_ended(struct ranks *ranks) {
-    size_t kept = 0;
-    for (size_t i = 0; i < ranks->count; i++) {
-        if (ranks->processes[i].look == ranks->look) {
-            ranks->processes[kept++] = ranks->processes[i];
-        }
+    struct process found = {
+        .pid = pid, .schedstat = open_file(pid, "schedstat"), .comm = open_file(pid, "comm")};
+    if (read_times(&found)) {
+        ranks->processes[ranks->count++] = found;
+    } else {
+        close_files(&found);
     }
-    ranks->count = kept;
 }
 
-void ranks_look(struct ranks *ranks, double seconds) {
-    uint64_t run_ns = 0, wait_ns = 0, most_ns = 0, counted = 0;
+void ranks_find(struct ranks *ranks) {
     DIR *all = opendir("/proc");
-    ranks->look++;
     for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
-        char text[128];
-        uint64_t run, wait;
         unsigned long pid = strtoul(entry->d_name, NULL, 10);
-        if (pid == 0 || pid > PIDS || !on_a_node(ranks, entry->d_name)) {
-            continue;
+        if (pid > 0 && pid <= PIDS && !is_known(ranks, (uint32_t)pid) && on_a_node(ranks, entry->d_name) &&
+            has_a_rank(ranks, entry->d_name)) {
+            remember(ranks, (uint32_t)pid);
         }
-        struct process *process = known(ranks, (uint32_t)pid);
-        bool is_new = process == NULL;
-        if ((is_new && (!has_a_rank(ranks, entry->d_name) || !(process = remember(ranks, (uint32_t)pid)))) ||
-            read_file(entry->d_name, "schedstat", text, sizeof text) <= 0 ||
-            sscanf(text, "%" SCNu64 " %" SCNu64, &run, &wait) != 2) {
-            continue;
-        }
-        if (!is_new && run >= process->run_ns && wait >= process->wait_ns) {
-            uint64_t waited = wait - process->wait_ns;
-            run_ns += run - process->run_ns;
-            wait_ns += waited;
-            most_ns = waited > most_ns ? waited : most_ns;
-            counted++;
-        }
-        *process =
-            (struct process){.pid = (uint32_t)pid, .look = ranks->look, .run_ns = run, .wait_ns = wait};
     }
     if (all != NULL) {
         closedir(all);
     }
-    forget_ended(ranks);
-    printf("w %.4f %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", seconds, counted, run_ns, wait_ns,
-           most_ns);
+}
+
+struct look ranks_look(struct ranks *ranks) {
+    struct look look = {0};
+    for (size_t i = 0; i < ranks->count; i++) {
+        struct process before = ranks->processes[i], now = before;
+        if (!read_times(&now)) {
+            close_files(&before);
+            continue;
+        }
+        uint64_t waited = now.wait_ns - before.wait_ns;
+        look.run_ns += now.run_ns - before.run_ns;
+        look.wait_ns += waited;
+        look.most_wait_ns = waited > look.most_wait_ns ? waited : look.most_wait_ns;
+        look.timed += before.timed && now.timed;
+        ranks->processes[look.ranks++] = now;
+    }
+    ranks->count = look.ranks;
+    return look;
 }

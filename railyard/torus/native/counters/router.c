@@ -21,6 +21,7 @@ struct routed {
     struct counters_header *copy;
     size_t size;
     uint64_t *bytes_before, *packets_before;
+    uint64_t *timed_bytes;
     uint64_t *back; /* link -> the link the other way */
 };
 
@@ -82,9 +83,11 @@ struct routed *routed_open(const char *torus) {
     size_t count = (routed->size - sizeof *routed->live) / sizeof(struct link_counters);
     routed->bytes_before = calloc(count, sizeof *routed->bytes_before);
     routed->packets_before = calloc(count, sizeof *routed->packets_before);
+    routed->timed_bytes = calloc(count, sizeof *routed->timed_bytes);
     routed->back = calloc(count, sizeof *routed->back);
     if (routed->live == MAP_FAILED || !routed->copy || !routed->bytes_before || !routed->packets_before ||
-        !routed->back || routed->live->magic != COUNTERS_MAGIC || routed->live->links != count) {
+        !routed->timed_bytes || !routed->back || routed->live->magic != COUNTERS_MAGIC ||
+        routed->live->links != count) {
         errno = 0;
         give_up("map");
     }
@@ -130,7 +133,7 @@ void routed_snapshot(struct routed *routed) {
     print_histogram("late_ppm", &h->late_ppm);
 }
 
-struct busiest routed_sweep(struct routed *routed, double seconds) {
+struct busiest routed_sweep(struct routed *routed, double seconds, bool timed) {
     struct busiest busiest = {.share = -1};
     take(routed);
     const struct link_counters *links = links_of(routed);
@@ -143,9 +146,23 @@ struct busiest routed_sweep(struct routed *routed, double seconds) {
             busiest.share = share;
         }
         busiest.bytes += bytes;
+        routed->timed_bytes[i] += timed ? bytes : 0;
         busiest.packets += links[i].tx_cells - routed->packets_before[i];
         routed->bytes_before[i] = links[i].tx_bytes;
         routed->packets_before[i] = links[i].tx_cells;
+    }
+    return busiest;
+}
+
+struct busiest routed_timed(const struct routed *routed, double seconds) {
+    struct busiest busiest = {.share = -1};
+    const struct link_counters *links = links_of(routed);
+    for (uint64_t i = 0; i < routed->copy->links; i++) {
+        double rate = (double)links[i].rate_byte_s;
+        double share = rate > 0 ? (double)routed->timed_bytes[i] / (rate * seconds) : 0;
+        if (share > busiest.share) {
+            busiest = (struct busiest){.host = links[i].host, .port = links[i].port, .share = share};
+        }
     }
     return busiest;
 }

@@ -2,6 +2,7 @@
 #ifndef COUNTERS_ROUTER_H
 #define COUNTERS_ROUTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct routed;
@@ -22,6 +23,10 @@ struct routed *routed_open(const char *torus);
 void routed_snapshot(struct routed *routed);
 
 /* Sweep over all links; what is compared with is the sweep before. */
-struct busiest routed_sweep(struct routed *routed, double seconds);
+struct busiest routed_sweep(struct routed *routed, double seconds, bool timed);
+
+/* The link that sent the largest share of its rate in all sweeps that were timed, which took so long
+ * together. */
+struct busiest routed_timed(const struct routed *routed, double seconds);
 
 #endif
