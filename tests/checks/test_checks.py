@@ -80,11 +80,11 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
 
 
 @pytest.mark.skipif(bool(router.missing()), reason=router.missing() or "-")
-def test_a_check_runs_on_the_user_space_router_where_it_is_asked_for(
+def test_a_check_runs_on_the_user_space_router_where_nobody_asks_for_the_kernel(
     reframe: ReFrame, tmp_path: Path
 ) -> None:
     """Whether its launches count depends on the machine's load, so the verdict is left out."""
-    reframe("-r", "-n", "halo_smoke", "-S", "placements=plain", *into(tmp_path), RAILYARD_NETWORK="router")
+    reframe("-r", "-n", "halo_smoke", "-S", "placements=plain", *into(tmp_path), RAILYARD_NETWORK="")
     (record,) = records(tmp_path)
     assert record.provenance["torus"]["network"] == "router"
     assert [each.guard.figures["error_bound_percent"] >= 0 for each in record.launches if each.guard] == [

@@ -68,6 +68,15 @@ def test_it_is_one_process_and_no_router_is_a_namespace(railyard: Run, torus_nam
     assert not (lifecycle.RUN / torus_name).exists() and netns.namespaces(torus_name) == []
 
 
+def test_the_router_carries_the_packets_where_nobody_asks_for_the_kernel(
+    railyard: Run, torus_name: str
+) -> None:
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, RAILYARD_NETWORK="")
+    assert done.returncode == 0, done.stderr
+    assert "network router" in done.stdout
+    assert status(railyard, torus_name)["network"] == "router"
+
+
 def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
     railyard: Run, torus_name: str
 ) -> None:

@@ -73,7 +73,7 @@ def torus() -> None:
 @click.option(
     "--network",
     type=click.Choice(["auto", "router", "kernel"]),
-    default="kernel",
+    default="auto",
     show_default=True,
     envvar="RAILYARD_NETWORK",
     help="What carries the packets: one user-space router, or the kernel's own routing and shaping. auto: the router "
