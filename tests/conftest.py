@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from support import sharing
 from support.benchmark_runs import PretendedTorus
 from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
-from support.sharing import BySharedMachines, by_length
 
 from placements.orders import refine
 
@@ -66,6 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide the compiled optimiser from `-m unit`: a test that needs it then fails in every clone, not in fresh ones."""
     if config.getoption("markexpr") == "unit":
         refine.LIBRARY = CHECKOUT / "not-for-unit-tests.so"
+    elif os.geteuid() == 0 and config.getoption("numprocesses", None):
+        sharing.share_namespaces()
+    elif os.geteuid() == 0 and hasattr(config, "workerinput"):
+        sharing.launch_beside_other_workers()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,13 +81,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(TESTS)
         room = MODULES.get(str(place), ROOMS.get(place.parts[0], "unit"))
         item.add_marker(room if room != "unit" or not named else named[0])
-    items.sort(key=lambda item: by_length(item.nodeid))
+    items.sort(key=lambda item: sharing.by_length(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharedMachines | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> sharing.BySharedMachines | None:
     """Deal `--dist loadfile` by what tests share, which for some files is less than the file."""
-    return BySharedMachines(config, log) if config.getoption("dist") == "loadfile" else None
+    return sharing.BySharedMachines(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

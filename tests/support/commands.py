@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -32,3 +33,12 @@ def without_waits(errors: str) -> str:
     """
     lines = errors.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(OF_OTHERS))
+
+
+def command_lines() -> list[str]:
+    """Return the command line of every process of this machine, its words separated by blanks."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # a process that has ended meanwhile
+            found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found

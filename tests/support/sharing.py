@@ -3,11 +3,17 @@
 Tests of a file share its torus, cluster or engine, so a worker takes the whole file. Where they share nothing, or two
 halves need no common machine, a file that takes minutes is dealt in parts. The longest begin first: a run then never
 ends with one worker busy and the others idle.
+
+On a machine one launch runs at a time, because two would measure each other. Tests assert no time, so each worker has a
+launch lock of its own and does not wait for the others.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
+import subprocess
+from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
@@ -59,3 +65,26 @@ class BySharedMachines(LoadFileScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return unit(nodeid)
+
+
+#: Of linux/sched.h, which Python 3.11 does not have.
+CLONE_NEWNS = 0x20000
+NAMESPACES = Path("/run/netns")
+
+
+def share_namespaces() -> None:
+    """Make /run/netns a mount that all workers share, as `ip netns add` does: each sees the tori of all."""
+    NAMESPACES.mkdir(parents=True, exist_ok=True)
+    mounted = any(
+        line.split()[4] == str(NAMESPACES) for line in Path("/proc/self/mountinfo").read_text().splitlines()
+    )
+    if not mounted:
+        subprocess.run(["mount", "--bind", NAMESPACES, NAMESPACES], check=True)
+    subprocess.run(["mount", "--make-shared", NAMESPACES], check=True)
+
+
+def launch_beside_other_workers() -> None:
+    """Give this worker a /dev/shm of its own, where the machine's launch lock is (railyard/torus/virtual/locks.py)."""
+    c = ctypes.CDLL(None, use_errno=True)
+    if c.unshare(CLONE_NEWNS) != 0 or c.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777") != 0:
+        raise OSError(ctypes.get_errno(), "a worker cannot have a /dev/shm of its own")

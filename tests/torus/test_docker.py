@@ -20,7 +20,7 @@ from typing import Any
 
 import docker
 import pytest
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
 from support.reframe import reading
 from support.waiting import LIMIT_S
 
@@ -234,13 +234,7 @@ def test_down_ends_what_runs_and_leaves_nothing(
 
 def running_count(command: str) -> int:
     """How many living processes have this command line."""
-    found = 0
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            found += (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() == f"{command} "
-        except OSError:
-            continue
-    return found
+    return command_lines().count(f"{command} ")
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.5, 1.0])
@@ -377,8 +371,7 @@ def test_a_killed_up_of_a_cluster_leaves_only_what_down_removes(
     done = railyard("torus", "down", torus_name)
     assert done.returncode == 0, done.stderr
     assert left_of(client, torus_name) == []
-    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
-    assert not any(f"/run/railyard/{torus_name}/".encode() in words for words in commands)
+    assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
 
 
 @no_slurm

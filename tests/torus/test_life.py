@@ -407,8 +407,9 @@ def test_an_ordinary_users_up_survives_the_down_of_the_last_torus_beside_it() ->
 def _waits_for_turn(command_line: str) -> bool:
     """Whether a process with a command line that ends like this has the machine's launch lock open."""
     found = False
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):
-            if link.readlink() == locks.machine_file():
-                found = found or locks.command_of(int(link.parts[2])).endswith(command_line)
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        with contextlib.suppress(OSError):  # a process that has ended meanwhile
+            for descriptor in os.listdir(folder):
+                if (folder / descriptor).readlink() == locks.machine_file():
+                    found = found or locks.command_of(int(folder.parts[2])).endswith(command_line)
     return found

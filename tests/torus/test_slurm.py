@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support import walk
-from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
 from support.reframe import reading
 from support.waiting import wait_until
 
@@ -500,8 +500,7 @@ def test_down_leaves_nothing_even_after_a_killed_up(railyard: Run, torus_name: s
     assert railyard("torus", "down", torus_name).returncode == 0
     assert netns.processes(inodes) == set() and netns.namespaces(torus_name) == []
     assert not (lifecycle.RUN / torus_name).exists()
-    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
-    assert not any(f"/run/railyard/{torus_name}/".encode() in words for words in commands)
+    assert not any(f"/run/railyard/{torus_name}/" in line for line in command_lines())
 
 
 def test_srun_on_a_torus_without_slurm_is_one_line(railyard: Run, small: str) -> None:
