@@ -409,7 +409,7 @@ def _waits_for_turn(command_line: str) -> bool:
     found = False
     for folder in Path("/proc").glob("[0-9]*/fd"):
         with contextlib.suppress(OSError):  # a process that has ended meanwhile
-            for descriptor in os.listdir(folder):
-                if (folder / descriptor).readlink() == locks.machine_file():
+            for descriptor in folder.iterdir():
+                if descriptor.readlink() == locks.machine_file():
                     found = found or locks.command_of(int(folder.parts[2])).endswith(command_line)
     return found
