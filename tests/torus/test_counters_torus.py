@@ -14,6 +14,8 @@ from support.commands import Run
 
 from placements.launchers import files
 from placements.topology.catalog import load
+from railyard.torus.virtual import fidelity
+from railyard.torus.virtual.counters import PROGRAM
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -77,3 +79,33 @@ def test_sonar_sees_payload_headers_and_acknowledgements(
         assert 64 * 1024 < seen[kind, "source_sent_bytes"] < 1.1 * 64 * 1024
         assert seen[kind, "source_sent_packets_count"] >= packets
         assert 85 < seen[kind, "efficiency_percent"] < 100 * 2448 / 2514
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "halo --dimensions 3 --cells 8",
+        "pt2pt --units ranks --sizes 8KiB",
+        "rowcol --sizes 1KiB",
+    ],
+    ids=lambda words: words.split()[0],
+)
+def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(
+    railyard: Run, small: str, program: str
+) -> None:
+    """Neither the start of the ranks nor their check of the data is a sample; all ranks begin and end together."""
+    enough = ["--warmup-time", "0.3", "--min-time-per-point", "0.5", "--max-time-per-point", "1"]
+    name, *options = program.split()
+    watcher = subprocess.Popen(
+        [PROGRAM, small, "20"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        done = railyard("torus", "mpirun", small, "-q", "-np", "8", BIN / name, *options, *enough)
+    finally:
+        said, _ = watcher.communicate()
+    assert done.returncode == 0, done.stderr
+    watched = fidelity.intervals(said.splitlines())
+    looks = [each.look for each in watched if each.look is not None and each.look.ranks]
+    assert max(look.timed for look in looks) == 8
+    assert min(look.timed for look in looks) == 0, "the start of the ranks and their warm-up are no samples"
+    assert "\nb " in said
