@@ -260,7 +260,11 @@ class ApplicationCheck(PlacedCheck):
         """With what the program writes under a name of its own moved to the launch's."""
         kept = {self.leaves: "left"} if self.leaves else {}
         kept |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
-        moves = [f"mv -f {pattern} {launch.stem}.{ending} 2>/dev/null" for pattern, ending in kept.items()]
+        # Of a launch that was started twice the newest counts.
+        moves = [
+            f'mv -f "$(ls -t {pattern} 2>/dev/null | head -n 1)" {launch.stem}.{ending} 2>/dev/null; rm -f {pattern}'
+            for pattern, ending in kept.items()
+        ]
         lines = [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
         return _with_counters(lines, launch.stem) if self.counted else lines
 

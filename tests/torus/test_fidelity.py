@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
 from pathlib import Path
 from statistics import median
 
 import pytest
-from support.commands import Run
+from support.commands import BIN, CHECKOUT, Run, environment
 from support.topologies import gemini
 
 from placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, fidelity, netem, packet_budget
+from railyard.torus.virtual import counters, error_bound, fidelity, netem, packet_budget
 from railyard.torus.virtual.counters import Reading
 from railyard.torus.virtual.fidelity import Interval, Verdict
 
@@ -82,6 +83,51 @@ def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
         [AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",))
     )
     assert lost.verdict == Verdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
+
+
+def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
+    held = fidelity.judge([HELD_BACK] * 12, counted())
+    assert held.by_load
+    both = fidelity.judge([HELD_BACK] * 12, counted(drops=3))
+    assert len(both.reasons) == 2
+    assert not both.by_load
+    assert not fidelity.judge([AT_RATE] * 12, counted()).by_load
+
+
+@pytest.mark.parametrize(("timed", "verdict"), [(0, Verdict.CANNOT_TELL), (8, Verdict.VOID)])
+def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int, verdict: Verdict) -> None:
+    """Without that, one of the few intervals is the start of the ranks."""
+    look = error_bound.look(f"w 0.1 8 1000 1000 1000 {timed}")
+    assert fidelity.judge([dataclasses.replace(HELD_BACK, look=look)] * 5, counted()).verdict == verdict
+
+
+@AS_ROOT
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_a_launch_that_load_made_void_is_launched_again_and_leaves_one_output(
+    torus_name: str, railyard: Run, tmp_path: Path, attempts: int
+) -> None:
+    """The load is the torus's own: links of 40 Gbit/s, which no machine of ours carries."""
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.5")
+    halo = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
+    options = ["--grid", "2x2x2", "--cells", "700x700x700", "--repeats", "12"]
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run(
+            [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", halo, *options],
+            stdout=out,
+            env=environment(RAILYARD_EVIDENCE=f"{tmp_path}/evidence", RAILYARD_ATTEMPTS=str(attempts)),
+            check=True,
+        )
+    guard = json.loads((tmp_path / "evidence").read_text())["guard"]
+    assert (guard["verdict"], guard["by_load"], guard["attempts"]) == ("void", True, attempts)
+    assert (tmp_path / "out").read_text().count("iteration_us") == 1
+
+
+@AS_ROOT
+def test_a_number_of_attempts_that_is_wrong_is_one_line(railyard: Run, small: str) -> None:
+    done = railyard("torus", "mpirun", small, "-np", "1", "true", RAILYARD_ATTEMPTS="many")
+    assert done.returncode != 0
+    assert "RAILYARD_ATTEMPTS" in done.stderr and "1 to 9" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @AS_ROOT

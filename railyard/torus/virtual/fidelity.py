@@ -52,7 +52,8 @@ HOT_SOFTIRQ_SHARE = (
     0.5  # of one processor's time goes to packets and it is never idle: one flow cannot go faster
 )
 LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
-ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks
+ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks;
+ENOUGH_TIMED_S = 0.3  # where ranks showed when they took timed samples there is no start
 HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
 
 
@@ -90,6 +91,11 @@ class Interval:
         return bulk or self.link_share >= TRAFFIC_SHARE
 
     @property
+    def timed(self) -> bool:
+        """Return whether ranks took timed samples."""
+        return self.look is not None and self.look.timed > 0
+
+    @property
     def host_limited(self) -> bool:
         busy = self.idle < IDLE_SHARE and self.softirq >= SOFTIRQ_SHARE
         one_is_full = self.hot_idle < IDLE_SHARE and self.hot_softirq >= HOT_SOFTIRQ_SHARE
@@ -100,7 +106,9 @@ class Interval:
 class Guard:
     """The verdict, its reasons, and the figures it stands on. Shares are of the time with traffic, from 0 to 1.
 
-    The busiest link is the one that needs longest, at its rate, for what it sent.
+    The busiest link is the one that needs longest, at its rate, for what it sent. `by_load` says that the launch is
+    void for load on the machine alone: started again, it may be sound. `attempts` counts how often it was started: all
+    but the last time it was void by load.
     """
 
     verdict: Verdict
@@ -116,6 +124,8 @@ class Guard:
     packets_per_s: float
     drops: int
     conserved: bool
+    by_load: bool = False
+    attempts: int = 1
     error_bound_percent: float | None = None
     error_bound: Mapping[str, float] | None = None
     lateness: Mapping[str, Any] | None = None
@@ -149,24 +159,27 @@ class Machine:
 def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | None = None) -> Guard:
     """The verdict on a launch from its intervals, what its links counted and what the machine did."""
     busy = measured(intervals)
+    enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
     limited_s = sum(i.seconds for i in busy if i.host_limited)
     drops = sum(link.drops for link in counted.links)
-    reasons = [f"bytes are not conserved: {line}" for line in counted.lost[:1]]
+    lost = [f"bytes are not conserved: {line}" for line in counted.lost[:1]]
+    load: list[str] = []
     if drops:
         worst = max(counted.links, key=lambda link: link.drops)
-        reasons.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
+        lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
         held = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
-        if traffic_s < ENOUGH_TRAFFIC_S:
+        if traffic_s < enough_s:
             doubts.append(f"{held}, too little to tell; use more repeats")
         else:
-            reasons.append(f"{held}; use fewer nodes or a smaller --rate-scale")
+            load.append(f"{held}; use fewer nodes or a smaller --rate-scale")
     if machine is not None:
-        reasons += [machine.carrier] if machine.carrier else []
+        lost += [machine.carrier] if machine.carrier else []
         beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
-        (doubts if traffic_s < ENOUGH_TRAFFIC_S else reasons).extend([beyond] if beyond else [])
+        (doubts if traffic_s < enough_s else load).extend([beyond] if beyond else [])
+    reasons = [*lost, *load]
     verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
     if machine is not None and machine.busiest is not None:
         busiest_link, busiest_share = machine.busiest
@@ -186,6 +199,7 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
         packets_per_s=sum(i.packets for i in busy) / traffic_s if traffic_s else 0.0,
         drops=drops,
         conserved=counted.conserved,
+        by_load=bool(load) and not lost,
         error_bound_percent=machine.bound.percent if machine else None,
         error_bound=machine.bound.to_dict() if machine else None,
         lateness=error_bound.describe(machine.lateness) if machine else None,
@@ -247,8 +261,9 @@ class Watch:
     guard: Guard
     counted: Reading
 
-    def __init__(self, torus: Torus) -> None:
+    def __init__(self, torus: Torus, attempt: int = 1) -> None:
         self.torus = torus
+        self.attempt = attempt
 
     def __enter__(self) -> Watch:
         if not counters.PROGRAM.is_file():
@@ -290,7 +305,9 @@ class Watch:
         before = counters.reading(name, topology, snapshots[0], snapshots[0])
         after = counters.reading(name, topology, snapshots[1], snapshots[2])
         self.counted = counters.difference(after, before)
-        self.guard = judge(intervals(lines), self.counted, self._machine(lines))
+        self.guard = replace(
+            judge(intervals(lines), self.counted, self._machine(lines)), attempts=self.attempt
+        )
 
     def _machine(self, lines: list[str]) -> Machine:
         watched = intervals(lines)
@@ -344,7 +361,7 @@ def measured(intervals: Sequence[Interval]) -> list[Interval]:
     Of a program that does not show when it takes them (benchmarks/lib/measure/timed.h) it is all with traffic.
     """
     busy = [i for i in intervals if i.traffic]
-    return [i for i in busy if i.look is not None and i.look.timed] or busy
+    return [i for i in busy if i.timed] or busy
 
 
 def _throttled_s() -> float:

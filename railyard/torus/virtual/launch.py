@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -32,6 +33,9 @@ from railyard.torus.virtual.lifecycle import Torus
 
 SHIM = TORUS_BIN
 RADIX = 64  # Open MPI's own default
+#: How often a launch may be started: again as long as it is void because of load on this machine.
+ATTEMPTS = "RAILYARD_ATTEMPTS"
+MOST_ATTEMPTS = 9
 # Open MPI says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -139,10 +143,44 @@ def _watched(
         return _ended(_started(torus, command, environment, host))
     _check_router(torus)
     torus = _take_locks(torus)
-    with fidelity.Watch(torus) as watch:
-        status = _ended(_started(torus, command, environment, host))
+    attempts = _attempts()
+    written = _Written()
+    for attempt in range(1, attempts + 1):
+        with fidelity.Watch(torus, attempt) as watch:
+            status = _ended(_started(torus, command, environment, host))
+        if attempt == attempts or status or not watch.guard.by_load or not written.take_back():
+            break
+        print(f"railyard: {_void(watch.guard)}; launching again", file=sys.stderr, flush=True)
     _report(watch)
     return status
+
+
+def _attempts() -> int:
+    """Return how often a launch may be started; InputError for anything but a small whole number."""
+    text = os.environ.get(ATTEMPTS, "1")
+    if text not in map(str, range(1, MOST_ATTEMPTS + 1)):
+        raise InputError("environment", ATTEMPTS, text, f"1 to {MOST_ATTEMPTS}")
+    return int(text)
+
+
+class _Written:
+    """What was in the file of this process's output before a launch began to write there."""
+
+    def __init__(self) -> None:
+        output = os.fstat(sys.stdout.fileno())
+        self.size = output.st_size if stat.S_ISREG(output.st_mode) else None
+
+    def take_back(self) -> bool:
+        """Remove what was written since; return False where it has gone to a terminal or a pipe."""
+        if self.size is None:
+            return False
+        os.ftruncate(sys.stdout.fileno(), self.size)
+        os.lseek(sys.stdout.fileno(), self.size, os.SEEK_SET)
+        return True
+
+
+def _void(guard: fidelity.Guard) -> str:
+    return f"this launch is void: {'; '.join(guard.reasons)}"
 
 
 def _watched_once_granted(torus: Torus, command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -189,7 +227,7 @@ def _take_locks(torus: Torus) -> Torus:
 def _report(watch: fidelity.Watch) -> None:
     """Print what the guard saw, and write it where RAILYARD_EVIDENCE names a file."""
     if watch.guard.verdict == fidelity.Verdict.VOID:
-        print(f"railyard: this launch is void: {'; '.join(watch.guard.reasons)}", file=sys.stderr)
+        print(f"railyard: {_void(watch.guard)}", file=sys.stderr)
     elif watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
     if path := os.environ.get("RAILYARD_EVIDENCE"):
