@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ echo "$LOGNAME $*" >>"$STUB/calls"
 case " $* " in
 *" install "*)
     [ ! -e "$STUB/waits" ] || until [ -e "$STUB/go" ]; do sleep 0.1; done
+    for word; do [ ! -e "$word/mirrors.yaml" ] || cat "$word/mirrors.yaml" >>"$STUB/caches"; done
     [ ! -e "$STUB/fails" ] || { cat "$STUB/fails"; exit 1; }
     sed -i 's/^    - /  - /' spack.yaml
     echo "  compilers: []" >>spack.yaml
@@ -135,6 +137,31 @@ def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -
     assert len([call for call in stubbed.calls() if " install " in call]) == 2, (
         "railyard's own, then the others"
     )
+
+
+def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sources(stubbed: Stubbed) -> None:
+    """Before, every image compiled them anew, also where their sources were those of the last one."""
+    command = ["git", "rev-parse", "HEAD:benchmarks"]
+    sources = subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout.strip()
+    assert stubbed.build(KEEP="yes").returncode == 0
+    assert f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'" in (stubbed.folder / "caches").read_text()
+    assert stubbed.build(PACKAGES="railyard-benchmarks").returncode == 0
+    assert (stubbed.folder / "caches").read_text().splitlines()[1:] == ["mirrors:: {}"], "no other cache has it"
+
+
+def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: Stubbed) -> None:
+    """Before, sh read on in the checkout's file: an edit during a build ended it with a syntax error."""
+    (stubbed.folder / "waits").touch()
+    begun = stubbed.begin()
+    assert begun.stderr is not None and "progress in" in begun.stderr.readline()
+    while not any(" install " in call for call in stubbed.calls()):
+        time.sleep(0.05)
+    words = subprocess.run(["ps", "-ww", "-eo", "args"], check=True, capture_output=True, text=True).stdout
+    (stubbed.folder / "go").touch()
+    begun.communicate(timeout=HUNG_S)
+    assert begun.returncode == 0
+    (context,) = stubbed.environments.glob("openmpi-*/context")
+    assert f"{context}/containers/build-environment {context}" in words
 
 
 #: Recorded logs of Spack 0.23, and the line that each becomes. An archive had another sum than the recipe names,
