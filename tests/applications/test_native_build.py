@@ -139,14 +139,21 @@ def test_the_second_of_two_sessions_waits_and_builds_nothing(stubbed: Stubbed) -
     )
 
 
-def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sources(stubbed: Stubbed) -> None:
+def test_railyards_own_benchmarks_have_a_build_cache_for_each_state_of_their_sources(
+    stubbed: Stubbed,
+) -> None:
     """Before, every image compiled them anew, also where their sources were those of the last one."""
     command = ["git", "rev-parse", "HEAD:benchmarks"]
     sources = subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout.strip()
     assert stubbed.build(KEEP="yes").returncode == 0
-    assert f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'" in (stubbed.folder / "caches").read_text()
+    assert (
+        f"own: {{url: 'file://{CHECKOUT}/build/cache/own/{sources}'"
+        in (stubbed.folder / "caches").read_text()
+    )
     assert stubbed.build(PACKAGES="railyard-benchmarks").returncode == 0
-    assert (stubbed.folder / "caches").read_text().splitlines()[1:] == ["mirrors:: {}"], "no other cache has it"
+    assert (stubbed.folder / "caches").read_text().splitlines()[1:] == ["mirrors:: {}"], (
+        "no other cache has it"
+    )
 
 
 def test_a_build_is_done_by_the_committed_script_which_no_edit_meets(stubbed: Stubbed) -> None:
