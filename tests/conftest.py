@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from support import sharing
+from support import forked, sharing
 from support.benchmark_runs import PretendedTorus
-from support.commands import BIN, CHECKOUT, HUNG_S, TESTS, Run, environment, without_waits
+from support.commands import CHECKOUT, HUNG_S, TESTS, Run, environment, started, without_waits
 
 from placements.orders import refine
 
@@ -91,25 +91,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> sharing.BySh
 
 
 @pytest.fixture(scope="session")
-def railyard() -> Run:
+def railyard(request: pytest.FixtureRequest) -> Iterator[Run]:
     """Run `railyard ARGUMENTS...`; the result has its output and status.
 
     What it reports while it waits for another launch or torus command is left out: other tests run beside this one.
+    Where unit tests run alone, commands are forks of one process, which saves them the start (support.forked).
     """
+    commands = forked.Commands() if request.config.getoption("markexpr") == "unit" else None
 
     def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [BIN / "railyard", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            env=environment(**changes),
-            check=False,
-        )
+        words = [str(argument) for argument in arguments]
+        if commands:
+            done = commands.run(words, environment(**changes), timeout_s)
+        else:
+            done = started(words, environment(**changes), timeout_s)
         done.stderr = without_waits(done.stderr)
         return done
 
-    return run
+    yield run
+    if commands:
+        commands.close()
 
 
 @pytest.fixture

@@ -26,6 +26,20 @@ def environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", **changes}
 
 
+def started(
+    words: list[str], environment: dict[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Return the output and status of `railyard WORDS...`, started by its script."""
+    return subprocess.run(
+        [BIN / "railyard", *words],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        env=environment,
+        check=False,
+    )
+
+
 def without_waits(errors: str) -> str:
     """Return what a command wrote on standard error without what it reports of others on this machine.
 
