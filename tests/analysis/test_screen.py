@@ -18,7 +18,7 @@ from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.store import archive
 
-EXAMPLE = list(archive.iterate(archive.paths(CHECKOUT / "results" / "example")))
+EXAMPLE = archive.paths(CHECKOUT / "results" / "example")
 CLEAN = {"git_commit": "1f" * 20, "git_dirty": False}
 SLOWER = synthetic.halo({"plain": 1.0, "custom": 0.9}, launches=8)
 ALIKE = [
@@ -83,7 +83,7 @@ def test_a_case_without_any_result_says_so() -> None:
 
 @pytest.mark.skipif(not EXAMPLE, reason="results/example holds no records: tools/example-campaign makes them")
 def test_the_degraded_system_of_the_example_is_stated_on_one_screen() -> None:
-    found = shown(EXAMPLE)
+    found = shown(list(archive.iterate(EXAMPLE)))
     assert any("vcluster-degraded" in line and "worse overall" in line for line in found)
     assert fits(found)
 
