@@ -18,7 +18,7 @@ from analysis.cases import comparison, curves, tables
 from analysis.cases.comparison import Comparison, Group
 from analysis.cases.curves import Line, Panel
 from analysis.cases.judgement import JudgedCase
-from analysis.figures import svg
+from analysis.figures import scales, svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
 from analysis.text.numbers import percent, size_text
 from railyard.errors import InputError
@@ -102,7 +102,7 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
     svg.name_rows(axes, [_row_name(members, member, group) for member, group in rows])
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
-    axes.set_xlabel(members[0].unit.heading)
+    scales.name_x(axes, members[0].unit)
     axes.set_title(_comparison_title(members))
 
 
@@ -155,7 +155,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
         highest = max(each.summary.maximum for line in panel.lines for each in line.points)
         axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
-    axes.set_ylabel(panel.unit.heading)
+    scales.name_y(axes, panel.unit)
     axes.set_title(_panel_title(panel))
     if len(panel.lines) > 1:
         axes.legend(
@@ -205,7 +205,7 @@ def _size_axes(axes: Axes, panel: Panel, xs: Sequence[int]) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     else:
         axes.set_ylim(bottom=0)
 

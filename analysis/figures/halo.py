@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
-from analysis.figures import svg
+from analysis.figures import scales, svg
 from analysis.figures.drawing import Drawing
 from analysis.stats import medians
 from analysis.text.datatable import DataTable
@@ -90,6 +90,6 @@ def _paint(figure: Figure, title: str, rows: dict[str, Parts]) -> None:
     axes.set_yticks(range(len(rows)), [svg.clean(name) for name in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(units.unit_of("wait_us").heading)
+    scales.name_x(axes, units.unit_of("wait_us"))
     axes.set_title(title)
     figure.legend(loc="outside lower center", ncols=len(PARTS))

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
-from analysis.figures import svg
+from analysis.figures import scales, svg
 from analysis.figures.drawing import Drawing
 from analysis.stats import medians, verdicts
 from analysis.stats.medians import Summary
@@ -155,7 +155,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
     axes.set_xticks([place + middle for place in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
-    axes.set_ylabel(units.unit_of(FOM).heading)
+    scales.name_y(axes, units.unit_of(FOM))
     axes.set_title(svg.clean(bars.title))
     if len(bars.of) > 1:
         axes.legend()
