@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,8 +10,7 @@ import click
 
 from railyard.errors import InputError
 from railyard.jobs import allocated_nodes as granting
-from railyard.jobs import interrupted, node, node_step, stagedir
-from railyard.jobs import strays as running
+from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -32,27 +30,6 @@ def granted(folder: Path) -> None:
     click.echo(f"{len(nodes)} nodes: {' '.join(nodes)}")
     for placement, reason in cannot.items():
         click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
-
-
-@click.command()
-@click.option("--into", type=FOLDER, help="Write it into this folder, as HOST.json (in job scripts).")
-def where(into: Path | None) -> None:
-    """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
-    if into is None:
-        click.echo(json.dumps(node.describe()))
-    else:
-        node_step.write(into)
-
-
-@click.command()
-@click.argument("stem")
-@click.option("--here", is_flag=True, help="Look on this node alone.")
-def strays(stem: str, here: bool) -> None:
-    """End the processes that launch STEM (launch-007) of this job left behind (in job scripts, after a time limit)."""
-    if here:
-        running.end_here(Path(), stem)
-    else:
-        running.end_on_all_nodes(Path(), stem, os.environ)
 
 
 @click.command()

@@ -6,6 +6,7 @@ Read from /proc and /sys below a prefix that tests set. Needs no privileges. Lea
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -39,6 +40,15 @@ def describe(root: Path | None = None, environment: Mapping[str, str] = os.envir
         "node_id": environment.get("SLURM_NODEID", ""),
         "xname": _text(root / "etc/cray/xname") or _text(root / "proc/cray_xt/cname"),
     }
+
+
+def write(folder: Path) -> None:
+    """Write this node's description into a folder of descriptions (`railyard where --into`)."""
+    description = describe()
+    path = folder / f"{description['host']}.json"
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(description), encoding="utf-8")
+    part.replace(path)
 
 
 def allowed_cpus(root: Path = ROOT) -> set[int]:

@@ -8,7 +8,6 @@ those of several nodes can mix. Leaves out what a node says (`railyard.jobs.node
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -56,15 +55,6 @@ def describe(step: Step) -> Descriptions:
         why = assemble.one_line(str(getattr(error, "stderr", "") or error))
         print(f"railyard: only this node is described: {why}", file=sys.stderr)
     return collected(step.folder, step.granted) or {own or step.granted[0]: here}
-
-
-def write(folder: Path) -> None:
-    """Write this node's description into a folder of descriptions (`railyard where --into`)."""
-    description = node.describe()
-    path = folder / f"{description['host']}.json"
-    part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(description), encoding="utf-8")
-    part.replace(path)
 
 
 def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
