@@ -348,7 +348,12 @@ def clone(machine: Machine) -> None:
 def owner_in(machine: Machine) -> str:
     """Return the numbers of the user and group in the root."""
     rows = (line.split(":") for line in machine.outside(Path("/etc/passwd")).read_text().splitlines())
-    return next(f"{row[2]}:{row[3]}" for row in rows if row[0] == machine.user)
+    owner = next((f"{row[2]}:{row[3]}" for row in rows if row[0] == machine.user), None)
+    if owner is None:
+        raise SystemExit(
+            f"workflow: user: none of this name in {machine.root}: {machine.user}; expected one of its /etc/passwd"
+        )
+    return owner
 
 
 def outcomes_of(
@@ -383,6 +388,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     add("--matrix", action="append", default=[], metavar="NAME=VALUE", help="a cell of the matrix [all]")
     add("--input", action="append", default=[], metavar="NAME=VALUE", help="an input of the action")
     add("--event", default="push", choices=["push", "pull_request"], help="what happened [push, to main]")
+    add("--tag", help="the tag that was pushed, for a workflow of releases [none: the branch main]")
     add("--root", type=Path, default=Path("/"), help="a root made by tools/clean-root [this machine]")
     add("--user", default="root", help="the user who runs the steps in the root [root]")
     add(
@@ -425,10 +431,13 @@ def main(words: list[str]) -> int:
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
+    ref = "refs/heads/main" if arguments.event == "push" else "refs/pull/1/merge"
+    if arguments.tag:
+        ref = f"refs/tags/{arguments.tag}"
     values = {
         "github.event_name": arguments.event,
-        "github.ref": "refs/heads/main" if arguments.event == "push" else "refs/pull/1/merge",
-        "github.ref_name": "main" if arguments.event == "push" else "1/merge",
+        "github.ref": ref,
+        "github.ref_name": ref.split("/", 2)[2],
         "github.sha": commit.stdout.strip(),
         "github.repository": "OWNER/railyard",
         "github.repository_owner": "OWNER",

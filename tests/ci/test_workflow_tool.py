@@ -129,3 +129,23 @@ runs:
       - {name: look, env: {SAID: "${{ steps.a.outputs.said }}"}, run: 'test "$SAID" = here'}
 """
     assert rows(tmp_path, HEAD + steps, "--action", f"me/it={folder}")[1]["look"] == "ran"
+
+
+def test_the_tag_that_was_pushed_is_the_reference_and_its_name(tmp_path: Path) -> None:
+    steps = """\
+    steps:
+      - name: tag
+        run: test "${{ github.ref }} ${{ github.ref_name }}" = "refs/tags/v1.2.3 v1.2.3"
+"""
+    assert rows(tmp_path, HEAD + steps, "--tag", "v1.2.3")[1]["tag"] == "ran"
+    assert rows(tmp_path, HEAD + steps)[0] == 1
+
+
+def test_a_user_whom_the_root_lacks_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (tmp_path / "workflow.yml").write_text(HEAD + "    steps:\n      - {name: s, run: 'true'}\n")
+    words = [sys.executable, TOOL, tmp_path / "workflow.yml", "--root", tmp_path, "--user", "runner"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "none of this name" in done.stderr
