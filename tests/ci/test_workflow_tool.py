@@ -145,7 +145,15 @@ def test_a_user_whom_the_root_lacks_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     (tmp_path / "workflow.yml").write_text(HEAD + "    steps:\n      - {name: s, run: 'true'}\n")
-    words = [sys.executable, TOOL, tmp_path / "workflow.yml", "--root", tmp_path, "--user", "runner"]
+    words = [
+        sys.executable,
+        str(TOOL),
+        str(tmp_path / "workflow.yml"),
+        "--root",
+        str(tmp_path),
+        "--user",
+        "runner",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "none of this name" in done.stderr

@@ -36,7 +36,7 @@ def test_clean_root_takes_a_relative_folder_and_a_half_made_root_is_made_anew(tm
     root = tmp_path / "roots/trixie"
 
     def create() -> subprocess.CompletedProcess[str]:
-        words = [CHECKOUT / "tools/clean-root", "create", "trixie", "roots/trixie"]
+        words = [str(CHECKOUT / "tools/clean-root"), "create", "trixie", "roots/trixie"]
         path = {"PATH": f"{programs}:/usr/bin:/bin"}
         return subprocess.run(words, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
 
