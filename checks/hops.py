@@ -88,4 +88,4 @@ class hops_smoke(HopsCheck):
 
     tags = {"smoke"}
     launches = 1
-    small = {"sizes": [0, 1 << 12], "repeats": 3}
+    small = {"sizes": [0, 1 << 10], "repeats": 3}

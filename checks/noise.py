@@ -14,6 +14,8 @@ class NoiseCheck(PlacedCheck):
     descr = "Noise of each core by a fixed work quantum, and its amplification in an allreduce"
     benchmark = "noise"
     placements = ["plain"]
+    # Of a virtual torus it measures the processors that the ranks share, on purpose: the network must not void that.
+    network = "kernel"
 
     #: Undisturbed seconds of a piece of work.
     #:

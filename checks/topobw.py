@@ -128,5 +128,5 @@ class topobw_smoke(TopoBwCheck):
     """The whole path in seconds; finds only links at less than half their rate."""
 
     tags = {"smoke"}
-    small = {"message_bytes": 1 << 14, "repeats": 1}
+    small = {"message_bytes": 1 << 13, "repeats": 1}
     tolerance_percent = 50.0
