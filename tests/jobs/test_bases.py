@@ -99,6 +99,21 @@ def test_a_lock_for_another_system_is_solved_in_an_image_of_it(tmp_path: Path) -
     assert missing.returncode and "IN names no image: /no/image.sif is not there" in missing.stderr
 
 
+def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_path: Path) -> None:
+    """Before, pip ran in the image, which lacked the machine's certificates; Spack then built clingo, and failed."""
+    stubs, spack, image = tmp_path / "stubs", tmp_path / "spack", tmp_path / "build.sif"
+    answer = 'case "$*" in *version_info*) echo 9.99 ;; esac\n'
+    program(stubs, "apptainer", RECORDING + answer)
+    program(stubs, "python3", '#!/bin/sh\necho "$*" >>"$RECORDED"\n')
+    (spack / "bin").mkdir(parents=True)
+    program(spack / "bin", "spack", "#!/bin/sh\necho 0.23.1\n")
+    image.touch()
+    done = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN=str(image))
+    assert done.returncode == 0, done.stderr
+    (pip,) = [line for line in (tmp_path / "recorded").read_text().splitlines() if "-m pip" in line]
+    assert "--only-binary :all: --python-version 9.99" in pip and f"--target {CHECKOUT}/build/tools/clingo-9.99" in pip
+
+
 def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_path: Path) -> None:
     """Before, all of it went into the folder of sources, because two files of shell share variables."""
     stubs, spack, mirror = tmp_path / "stubs", tmp_path / "spack", tmp_path / "sources"
