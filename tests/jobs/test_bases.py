@@ -111,7 +111,10 @@ def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_pat
     done = run(tmp_path, CHECKOUT / "containers/make-lock", spack, MPI="openmpi5", IN=str(image))
     assert done.returncode == 0, done.stderr
     (pip,) = [line for line in (tmp_path / "recorded").read_text().splitlines() if "-m pip" in line]
-    assert "--only-binary :all: --python-version 9.99" in pip and f"--target {CHECKOUT}/build/tools/clingo-9.99" in pip
+    assert (
+        "--only-binary :all: --python-version 9.99" in pip
+        and f"--target {CHECKOUT}/build/tools/clingo-9.99" in pip
+    )
 
 
 def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_path: Path) -> None:
