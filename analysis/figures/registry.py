@@ -28,6 +28,7 @@ SHARED = frozenset(
         "overhead",
         "registry",
         "render_all",
+        "scales",
         "svg",
     }
 )

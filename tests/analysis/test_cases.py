@@ -310,7 +310,7 @@ def texts(svg: str) -> list[str]:
 def test_figures_are_text_with_units_and_follow_the_page() -> None:
     found = comparison.comparisons(cases.group([HALO])[0])[:1]
     svg = drawing.inline_svg(general.comparison_drawing(found, "f"), "")
-    assert {"plain", "cart-create", "custom", "Iteration", "µs (lower is better)"} <= set(texts(svg))
+    assert {"plain", "cart-create", "custom", "Iteration", "ms (lower is better)"} <= set(texts(svg))
     assert "currentColor" in svg
     assert "var(--s1, #0072b2)" in svg
     assert not re.search(r"#0a0b|#010203|DejaVu|<style|metadata", svg)

@@ -117,6 +117,7 @@ def test_the_solver_for_an_image_is_fetched_outside_of_it_for_its_python(tmp_pat
     )
 
 
+@pytest.mark.mpi
 def test_carry_fills_the_folder_that_was_named_and_leaves_the_mirror_alone(tmp_path: Path) -> None:
     """Before, all of it went into the folder of sources, because two files of shell share variables."""
     stubs, spack, mirror = tmp_path / "stubs", tmp_path / "spack", tmp_path / "sources"

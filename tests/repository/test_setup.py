@@ -79,6 +79,7 @@ def test_the_wrapper_of_a_cray_is_cc_and_elsewhere_mpicc(foreign: Path) -> None:
     assert run([TOOLS / "find-mpicc"], foreign).stdout == ""
     program(foreign, "mpicc", "exit 0")
     assert run([TOOLS / "find-mpicc"], foreign).stdout == "mpicc\n"
+    program(foreign, "cc", "exit 0")
     assert run([TOOLS / "find-mpicc"], foreign, CRAY_MPICH_DIR="/opt/cray").stdout == "cc\n"
 
 
