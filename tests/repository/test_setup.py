@@ -25,6 +25,7 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def program(folder: Path, name: str, text: str) -> None:
+    (folder / name).unlink(missing_ok=True)  # `foreign` has links to the machine's own programs
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
 
