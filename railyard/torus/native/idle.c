@@ -47,7 +47,7 @@ enum {
     ALONE_MS = 5,
     LONGEST_MS = 320,
     SHARED_MS = 1,
-    GAP_NS = 100000,
+    GAP_NS = 20000,
     NS_PER_S = 1000000000
 };
 
@@ -125,6 +125,7 @@ static void end_wait(struct loop *loop, int ms, int found) {
         loop->patience--;
     }
     loop->empty = found == 0 ? SPINS << loop->patience : 0;
+    loop->last_ns = cpu_time_ns(); /* to fall asleep and to wake up takes as long as some polls */
     loop->waited_ms = found == 0 ? ms : 0;
 }
 
