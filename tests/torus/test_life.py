@@ -318,6 +318,13 @@ def test_a_guard_that_cannot_count_says_so_before_the_launch(railyard: Run, smal
     assert done.returncode == 1 and "Too many open files" in done.stderr and "launched" not in done.stdout
 
 
+def test_a_launch_whose_counters_are_killed_says_so(railyard: Run, small: str) -> None:
+    killer = f"pkill -KILL -f '[r]ailyard-counters {small}'"
+    done = railyard("torus", "mpirun", small, "-np", "1", "sh", "-c", killer)
+    assert done.returncode != 0 and "railyard-counters ended early, by SIGKILL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_machine_too_busy_to_be_measured_gets_no_advice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

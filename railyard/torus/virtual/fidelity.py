@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -299,7 +300,7 @@ class Watch:
     def _conclude(self, lines: list[str]) -> None:
         snapshots = counters.parse(lines)
         if len(snapshots) != 3:
-            reason = self.complaint.strip() or "railyard-counters ended early"
+            reason = self.complaint.strip() or _how_it_ended(self.process.returncode)
             raise RunError(f"the counters of {self.torus.name} could not be read during the launch: {reason}")
         name, topology = self.torus.name, self.torus.topology
         before = counters.reading(name, topology, snapshots[0], snapshots[0])
@@ -338,6 +339,11 @@ class Watch:
             "nics": list(self.counted.nics(self.torus.topology)),
             "links": [asdict(link) for link in self.counted.links],
         }
+
+
+def _how_it_ended(status: int) -> str:
+    ended = "railyard-counters ended early"
+    return f"{ended}, by {signal.Signals(-status).name}" if status < 0 else f"{ended}, with status {status}"
 
 
 def _has_snapshot(file: IO[str]) -> bool:
