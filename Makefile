@@ -19,6 +19,8 @@ DOCS    := build/docs-venv/bin
 # Without a network: wheels that `make wheels` filled elsewhere, or that were carried to a site (containers/carry).
 WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
+# Python keeps what it compiled: the tests start railyard and ReFrame hundreds of times. An empty value is like none.
+export PYTHONDONTWRITEBYTECODE :=
 NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 
