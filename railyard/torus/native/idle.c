@@ -24,9 +24,9 @@
  *
  * A loop that computes between its polls is left alone: consecutive means less than GAP_NS of CPU time apart.
  * A rank that asks (MPI_Test, MPI_Iprobe and their like) has work of its own for the case that the answer is
- * no, often less than GAP_NS of it. A cycle of Quicksilver took 166 s instead of 0.75 when each of its tests
- * could sleep. So within such calls a rank sleeps after each ASKED_SPINS polls in vain, for SHARED_MS: about
- * half of the time.
+ * no, often less than GAP_NS of it. A cycle of Quicksilver took 166 s instead of less than 1 when each of its
+ * tests could sleep. So a rank sleeps in such a call only after ASKED_POLLS of them with no other call and no
+ * work between: then it waits for the answer, as topobw does.
  *
  * Open MPI polls with poll(), MPICH over UCX with epoll_wait(); others are untouched.
  */
@@ -43,7 +43,7 @@
 
 enum {
     SPINS = 3,
-    ASKED_SPINS = 1000,
+    ASKED_POLLS = 100,
     ALONE_MS = 20,
     LONGEST_MS = 320,
     SHARED_MS = 1,
@@ -87,22 +87,21 @@ struct loop {
 /* Whether this thread has polled since it last yielded. */
 static _Thread_local int polled;
 
-/* Whether this thread is in a call that asks. */
+/* Whether this thread is in a call that asks, and its polls in such calls since it last did something else. */
 static _Thread_local int asking;
-
-static int spins(void) {
-    return asking ? ASKED_SPINS : SPINS;
-}
+static _Thread_local int asked;
 
 /* Counts a poll; says whether it was one too many. What was found starts the count anew: a library may need
  * some more polls to finish what a packet began. */
 static int spinning(struct loop *loop, int found) {
     long long now_ns = cpu_time_ns();
+    int has_computed = now_ns - loop->last_ns >= GAP_NS;
     polled = 1;
-    loop->empty = found == 0 && now_ns - loop->last_ns < GAP_NS ? loop->empty + 1 : 0;
+    asked = asking && !has_computed ? asked + 1 : 0;
+    loop->empty = found == 0 && !has_computed ? loop->empty + 1 : 0;
     loop->last_ns = now_ns;
     loop->waited_ms = loop->empty > 0 ? loop->waited_ms : 0;
-    return loop->empty > spins();
+    return loop->empty > SPINS && (!asking || asked > ASKED_POLLS);
 }
 
 static int is_alone(void) {
@@ -114,7 +113,7 @@ static int is_alone(void) {
 }
 
 static int next_wait_ms(const struct loop *loop) {
-    if (asking || !is_alone()) {
+    if (!is_alone()) {
         return SHARED_MS;
     }
     int twice = 2 * loop->waited_ms;
@@ -123,7 +122,7 @@ static int next_wait_ms(const struct loop *loop) {
 
 /* Notes what a wait found. */
 static void end_wait(struct loop *loop, int ms, int found) {
-    loop->empty = found == 0 && !asking ? SPINS : 0;
+    loop->empty = found == 0 ? SPINS : 0;
     loop->waited_ms = found == 0 ? ms : 0;
 }
 
