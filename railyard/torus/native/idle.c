@@ -26,7 +26,7 @@
  * A rank that asks (MPI_Test, MPI_Iprobe and their like) has work of its own for the case that the answer is
  * no, often less than GAP_NS of it. A cycle of Quicksilver took 166 s instead of less than 1 when each of its
  * tests could sleep. So a rank sleeps in such a call only after ASKED_POLLS of them with no other call and no
- * work between: then it waits for the answer, as topobw does.
+ * work between, and for SHARED_MS: others may wait for it in a collective, and then nothing wakes it.
  *
  * Open MPI polls with poll(), MPICH over UCX with epoll_wait(); others are untouched.
  */
@@ -87,7 +87,7 @@ struct loop {
 /* Whether this thread has polled since it last yielded. */
 static _Thread_local int polled;
 
-/* Whether this thread is in a call that asks, and its polls in such calls since it last did something else. */
+/* Whether this thread is in a call that asks, and its polls in such calls since anything else. */
 static _Thread_local int asking;
 static _Thread_local int asked;
 
@@ -113,7 +113,7 @@ static int is_alone(void) {
 }
 
 static int next_wait_ms(const struct loop *loop) {
-    if (!is_alone()) {
+    if (asking || !is_alone()) {
         return SHARED_MS;
     }
     int twice = 2 * loop->waited_ms;
@@ -122,7 +122,7 @@ static int next_wait_ms(const struct loop *loop) {
 
 /* Notes what a wait found. */
 static void end_wait(struct loop *loop, int ms, int found) {
-    loop->empty = found == 0 ? SPINS : 0;
+    loop->empty = found == 0 && !asking ? SPINS : 0;
     loop->waited_ms = found == 0 ? ms : 0;
 }
 
