@@ -299,8 +299,7 @@ class MiniAppCheck(ApplicationCheck):
     decomposition = variable(str, value="cube")
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        z, y, x = cube
-        return {"plane": [z * y, x], "chain": [z * y * x]}.get(self.decomposition, [z, y, x])
+        return decomposed(self.decomposition, cube)
 
     @run_after("setup")
     @plainly()
@@ -327,6 +326,12 @@ def _with_counters(lines: list[str], stem: str) -> list[str]:
     return [f"{read} > {stem}.before", *lines, f"{read} --since {stem}.before > {stem}.counted"]
 
 
+def decomposed(decomposition: str, cube: tuple[int, int, int]) -> list[int]:
+    """Return the grid of a program that divides as many ranks as the cube has into a cube, plane or chain."""
+    z, y, x = cube
+    return {"plane": [z * y, x], "chain": [z * y * x]}.get(decomposition, [z, y, x])
+
+
 def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
     """Give a check the NIC policies of LLNL's poster: eight ranks, two per node, on nodes with two NICs.
 
@@ -337,7 +342,7 @@ def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
         "allocation": "contiguous",
         "placements": ["cart-create@scattered"],
         "nics": POSTER,
-        "grid": [2, 2, 2],
+        "grid": decomposed(check.decomposition, (2, 2, 2)),
         "ranks_per_node": 2,
     }
     return _with(check, chosen)

@@ -84,7 +84,6 @@ class mcb_multirail(McbCheck):
     """The poster's NIC policies, two ranks per node."""
 
     studies = ["llnl-multirail"]
-    grid = [4, 2]
 
 
 @rfm.simple_test
@@ -99,4 +98,3 @@ class mcb_mpi_time(McbCheck):
     """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]
-    grid = [4, 2]

@@ -86,8 +86,6 @@ class snap_strong(SnapCheck):
 class snap_multirail(SnapCheck):
     """The poster's NIC policies, two ranks per node."""
 
-    grid = [4, 2]
-
 
 @rfm.simple_test
 @profiled

@@ -245,3 +245,18 @@ def test_a_site_check_is_recorded_by_its_patterns(tmp_path: Path, programs: Path
     (launch,) = of_record(tmp_path).launches
     assert launch.verified and launch.placement_verdict == "obeyed", done.stdout
     assert [(each.fom, each.samples) for each in launch.series] == [("total_mflop_s", (21.3719,))]
+
+
+def test_the_posters_policies_keep_the_grid_of_a_program_that_divides_its_ranks_otherwise(
+    tmp_path: Path,
+) -> None:
+    """SNAP refuses a grid of three dimensions: its ranks form a plane."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "gsnap").write_text("#!/bin/sh\n")
+    (folder / "gsnap").chmod(0o755)
+    programs = ("-S", f"programs={tmp_path}")
+    done = reframe(tmp_path, "--dry-run", "-n", "^snap_multirail$", "-S", "build=none", *programs)
+    assert "PASSED" in done.stdout, done.stdout
+    (deck,) = tmp_path.glob("stage/*/*/*/snap_multirail/snap.inp")
+    assert "npey=2\n" in deck.read_text() and "npez=4\n" in deck.read_text()

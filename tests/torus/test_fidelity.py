@@ -16,7 +16,7 @@ from support.topologies import gemini
 from placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import counters, error_bound, fidelity, netem, packet_budget
+from railyard.torus.virtual import counters, error_bound, fidelity, launch, netem, packet_budget
 from railyard.torus.virtual.counters import Reading
 from railyard.torus.virtual.fidelity import Interval, Verdict
 
@@ -106,8 +106,9 @@ def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int,
 def test_a_launch_that_load_made_void_is_launched_again_and_leaves_one_output(
     torus_name: str, railyard: Run, tmp_path: Path, attempts: int
 ) -> None:
-    """The load is the torus's own: links of 40 Gbit/s, which no machine of ours carries."""
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "0.5")
+    """The load is the torus's own: links of 40 Gbit/s, which no machine of ours carries. The router drops nothing."""
+    scale = ("--rate-scale", "0.5", "--network", "router")
+    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *scale)
     halo = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
     options = ["--grid", "2x2x2", "--cells", "700x700x700", "--repeats", "12"]
     with (tmp_path / "out").open("w") as out:
@@ -120,6 +121,18 @@ def test_a_launch_that_load_made_void_is_launched_again_and_leaves_one_output(
     guard = json.loads((tmp_path / "evidence").read_text())["guard"]
     assert (guard["verdict"], guard["by_load"], guard["attempts"]) == ("void", True, attempts)
     assert (tmp_path / "out").read_text().count("iteration_us") == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "by_load", "again"), [(60, True, True), (600, True, False), (60, False, False)]
+)
+def test_a_long_launch_is_not_repeated_nor_one_that_something_else_made_void(
+    seconds: float, by_load: bool, again: bool
+) -> None:
+    """A check's time limit counts for all attempts: a second one of 600 s would be cut off, and the first is lost."""
+    seen = fidelity.judge([HELD_BACK] * 12, counted())
+    guard = dataclasses.replace(seen, watched_s=seconds, by_load=by_load)
+    assert launch.is_worth_another(guard) == again
 
 
 @AS_ROOT

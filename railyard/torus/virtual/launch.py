@@ -36,6 +36,7 @@ RADIX = 64  # Open MPI's own default
 #: How often a launch may be started: again as long as it is void because of load on this machine.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
+LONGEST_AGAIN_S = 120
 # Open MPI says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -148,11 +149,17 @@ def _watched(
     for attempt in range(1, attempts + 1):
         with fidelity.Watch(torus, attempt) as watch:
             status = _ended(_started(torus, command, environment, host))
-        if attempt == attempts or status or not watch.guard.by_load or not written.take_back():
+        is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
+        if is_last or not written.take_back():
             break
         print(f"railyard: {_void(watch.guard)}; launching again", file=sys.stderr, flush=True)
     _report(watch)
     return status
+
+
+def is_worth_another(guard: fidelity.Guard) -> bool:
+    """Return whether a launch is void by load alone, and short enough that a second one keeps a check's time limit."""
+    return guard.by_load and guard.watched_s <= LONGEST_AGAIN_S
 
 
 def _attempts() -> int:
