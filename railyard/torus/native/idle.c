@@ -35,6 +35,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -192,7 +193,8 @@ static void find_asked(void *function, const char *name, void *caller) {
         *(void **)function = handle == NULL ? NULL : dlsym(handle, name);
     }
     if (*(void **)function == NULL) {
-        abort();
+        fprintf(stderr, "railyard-idle.so: the MPI library of this program has no %s\n", name);
+        exit(EXIT_FAILURE);
     }
 }
 
