@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -335,3 +336,13 @@ def test_leftover_processes_cannot_hide(torus_name: str) -> None:
         time.sleep(0.01)
     lifecycle.down(torus_name)
     assert hidden.wait(timeout=LIMIT_S) == -signal.SIGKILL
+
+
+@pytest.mark.skipif(shutil.which("mpiexec.mpich") is None, reason="no MPICH; Debian's package mpich has it")
+def test_mpich_takes_the_toruss_nodes_where_no_option_names_hosts(railyard: Run, small: str) -> None:
+    """Hydra would start all ranks on the head, which has no NIC."""
+    for command in (("mpiexec", small), ("launch", small, "mpiexec.mpich")):
+        everywhere = railyard("torus", *command, "-n", "8", "hostname")
+        assert len(set(everywhere.stdout.split()) - {"head"}) == 8, everywhere.stdout
+        named = railyard("torus", *command, "-hosts", "n1-1-1", "-n", "2", "hostname")
+        assert named.stdout.split() == ["n1-1-1"] * 2

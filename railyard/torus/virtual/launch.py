@@ -112,7 +112,7 @@ def of_any_mpi(torus: Torus, program: str) -> Mapping[str, str]:
     """Return the variables that the MPI of a launcher must know of a torus."""
     series = _mpi_series([program], _common(torus))
     if series is None:
-        return {**mpich(torus), **intel_mpi(), **_ofi()}
+        return {**mpich(torus), **intel_mpi(torus), **_ofi()}
     return {**(openmpi(torus) if int(series.split(".")[0]) < 5 else openmpi5(torus)), **_ucx(torus), **_ofi()}
 
 
@@ -370,12 +370,18 @@ def mpich(torus: Torus) -> Mapping[str, str]:
     UCX would use shared memory between the nodes, since all are of one machine. NICs that the caller names stay.
     """
     hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(SHIM / "hydra-agent")}
-    return {**hydra, **_ucx(torus)}
+    return {**hydra, **_hydra_hosts(torus, "HYDRA_HOST_FILE"), **_ucx(torus)}
 
 
-def intel_mpi() -> Mapping[str, str]:
-    """Return what Intel's Hydra must know: how to reach a host."""
-    return {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(SHIM / "hydra-agent")}
+def intel_mpi(torus: Torus) -> Mapping[str, str]:
+    """Return what Intel's Hydra must know: how to reach a host, and the hosts."""
+    reached = {"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(SHIM / "hydra-agent")}
+    return {**reached, **_hydra_hosts(torus, "I_MPI_HYDRA_HOST_FILE")}
+
+
+def _hydra_hosts(torus: Torus, variable: str) -> Mapping[str, str]:
+    """Return where Hydra reads its hosts when no option names any; without it all ranks would run on the head."""
+    return {variable: os.environ.get(variable, str(torus.folder / "hydra.hosts"))}
 
 
 def _ofi() -> Mapping[str, str]:

@@ -5,6 +5,7 @@
     /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
     /run/railyard/NAME/hostfile        Open MPI's default host file
+    /run/railyard/NAME/hydra.hosts     the same for Hydra (MPICH, Intel MPI)
     /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
     /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
     /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
@@ -258,6 +259,7 @@ def write(torus: Torus, made: Plan) -> None:
             f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)
         ),
         "hostfile": files.openmpi_default_hostfile(torus.topology),
+        "hydra.hosts": "".join(f"{node.name}\n" for node in torus.topology.nodes),
         "coordinates": files.coordinates(torus.topology),
         "topology.yml": yaml.safe_dump(torus.topology.to_dict(), sort_keys=False),
         "torus.json": json.dumps(
