@@ -36,6 +36,7 @@ RADIX = 64  # Open MPI's own default
 #: How often a launch may be started: again as long as it is void because of load on this machine.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
+#: A longer launch is not started again: a check's time limit counts for all attempts.
 LONGEST_AGAIN_S = 120
 # Open MPI says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
@@ -158,7 +159,7 @@ def _watched(
 
 
 def is_worth_another(guard: fidelity.Guard) -> bool:
-    """Return whether a launch is void by load alone, and short enough that a second one keeps a check's time limit."""
+    """Return whether a launch is void by load alone, and not too long for a second one."""
     return guard.by_load and guard.watched_s <= LONGEST_AGAIN_S
 
 
