@@ -69,7 +69,7 @@ def loaded_quickly(check: type[rfm.RunOnlyRegressionTest]) -> type[rfm.RunOnlyRe
     """Take ReFrame's deprecated name of `env_vars` from a class of checks and those below it.
 
     ReFrame 4.10 reads that name for every check that it loads, and looks each time for the line of source to warn
-    about, to then suppress the warning: a fourth of the processor time of `reframe -l`.
+    about, to then suppress the warning: a quarter of the processor time of `reframe -l`.
     """
     space = getattr(check, "_rfm_var_space", None)
     getattr(space, "_namespace", {}).pop("variables", None)
