@@ -36,17 +36,29 @@ class HopsCheck(PlacedCheck):
     #: :default: by `scale`
     window = variable(int, value=0)
 
-    small = {"sizes": [0, 1 << 16], "repeats": 5, "window": 2}
-    standard = {"sizes": [0, *scales.SWEEP], "repeats": 20, "window": 64}
+    #: Pairs of nodes of each dimension and hop count, at most; one at a time. Their spread is in the record.
+    #:
+    #: :type: :class:`int`
+    #: :default: by `scale`
+    pairs_per_point = variable(int, value=0)
+
+    small = {"sizes": [0, 1 << 16], "repeats": 5, "window": 2, "pairs_per_point": 1}
+    standard = {"sizes": [0, *scales.SWEEP], "repeats": 20, "window": 64, "pairs_per_point": 8}
     large = {"repeats": 100}
 
     @run_after("setup")
     def choose_options(self) -> None:
-        self.parameters = {"sizes_bytes": self.sizes, "window": self.window, "repeats": self.repeats}
+        self.parameters = {
+            "sizes_bytes": self.sizes,
+            "window": self.window,
+            "repeats": self.repeats,
+            "pairs_per_point": self.pairs_per_point,
+        }
         self.options = [
             *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
+            *(("--pairs-per-point", str(self.pairs_per_point)) if self.where.knows_coordinates else ()),
             *scales.timing(self.chosen_scale, repeats=self.repeats),
         ]
 

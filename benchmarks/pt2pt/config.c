@@ -72,6 +72,8 @@ static const struct option_row hops_rows[] = {
     ROW_COORDINATES("none: ranks 0 and N-1", FIELD(coordinates)),
     ROW_DIMENSIONS(FIELD(dimensions)),
     ROW_HOPS(FIELD(hops)),
+    ROW("pairs-per-point", "COUNT", "1", "1 to 1000000", "pairs of each dimension and hop count, at most",
+        parse_count, FIELD(pairs_per_point)),
     ROWS_ENGINE("0-4MiB", "latency,bandwidth,bibandwidth"),
 };
 
@@ -81,6 +83,8 @@ static void settle_hops(void *configuration, unsigned given, struct problem *pro
         problem_set(problem, "--dimensions %s: needs --coordinates FILE", config->dimensions);
     if (!config->coordinates && config->hops.count > 0)
         problem_set(problem, "--hops %zu: needs --coordinates FILE", config->hops.value[0]);
+    if (!config->coordinates && config->pairs_per_point > 1)
+        problem_set(problem, "--pairs-per-point %d: needs --coordinates FILE", config->pairs_per_point);
     settle_engine(config, problem);
 }
 

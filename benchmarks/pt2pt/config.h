@@ -19,6 +19,7 @@ struct pt2pt_config {
     const char *coordinates;
     char dimensions[TORUS_DIMENSIONS + 1]; /* hops, paths */
     struct number_list hops;               /* hops, paths */
+    int pairs_per_point;                   /* hops */
     struct number_list paths;              /* paths */
     enum grouping grouping;                /* contention */
     struct number_list per_node;           /* contention: pairs; pt2pt: ranks */

@@ -1,18 +1,20 @@
 /*
- * Which two ranks measure a torus dimension and hop count.
+ * Which nodes measure a torus dimension and hop count.
  *
- * Of each node only its lowest rank takes part. For dimension d and h hops: the lowest rank whose router o
- * has a partner, and the lowest rank at router o + h along d, round the torus. A combination that no two
- * ranks stand for is listed with the reason.
+ * Hops are steps from node to node, as Peña et al. count them (EuroMPI 2013, section 4.1): the nodes of a
+ * router are neighbours along Y, so with two nodes a router one hop along Y may stay inside it, and h hops
+ * cross about h / 2 links. Of each node only its lowest rank takes part. For dimension d and h hops: ranks
+ * whose node has another h steps further along d, round the torus, at equal steps from the lowest. A
+ * combination that no two ranks stand for is listed with the reason.
  *
- * Leaves out: all but one pair of a combination, and the route (dimension-order routing takes the h links
- * along d).
+ * Leaves out: the route (dimension-order routing takes the links along d).
  */
 #ifndef RAILYARD_PT2PT_HOP_PAIRS_H
 #define RAILYARD_PT2PT_HOP_PAIRS_H
 
 #include "lib/input/parse.h"
 #include "lib/ranks/coordinates.h"
+#include "lib/ranks/lattice.h"
 
 enum { HOP_REASON_BYTES = 96 };
 
@@ -32,12 +34,15 @@ struct hop_list {
 /* The first and the last rank, dimension "none", 0 hops. */
 void hop_pairs_ends(int ranks, struct hop_list *list);
 
-/*
- * The pairs of these dimensions (letters of "XYZ") and hop counts (none given: 1 to extent / 2 of each
- * dimension), by dimension, then hops. The same on all ranks.
- */
-void hop_pairs_on_torus(const struct coordinates *coordinates, int ranks, const char *dimensions,
-                        const struct number_list *hops, struct hop_list *list);
+struct hop_request {
+    const char *dimensions;         /* letters of "XYZ" */
+    const struct number_list *hops; /* none: 1 to extent / 2 of each dimension */
+    int pairs_per_point;            /* at most so many of each dimension and hop count */
+};
+
+/* The pairs by dimension, then hops, then lowest rank. The same on all ranks. */
+void hop_pairs_on_torus(const struct coordinates *coordinates, const struct lattice *lattice, int ranks,
+                        const struct hop_request *request, struct hop_list *list);
 
 void hop_pairs_free(struct hop_list *list);
 

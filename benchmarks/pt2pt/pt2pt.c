@@ -116,7 +116,8 @@ static void prepare_hops(struct run *run, struct problem *problem) {
         hop_pairs_ends(check_ranks(), &run->hop_pairs);
         return;
     }
-    hop_pairs_on_torus(&run->coordinates, check_ranks(), config->dimensions, &config->hops, &run->hop_pairs);
+    struct hop_request request = {config->dimensions, &config->hops, config->pairs_per_point};
+    hop_pairs_on_torus(&run->coordinates, &run->lattice, check_ranks(), &request, &run->hop_pairs);
     for (int i = 0; i < run->hop_pairs.count; i++)
         if (run->hop_pairs.pairs[i].from >= 0)
             return;
@@ -144,8 +145,10 @@ static void make_hops(const struct run *run, int index, struct set *set) {
 static void write_hops(struct json *json, const struct run *run) {
     const struct pt2pt_config *config = &run->config;
     parameters_torus(json, config->coordinates, &run->coordinates);
+    json_key_integer(json, "nodes_per_router", run->lattice.nodes_per_router);
     json_key_text(json, "dimensions", config->coordinates ? config->dimensions : NULL);
     parameters_numbers(json, "hops", &config->hops);
+    json_key_integer(json, "pairs_per_point", config->pairs_per_point);
 }
 
 static void print_torus(const struct run *run) {

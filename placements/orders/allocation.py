@@ -23,6 +23,8 @@ from placements.topology.base import Coordinate, Node, Topology
 from railyard.errors import InputError
 
 ALPS_BLOCK: Coordinate = (4, 2, 8)
+#: The dimension, Y, along which the nodes of a router are neighbours (Peña et al., EuroMPI'13, section 4.1).
+NODES_ALONG = 1
 
 
 class Order(StrEnum):
@@ -145,7 +147,7 @@ def allocate(
             "allocation", "", problem="random has no seed", valid="--seed SEED, such as --seed 1"
         )
     if order == Order.AXES:
-        indices = topology.first_node[np.ravel_multi_index(tuple(_axes(box).T), topology.extents)]
+        indices = _axes(topology, box)
     else:
         indices = _nodes_of(topology, alps_walk(box) if order == Order.SNAKE else row_major(box))
     if order == Order.RANDOM:
@@ -265,14 +267,18 @@ def alps_walk(extents: Coordinate) -> NDArray[np.int64]:
     return snake(extents, ALPS_BLOCK if len(extents) == len(ALPS_BLOCK) else extents)
 
 
-def _axes(extents: Coordinate) -> NDArray[np.int64]:
-    """The origin, then one router at each hop count along X, Y, Z; shape (routers, dimensions)."""
-    steps = [
-        np.eye(len(extents), dtype=np.int64)[d] * hop
-        for d, extent in enumerate(extents)
-        for hop in range(1, extent // 2 + 1)
-    ]
-    return np.array([np.zeros(len(extents), dtype=np.int64), *steps])
+def _axes(topology: Topology, extents: Coordinate) -> NDArray[np.int64]:
+    """Return the first node, then one at each hop count along X, Y, Z: indices into `topology.nodes`."""
+    counts = np.diff(np.append(topology.first_node, len(topology.router_of_node)))
+    found = [topology.first_node[0]]
+    for d, extent in enumerate(extents):
+        per_router = int(counts.max()) if d == NODES_ALONG else 1
+        stride = math.prod(topology.extents[d + 1 :])
+        for hops in range(1, extent * per_router // 2 + 1):
+            at, slot = divmod(hops, per_router)
+            if slot < counts[at * stride]:
+                found.append(topology.first_node[at * stride] + slot)
+    return np.array(found, dtype=np.int64)
 
 
 def _nodes_of(topology: Topology, routers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -40,6 +40,8 @@ def test_runs_and_writes_its_document(ranks: int, tmp_path: Path) -> None:
         ("--dimensions XX", ["--dimensions XX", "each once"]),
         ("--dimensions X", ["--dimensions X", "--coordinates"]),
         ("--hops 0", ["--hops 0", "from 1"]),
+        ("--pairs-per-point 0", ["--pairs-per-point 0", "1 to"]),
+        ("--pairs-per-point 2", ["--pairs-per-point 2", "--coordinates"]),
         ("--hops 3-1", ["--hops 3-1"]),
         ("--hops 2", ["--hops 2", "--coordinates"]),
         ("--sizes 4kB", ["--sizes 4kB", "KiB"]),
@@ -90,7 +92,31 @@ def test_wraps_and_reaches_the_samples_of_other_leaders(pretend: Pretend) -> Non
 def test_takes_the_first_rank_of_a_node_and_router(pretend: Pretend) -> None:
     torus = pretend(block(2, 1, 1, nodes_per_router=2))
     read = torus.measured("hops", 8, "--sizes", "8", "--tests", "bandwidth", *TWICE, per_node=2)
-    assert pairs(read) == [("X", 1, "n0", "n2")]
+    assert pairs(read) == [("X", 1, "n0", "n2"), ("Y", 1, "n0", "n1")]
+
+
+def test_nodes_of_one_router_are_one_hop_apart_along_y(pretend: Pretend) -> None:
+    """As Peña et al. count (section 4.1): one hop stays inside the router, two are the next router."""
+    torus = pretend(block(1, 2, 1, nodes_per_router=2))
+    read = torus.measured("hops", 4, "--sizes", "8", "--tests", "latency", "--dimensions", "Y", *TWICE)
+    assert pairs(read) == [("Y", 1, "n0", "n1"), ("Y", 2, "n0", "n2")]
+    assert read["parameters"]["nodes_per_router"] == 2
+
+
+def test_several_pairs_of_a_point_stand_apart(pretend: Pretend) -> None:
+    """The first pair and others at equal steps; at half the extent each pair once, not once a direction."""
+    torus = pretend(block(4, 1, 2))
+    arguments = ["--sizes", "8", "--tests", "latency", "--dimensions", "X", *TWICE]
+    read = torus.measured("hops", 8, "--pairs-per-point", "2", *arguments)
+    assert pairs(read) == [
+        ("X", 1, "n0", "n2"),
+        ("X", 1, "n4", "n6"),
+        ("X", 2, "n0", "n4"),
+        ("X", 2, "n2", "n6"),
+    ]
+    every = torus.measured("hops", 8, "--pairs-per-point", "9", "--hops", "2", *arguments)
+    assert pairs(every) == [("X", 2, f"n{i}", f"n{i + 4}") for i in range(4)]
+    assert read["parameters"]["pairs_per_point"] == 2
 
 
 def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:

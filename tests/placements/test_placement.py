@@ -56,6 +56,18 @@ def test_axes_grant_the_origin_and_each_hop_count() -> None:
     assert [node.coordinate for node in granted.nodes] == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0)]
 
 
+def test_axes_count_the_nodes_of_a_router_along_y() -> None:
+    """One hop along Y is the other node of the same router (Peña et al., section 4.1)."""
+    granted = allocate(gemini("2x3x1", nodes_per_router=2), "axes")
+    assert [(node.coordinate, node.slot) for node in granted.nodes] == [
+        ((0, 0, 0), 0),
+        ((1, 0, 0), 0),
+        ((0, 0, 0), 1),
+        ((0, 1, 0), 0),
+        ((0, 1, 0), 1),
+    ]
+
+
 @given(
     EXTENTS,
     st.sampled_from(sorted(set(Kind) - {Kind.BLOCKS, Kind.BY_GROUP, Kind.FILE, Kind.OPTIMISED})),
