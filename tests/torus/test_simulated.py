@@ -222,6 +222,17 @@ def test_rate_falls_with_distance_as_pena_measured(simulate: Simulate, tmp_path:
 
 
 @simulates
+def test_flows_share_a_link_equally_whatever_their_latency(simulate: Simulate, tmp_path: Path) -> None:
+    """Both leave by one NIC, one goes 1 hop and one 3. SimGrid's own shares follow the latency: 3.2 and 2.7 GB/s."""
+    (tmp_path / "ranks").write_text("n0-0-0\nn0-0-0\nn1-0-0\nn1-1-1\n")
+    words = ["contention", "--groups", "ranks", "--pairs", "1", "--tests", "bandwidth", "--sizes", "1MiB"]
+    words += ["--window", "4", "--repeats", "1", "--warmups", "0", *AT_ONCE]
+    found = simulate("gemini-4x4x4", *words, options=("--hostfile", "ranks"))
+    near, far = (middle(found, "pair_bandwidth_gbyte_s", to=to) for to in ("n1-0-0", "n1-1-1"))
+    assert far == pytest.approx(near, rel=0.01)
+
+
+@simulates
 def test_a_calibration_may_limit_what_distance_costs_a_rate(simulate: Simulate, tmp_path: Path) -> None:
     """At most twice a link's time: the rate at 9 hops is then that at 5, and not a third less."""
     limit = "reach_most_times:\n  value: 2\n  source: a test's\n"

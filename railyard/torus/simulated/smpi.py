@@ -105,7 +105,7 @@ def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str
     """smpirun's, in the order in which a person would ask: network, MPI, this machine."""
     overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
     configured = {
-        "network/model": "CM02",  # flows share links fairly; latency and rate as the network says
+        "network/model": "CM02",  # latency and rate as the network says; equal shares by simgrid/platform.cpp
         "network/crosstraffic": "yes",  # what answers a message takes 5 % of its rate on the way back
         "network/TCP-gamma": "0",  # no window
         "smpi/os": overhead,

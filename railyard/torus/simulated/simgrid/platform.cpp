@@ -4,10 +4,15 @@
  * Environment: RAILYARD_NETWORK names the description; RAILYARD_LINK_BYTES, if set, a file that gets the
  * payload bytes of every link at the end, one line a link.
  *
- * Models: links that are shared fairly, each direction on its own; a memory for each node, through which its
+ * Models: links that are shared equally, each direction on its own; a memory for each node, through which its
  * own ranks exchange; the answer's own route back, which SimGrid loads with 5 % of the data; long ways, whose
  * links a message takes for several times its own time. Leaves out: packets, virtual channels, credits and
  * queues: SimGrid's flows have none.
+ *
+ * Equal shares need a detour: SimGrid's solver gives each flow a share in inverse proportion to its route's
+ * latency, as TCP does, even where weight-S is 0 (`sharing_penalty_` in network_cm02.cpp). So every route
+ * says the same latency, and the factor by which SimGrid multiplies the time, not the share, makes the true
+ * one.
  */
 #include "description.hpp"
 
@@ -37,9 +42,10 @@ using simgrid::kernel::resource::StandardLinkImpl;
 
 constexpr double HOST_FLOP_S = 1e9; /* of no effect: computation is not simulated */
 constexpr int UNKNOWN = -1;
+constexpr double SAME_LATENCY_S = 1.0; /* of every route, where SimGrid computes shares */
 
-using SizeFactor = double(double, const s4u::Host *, const s4u::Host *, const std::vector<s4u::Link *> &,
-                          const std::unordered_set<s4u::NetZone *> &);
+using Factor = double(double, const s4u::Host *, const s4u::Host *, const std::vector<s4u::Link *> &,
+                      const std::unordered_set<s4u::NetZone *> &);
 
 /* SimGrid 4 renamed these. */
 #if SIMGRID_VERSION >= 40000
@@ -52,8 +58,11 @@ s4u::Link *make_link(s4u::NetZone *zone, const std::string &name, double rate_by
 routing::NetZoneImpl *root_zone(const s4u::Engine &engine) {
     return engine.get_netzone_root()->get_impl();
 }
-void see_messages(s4u::NetZone *zone, const std::function<SizeFactor> &seen) {
+void see_messages(s4u::NetZone *zone, const std::function<Factor> &seen) {
     zone->set_bandwidth_factor_cb(seen);
+}
+void set_times(s4u::NetZone *zone, const std::function<Factor> &times) {
+    zone->set_latency_factor_cb(times);
 }
 #else
 s4u::Host *make_host(s4u::NetZone *zone, const std::string &name) {
@@ -65,8 +74,11 @@ s4u::Link *make_link(s4u::NetZone *zone, const std::string &name, double rate_by
 routing::NetZoneImpl *root_zone(const s4u::Engine &) {
     return s4u::create_full_zone("world")->get_impl();
 }
-void see_messages(s4u::NetZone *zone, const std::function<SizeFactor> &seen) {
+void see_messages(s4u::NetZone *zone, const std::function<Factor> &seen) {
     zone->get_network_model()->set_bw_factor_cb(seen);
+}
+void set_times(s4u::NetZone *zone, const std::function<Factor> &times) {
+    zone->get_network_model()->set_lat_factor_cb(times);
 }
 #endif
 
@@ -78,7 +90,7 @@ class Network : public routing::NetZoneImpl {
 
     void fill() {
         for (const railyard::LinkLine &line : description_.links()) {
-            make_link(get_iface(), line.name, line.rate_byte_s)->set_latency(line.latency_s);
+            make_link(get_iface(), line.name, line.rate_byte_s);
             links_.push_back(get_link_by_name_or_null(line.name));
         }
         for (std::size_t i = 0; i < description_.hosts().size(); i++)
@@ -93,9 +105,17 @@ class Network : public routing::NetZoneImpl {
              * whose way SimGrid asks without latency, are short and take their own time. */
             into->link_list_.insert(into->link_list_.end(), latency ? static_cast<std::size_t>(times) : 1,
                                     links_[static_cast<std::size_t>(link)]);
-            if (latency)
-                *latency += description_.links()[static_cast<std::size_t>(link)].latency_s;
         });
+        if (latency)
+            *latency += SAME_LATENCY_S;
+    }
+
+    double latency_s(const s4u::Host *source, const s4u::Host *target) const {
+        double sum = 0;
+        walk(host(source->get_netpoint()), host(target->get_netpoint()), [this, &sum](int link, int) {
+            sum += description_.links()[static_cast<std::size_t>(link)].latency_s;
+        });
+        return sum;
     }
 
     /* Calls `visit(link, times)` for every link from one host to another, in order. */
@@ -186,6 +206,9 @@ void load(const s4u::Engine &engine, const char *path) {
     auto *network = new Network(*description);
     network->set_parent(root);
     network->fill();
+    set_times(network->get_iface(),
+              [network](double, const s4u::Host *source, const s4u::Host *target, const auto &,
+                        const auto &) { return network->latency_s(source, target) / SAME_LATENCY_S; });
     if (const char *bytes = std::getenv("RAILYARD_LINK_BYTES"))
         count_bytes(*description, *network, bytes);
     network->seal();
