@@ -24,7 +24,8 @@ struct rowcol_config {
     struct number_list sizes;
     int batch;
     enum start start;
-    double late_s; /* a sample in which a rank began later than this is dropped */
+    double late_s;       /* a sample in which a rank began later than this is dropped ... */
+    double late_percent; /* ... if it is more than so much of its time, too */
     bool clock_pings;
     struct memory memory;
     struct sampling sampling;

@@ -46,7 +46,8 @@ static void close_group(struct group *group) {
 /* ---- a common start ---- */
 
 static const double least_slack_s = 20e-6;
-static const double most_slack_s = 0.02;
+static const double most_slack_s = 0.02; /* or so many times what an agreement takes */
+static const double most_agreements = 4;
 static const double drift_s = 0.25; /* read the clocks again after so long */
 static const double spin_s = 0.5e-3;
 
@@ -56,9 +57,13 @@ enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
 struct starter {
     enum start start;
     double late_s;
+    double late_share;
     struct clock clock;
+    bool one_clock; /* of all ranks: it needs no second reading */
     double slack_s; /* between rank 0's word and the start */
-    double read_s;  /* when the clocks were read last; rank 0's decides */
+    double most_slack_s;
+    double read_s;   /* when the clocks were read last; rank 0's decides */
+    double sample_s; /* what the last sample took on the slowest rank */
 };
 
 /* Rank 0's word before a sample. */
@@ -80,7 +85,7 @@ static bool all_have_cpus(void) {
 }
 
 #ifdef RAILYARD_HOST_FROM_MPI
-enum { SIMULATED = 1 }; /* a simulated barrier is exact enough, and waiting for a time would cost real time */
+enum { SIMULATED = 1 }; /* where a rank that polls a clock would take real time, and one that sleeps none */
 #else
 enum { SIMULATED = 0 };
 #endif
@@ -91,19 +96,51 @@ static enum start choose_start(enum start asked) {
     return SIMULATED || !all_have_cpus() ? START_BARRIER : START_CLOCK;
 }
 
+/* The same on all ranks: the slowest decides. */
+static double agreed(double seconds) {
+    double longest_s = 0;
+    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    return longest_s;
+}
+
+/* Collective. How long it takes until every rank has rank 0's word, at most. */
+static double agreement_s(void) {
+    struct word word = {0};
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    double begin_s = clock_now_s();
+    MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    return agreed(clock_now_s() - begin_s);
+}
+
 static struct starter open_starter(const struct run *run) {
-    struct starter starter = {.start = choose_start(run->config.start), .late_s = run->config.late_s};
+    struct starter starter = {.start = choose_start(run->config.start),
+                              .late_s = run->config.late_s,
+                              .late_share = run->config.late_percent / 100};
     starter.clock = clock_open(MPI_COMM_WORLD, run->config.clock_pings);
-    starter.slack_s = least_slack_s;
     clock_read(&starter.clock);
+    starter.one_clock = clock_bound_s(&starter.clock, MPI_COMM_WORLD) <= 0;
     starter.read_s = clock_now_s();
+    if (starter.start == START_CLOCK) {
+        double agreement = agreement_s();
+        starter.slack_s = fmax(least_slack_s, agreement);
+        starter.most_slack_s = fmax(most_slack_s, most_agreements * agreement);
+    }
     return starter;
 }
 
-static void wait_until(double own_s) {
+/* How late a rank may begin. */
+static double tolerance_s(const struct starter *starter) {
+    return fmax(starter->late_s, starter->late_share * starter->sample_s);
+}
+
+/* Sleeps, and polls the clock at the end where a sleep may be too long: ranks that share a CPU disturb each
+ * other by it. */
+static void wait_until(double own_s, double tolerance) {
+    double poll_s = SIMULATED || tolerance > 2 * spin_s ? 0 : spin_s;
     double left_s = own_s - clock_now_s();
-    if (left_s > 2 * spin_s)
-        idle_sleep(left_s - spin_s);
+    if (left_s > 2 * poll_s)
+        idle_sleep(left_s - poll_s);
     while (clock_now_s() < own_s)
         ;
 }
@@ -116,7 +153,7 @@ static double begin(struct starter *starter, double *late_s) {
         return clock_now_s();
     }
     struct word word = {0};
-    word.read_clocks = clock_now_s() - starter->read_s > drift_s;
+    word.read_clocks = !starter->one_clock && clock_now_s() - starter->read_s > drift_s;
     word.start_s = clock_global_s(&starter->clock, clock_now_s()) + starter->slack_s;
     MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, MPI_COMM_WORLD));
     if (word.read_clocks) {
@@ -125,20 +162,23 @@ static double begin(struct starter *starter, double *late_s) {
         return begin(starter, late_s);
     }
     double own_s = clock_own_s(&starter->clock, word.start_s);
-    wait_until(own_s);
+    wait_until(own_s, tolerance_s(starter));
     *late_s = clock_now_s() - own_s;
     return own_s;
 }
 
-/* Collective. Whether every rank began in time; the slack before the next start follows. */
-static bool began_together(struct starter *starter, double late_s) {
-    double latest_s = late_s;
+/* Collective. Whether every rank began in time for a sample that took so long; the slack before the next
+ * start follows. */
+static bool began_together(struct starter *starter, double late_s, double sample_s) {
+    double mine[] = {late_s, sample_s};
+    double most[2];
     if (starter->start == START_BARRIER)
         return true;
-    MPI_CHECK(MPI_Allreduce(&late_s, &latest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    bool good = latest_s <= starter->late_s;
-    starter->slack_s =
-        good ? fmax(least_slack_s, 0.98 * starter->slack_s) : fmin(most_slack_s, 1.5 * starter->slack_s);
+    MPI_CHECK(MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    starter->sample_s = most[1];
+    bool good = most[0] <= tolerance_s(starter);
+    starter->slack_s = good ? fmax(least_slack_s, 0.98 * starter->slack_s)
+                            : fmin(starter->most_slack_s, 1.5 * starter->slack_s);
     return good;
 }
 
@@ -151,15 +191,9 @@ static bool take_sample(const struct run *run, const struct group *group, const 
     double start_s = begin(starter, &late_s);
     for (int i = 0; i < run->config.batch; i++)
         point->collective->run(group, point->bytes, (number * run->config.batch + i) % group->ranks);
-    *seconds = (clock_now_s() - start_s) / run->config.batch;
-    return began_together(starter, late_s);
-}
-
-/* The same on all ranks: the slowest decides. */
-static double agreed(double seconds) {
-    double longest_s = 0;
-    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return longest_s;
+    double sample_s = clock_now_s() - start_s;
+    *seconds = sample_s / run->config.batch;
+    return began_together(starter, late_s, sample_s);
 }
 
 /* Collective. Untimed samples; returns how long one takes on the slowest rank. */

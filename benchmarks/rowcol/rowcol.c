@@ -185,8 +185,8 @@ static void add_way(const struct run *run, int way, const struct recording *reco
         label_point(run, way, &run->points[i], &series);
         if (recording->count[i] == 0) {
             series.reason =
-                "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late, "
-                "or fewer ranks a CPU";
+                "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late "
+                "or --late-percent, or fewer ranks a CPU";
             series_add(list, series);
             continue;
         }
@@ -283,6 +283,8 @@ static void write_parameters(struct json *json, const void *context) {
     json_key_text(json, "start", start_name(run->start));
     json_key(json, "late_s");
     json_double(json, run->config.late_s);
+    json_key(json, "late_percent");
+    json_double(json, run->config.late_percent);
     json_key(json, "clock_bound_us");
     json_double(json, 1e6 * run->clock_bound_s);
     json_key(json, "clock_error_us");

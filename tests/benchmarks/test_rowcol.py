@@ -149,7 +149,18 @@ def test_samples_begin_at_an_agreed_time_of_one_clock(collective: str, tmp_path:
 def test_samples_in_which_a_rank_was_late_are_dropped(tmp_path: Path) -> None:
     """No clock is that good: every sample is dropped, and the point says so instead of a number."""
     path = tmp_path / "r.json"
-    arguments = ["--start", "clock", "--late", "1e-15", "--max-time-per-point", "0.01", "--sizes", "8"]
+    arguments = [
+        "--start",
+        "clock",
+        "--late",
+        "1e-15",
+        "--late-percent",
+        "1e-12",
+        "--max-time-per-point",
+        "0.01",
+        "--sizes",
+        "8",
+    ]
     outcome = run("rowcol", 2, *arguments, "--collectives", "barrier", "--json", path)
     assert (outcome.status, outcome.err) == (0, "")
     assert "not measured: slowest_us" in outcome.out and "did not begin together" in outcome.out
