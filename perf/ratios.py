@@ -2,7 +2,8 @@
 
 Jobs of ReFrame: `rowcol_cube` and `halo_3d` on `vtorus:netns` at the default rate scale, and on `simvtorus`. Their
 records are kept in build/ratios, so that a call adds what is missing and another the rest. A ratio is the median over
-all launches that are not void. Leaves out `paths_parallel`, whose ratios are those of single links.
+all launches that are not void. Beside Alltoall stands what the router's network alone makes of it (`perf.packets`):
+SimGrid's flows have no queues. Leaves out `paths_parallel`, whose ratios are those of single links.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from perf import packets
+from placements.topology import catalog
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.records.record import Launch, Origin
 from railyard.records.store import archive, entries
@@ -46,6 +49,8 @@ JOBS = ("rowcol_cube", "halo_3d")
 EMULATED, SIMULATED = "vtorus:netns", "simvtorus"
 WANTED = {EMULATED: 2, SIMULATED: 1}
 LIMIT_PERCENT = 4.0
+#: What `rowcol_cube` runs on.
+TORUS, BLOCK, SIZE_BYTES = "gemini-4x4x4-two-nodes", (4, 2, 4), 1 << 14
 
 
 def measure(console: Console, minutes: float | None, networks: Sequence[str]) -> list[dict[str, Any]]:
@@ -61,11 +66,17 @@ def measure(console: Console, minutes: float | None, networks: Sequence[str]) ->
                         break
                     _job(folder, system, check, network)
         rows += [{"network": network, **row} for row in _rows(folder)]
-    table = Table("network", "ratio", "emulated", "simulated", "apart (%)", "launches")
+    table = Table("network", "ratio", "emulated", "simulated", "apart (%)", "packets alone", "launches")
     for row in rows:
-        table.add_row(*(f"{each:.3f}" if isinstance(each, float) else str(each) for each in row.values()))
+        table.add_row(*map(_cell, row.values()))
     console.print(table, f"within {LIMIT_PERCENT:g} %: {sum(_is_near(row) for row in rows)} of {len(rows)}")
     return rows
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _is_near(row: Mapping[str, Any]) -> bool:
@@ -112,10 +123,22 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
                 "emulated": emulated,
                 "simulated": simulated,
                 "apart (%)": apart,
+                "packets alone": _packets(check, one, other),
                 "launches": counts,
             }
         )
     return rows
+
+
+def _packets(check: str, one: Series, other: Series) -> float | None:
+    """Return the ratio in the router's network alone, of an Alltoall: its messages are all under way at once."""
+    if check != "rowcol_cube" or one[1]["collective"] != "alltoall":
+        return None
+    times = [
+        packets.alltoall_s(catalog.load(TORUS), BLOCK, labels["split"], size_bytes=SIZE_BYTES)
+        for _, labels in (one, other)
+    ]
+    return times[0] / times[1]
 
 
 def _ratio(launches: Sequence[Launch], fom: str, one: Series, other: Series) -> float | None:
