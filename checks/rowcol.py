@@ -73,9 +73,10 @@ class RowcolCheck(PlacedCheck):
             *("--sizes", ",".join(map(str, self.sizes))),
             *scales.timing(self.chosen_scale, repeats=self.repeats),
             # Where links are slow, ranks leave a barrier at times that differ by several hops. That many ranks share a
-            # core costs little beside it: each begins within some milliseconds.
+            # core costs little beside it: each begins within some milliseconds. On a busy machine they begin later,
+            # and what is accepted grows; how late they began is in the document.
             *(
-                ("--start", "clock", "--late-percent", "3")
+                ("--start", "clock", "--late-percent", "3", "--late-most", "90")
                 if self.chosen_scale is scales.Scale.SMALL
                 else ("--start", "auto")
             ),

@@ -5,6 +5,8 @@
 #include "lib/output/output.h"
 #include "lib/run/check.h"
 
+#include <math.h>
+
 static const char *const start_names[] = {"auto", "clock", "barrier"};
 
 const char *start_name(enum start start) {
@@ -33,6 +35,9 @@ static const struct option_row rows[] = {
      "drop a sample that a rank began later than agreed by so much, and ...", parse_rate, FIELD(late_s)},
     {"late-percent", "PERCENT", "1", NULL, "above 0 and below 100", "... by so much of what the sample took",
      parse_percent, FIELD(late_percent)},
+    {"late-most", "PERCENT", NULL, "that of --late-percent", "above 0 and below 100",
+     "each sample dropped raises --late-percent by a tenth for this point, up to so much", parse_percent,
+     FIELD(late_most_percent)},
     ROW_CLOCK(FIELD(clock_pings)),
     ROW_MEMORY(FIELD(memory)),
     ROW_REPEATS("20", "samples per point, at least", FIELD(sampling.repeats)),
@@ -71,6 +76,7 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     struct rowcol_config *config = configuration;
     if (check_ranks() < 2)
         problem_set(problem, "1 rank: collectives are measured; expected 2 ranks or more");
+    config->late_most_percent = fmax(config->late_most_percent, config->late_percent);
     settle_ways(config, options_given(&rowcol_options, given, "splits"), problem);
     check_sizes(config, problem);
     memory_open(&config->memory, problem);

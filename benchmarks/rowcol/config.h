@@ -24,8 +24,9 @@ struct rowcol_config {
     struct number_list sizes;
     int batch;
     enum start start;
-    double late_s;       /* a sample in which a rank began later than this is dropped ... */
-    double late_percent; /* ... if it is more than so much of its time, too */
+    double late_s;            /* a sample in which a rank began later than this is dropped ... */
+    double late_percent;      /* ... if it is more than so much of its time, too */
+    double late_most_percent; /* where samples are dropped, late_percent grows up to this */
     bool clock_pings;
     struct memory memory;
     struct sampling sampling;

@@ -57,7 +57,10 @@ enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
 struct starter {
     enum start start;
     double late_s;
-    double late_share;
+    double late_share; /* of the sample that this point allows now */
+    double least_late_share;
+    double most_late_share;
+    double latest_s; /* how late the last sample began on its latest rank */
     struct clock clock;
     bool one_clock; /* of all ranks: it needs no second reading */
     double slack_s; /* between rank 0's word and the start */
@@ -116,7 +119,9 @@ static double agreement_s(void) {
 static struct starter open_starter(const struct run *run) {
     struct starter starter = {.start = choose_start(run->config.start),
                               .late_s = run->config.late_s,
-                              .late_share = run->config.late_percent / 100};
+                              .late_share = run->config.late_percent / 100,
+                              .least_late_share = run->config.late_percent / 100,
+                              .most_late_share = run->config.late_most_percent / 100};
     starter.clock = clock_open(MPI_COMM_WORLD, run->config.clock_pings);
     clock_read(&starter.clock);
     starter.one_clock = clock_bound_s(&starter.clock, MPI_COMM_WORLD) <= 0;
@@ -167,18 +172,26 @@ static double begin(struct starter *starter, double *late_s) {
     return own_s;
 }
 
-/* Collective. Whether every rank began in time for a sample that took so long; the slack before the next
- * start follows. */
+/* What is asked of the next start follows from this one: more time before it and more tolerance after a late
+ * one. */
+static void adapt(struct starter *starter, bool good) {
+    starter->slack_s = good ? fmax(least_slack_s, 0.98 * starter->slack_s)
+                            : fmin(starter->most_slack_s, 1.5 * starter->slack_s);
+    if (!good)
+        starter->late_share = fmin(starter->most_late_share, 1.1 * starter->late_share);
+}
+
+/* Collective. Whether every rank began in time for a sample that took so long. */
 static bool began_together(struct starter *starter, double late_s, double sample_s) {
     double mine[] = {late_s, sample_s};
     double most[2];
     if (starter->start == START_BARRIER)
         return true;
     MPI_CHECK(MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    starter->latest_s = fmax(0, most[0]);
     starter->sample_s = most[1];
     bool good = most[0] <= tolerance_s(starter);
-    starter->slack_s = good ? fmax(least_slack_s, 0.98 * starter->slack_s)
-                            : fmin(starter->most_slack_s, 1.5 * starter->slack_s);
+    adapt(starter, good);
     return good;
 }
 
@@ -238,6 +251,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
     const struct sampling *sampling = &run->config.sampling;
     const struct point *point = &run->points[index];
     int wanted = samples_wanted(sampling, warm_up(run, group, point, starter));
+    starter->late_share = starter->least_late_share;
     int first = sampling_first(sampling);
     int before = mine->total;
     double taken_s = 0;
@@ -254,6 +268,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
             continue;
         }
         keep_sample(mine, seconds);
+        mine->latest_us[index] = fmax(mine->latest_us[index], 1e6 * starter->latest_s);
         taken_s += seconds * run->config.batch;
         if (++count == first && sampling->point_time_s > 0 && wanted > first)
             wanted =

@@ -34,8 +34,9 @@ struct run {
 
 /* What was measured of one way to split: the samples of all points, one after the other. */
 struct recording {
-    int count[POINTS_MAX];   /* 0: too few ranks could begin in time */
-    int dropped[POINTS_MAX]; /* samples in which a rank began late */
+    int count[POINTS_MAX];        /* 0: too few ranks could begin in time */
+    int dropped[POINTS_MAX];      /* samples in which a rank began late */
+    double latest_us[POINTS_MAX]; /* how late a rank began a sample that counts, at most */
     int total;
     int room;
     double *samples_us;

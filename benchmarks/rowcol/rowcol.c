@@ -152,9 +152,9 @@ static void add_samples(struct series series, const char *fom, double *samples, 
         series_add(list, series);
 }
 
-static void add_count(struct series series, const char *fom, int count, struct series_list *list) {
+static void add_one(struct series series, const char *fom, double value, struct series_list *list) {
     double *sample = check_alloc(1, sizeof *sample);
-    *sample = count;
+    *sample = value;
     series.count = 1;
     add_samples(series, fom, sample, true, list);
 }
@@ -170,8 +170,10 @@ static void add_point(const struct run *run, int way, const struct recording *re
                 true, list);
     add_samples(series, "bus_bandwidth_gbyte_s", rates_of(point, ranks, largest, series.count, true), true,
                 list);
-    if (recording->start == START_CLOCK)
-        add_count(series, "dropped_count", recording->dropped[index], list);
+    if (recording->start != START_CLOCK)
+        return;
+    add_one(series, "dropped_count", recording->dropped[index], list);
+    add_one(series, "latest_start_us", recording->latest_us[index], list);
 }
 
 /* On rank 0. The slowest split of each point, the mean, then each split. */
@@ -185,8 +187,8 @@ static void add_way(const struct run *run, int way, const struct recording *reco
         label_point(run, way, &run->points[i], &series);
         if (recording->count[i] == 0) {
             series.reason =
-                "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late "
-                "or --late-percent, or fewer ranks a CPU";
+                "the ranks did not begin together in 3 samples; expected --start barrier, a longer --late, "
+                "--late-percent or --late-most, or fewer ranks a CPU";
             series_add(list, series);
             continue;
         }
@@ -285,6 +287,8 @@ static void write_parameters(struct json *json, const void *context) {
     json_double(json, run->config.late_s);
     json_key(json, "late_percent");
     json_double(json, run->config.late_percent);
+    json_key(json, "late_most_percent");
+    json_double(json, run->config.late_most_percent);
     json_key(json, "clock_bound_us");
     json_double(json, 1e6 * run->clock_bound_s);
     json_key(json, "clock_error_us");

@@ -166,6 +166,16 @@ def test_samples_in_which_a_rank_was_late_are_dropped(tmp_path: Path) -> None:
     assert "not measured: slowest_us" in outcome.out and "did not begin together" in outcome.out
 
 
+def test_what_is_late_grows_where_samples_are_dropped(tmp_path: Path) -> None:
+    """Nobody begins within a thousandth of a percent; a busy machine gives numbers, and how late they began."""
+    arguments = ["--late-percent", "1e-3", "--late-most", "99", "--collectives", "barrier"]
+    read = by_clock("1e-15", *arguments, folder=tmp_path)
+    of = {s["fom"]: s["samples"] for s in read["series"]}
+    assert of["dropped_count"][0] > 0
+    assert len(of["slowest_us"]) == 5
+    assert 0 <= of["latest_start_us"][0] <= max(of["slowest_us"])
+
+
 @pytest.mark.parametrize(
     ("collective", "bus"),
     [
