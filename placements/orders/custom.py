@@ -1,7 +1,7 @@
 """The order `custom`: a grid laid over a block of the torus, so that grid neighbours become torus neighbours.
 
-Both nodes of a router count along Y (Peña et al., EuroMPI'13, section 4.1). Leaves out blocks with gaps; there
-`optimised` finds what fits.
+Both nodes of a router count along Y (Peña et al., EuroMPI'13, section 4.1). A kind's coordinates may have any number of
+dimensions. Leaves out blocks with gaps; there `optimised` finds what fits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from placements.topology.base import Topology
 from railyard.errors import InputError
 
 Grid = tuple[int, ...]
-AXES = "XYZ"
 
 
 def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[np.int64]:
@@ -36,7 +35,7 @@ def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[
 
 def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[tuple[tuple[int, ...], ...], Grid] | None:
     """Return which of a box's dimensions each of a grid's covers, and the grid on a node; None where none fits."""
-    for groups in _groupings(len(grid)):
+    for groups in _groupings(len(grid), len(box)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
                 g == f * math.prod(box[d] for d in group)
@@ -49,8 +48,6 @@ def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[tuple[tuple[int
 def impossible(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
     """Return why no box of a machine's nodes takes a grid, in one line; empty where one does."""
     most = topology.box_of_cells(topology.extents)
-    if len(most) != len(AXES):
-        return ""
     nodes = math.prod(grid) // ranks_per_node
     boxes = itertools.product(*(range(1, extent + 1) for extent in most[:-1]))
     for box in ((*front, nodes // math.prod(front)) for front in boxes if nodes % math.prod(front) == 0):
@@ -61,7 +58,7 @@ def impossible(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
 
 
 def _box(allocation: Allocation) -> Grid | None:
-    """Nodes along X, Y and Z of a whole block, or of a box from 0,0,0 that has all its nodes; None with gaps."""
+    """Nodes along each axis of a whole block, or of a box from the origin that has all its nodes; None with gaps."""
     if allocation.is_whole_block:
         return allocation.topology.box_of_cells(allocation.block)
     most = allocation.topology.cells(allocation.indices).max(axis=0) + 1
@@ -73,7 +70,7 @@ def _lay(
 ) -> NDArray[np.int64]:
     """Grid position -> node. A grid dimension that covers several torus dimensions walks them in a snake."""
     outer = row_major(grid) // np.array(inside)
-    cell = np.zeros((len(outer), 3), dtype=np.int64)
+    cell = np.zeros((len(outer), len(box)), dtype=np.int64)
     for dimension, group in enumerate(groups):
         if group:
             walk = boustrophedon(tuple(box[d] for d in group))
@@ -81,11 +78,11 @@ def _lay(
     return allocation.topology.nodes_in(cell)
 
 
-def _groupings(dimensions: int) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Every way to give the torus's X, Y, Z to the grid's dimensions; the natural one first."""
-    owners = itertools.product(range(dimensions), repeat=3)
+def _groupings(dimensions: int, axes: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every way to give the box's axes to the grid's dimensions; the natural one first."""
+    owners = itertools.product(range(dimensions), repeat=axes)
     for owner in sorted(owners, key=lambda o: sum(abs(d - g) for d, g in enumerate(o))):
-        yield tuple(tuple(d for d in range(3) if owner[d] == g) for g in range(dimensions))
+        yield tuple(tuple(d for d in range(axes) if owner[d] == g) for g in range(dimensions))
 
 
 def grids(ranks: int, dimensions: int) -> Iterator[Grid]:
@@ -102,7 +99,7 @@ def grids(ranks: int, dimensions: int) -> Iterator[Grid]:
 def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
     fitting = {
         tuple(f * math.prod(box[d] for d in group) for f, group in zip(inside, groups, strict=True))
-        for groups in _groupings(dimensions)
+        for groups in _groupings(dimensions, len(box))
         for inside in grids(ranks_per_node, dimensions)
     }
     some = ["x".join(map(str, g)) for g in sorted(fitting, key=lambda g: (max(g), g))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import ipaddress
 import itertools
 import json
@@ -12,19 +13,20 @@ import networkx as nx
 import numpy as np
 import pytest
 from support import flies
-from support.mesh import mesh
+from support.mesh import Mesh, mesh
 from support.topologies import gemini
 
 from placements.launchers import files
+from placements.orders import custom
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
-from placements.topology.base import Link, Node, Router, Topology
+from placements.topology.base import Coordinate, Link, Node, Router, Topology
 from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from placements.topology.routing import route, walk
 from railyard.checkout import CHECKOUT
-from railyard.errors import RunError
+from railyard.errors import InputError, RunError
 from railyard.torus.plan import addresses, plan, routes
 from railyard.torus.simulated import calibration, network
 from railyard.torus.slurm import config
@@ -164,6 +166,22 @@ def test_a_mesh_is_placed_upon() -> None:
     """Eleven routers with two nodes and one with one."""
     placed = place("hilbert", allocate(mesh(3, 4), "contiguous"), (23,))
     assert sorted(placed.indices) == list(range(23)) and placed.mean_hops() < 2
+
+
+def test_custom_lays_a_grid_over_a_kind_with_two_coordinates() -> None:
+    """It took every box for one of three dimensions, and ended with an IndexError."""
+
+    class Even(Mesh):
+        def nodes_at(self, coordinate: Coordinate) -> int:
+            return self.nodes_per_router
+
+    shape = mesh(3, 4)
+    even = Even(**{field.name: getattr(shape, field.name) for field in dataclasses.fields(shape)})
+    placed = place("custom", allocate(even, "contiguous"), (8, 3))
+    assert placed.mean_hops() < 1.2 and sorted(placed.indices) == list(range(24))
+    assert custom.impossible(even, (8, 3), 1) == ""
+    with pytest.raises(InputError, match="for custom on 3x8 nodes: 3x8, 8x3"):
+        place("custom", allocate(even, "contiguous"), (4, 6))
 
 
 def test_a_kind_without_a_lattice_lists_its_tests() -> None:
