@@ -67,3 +67,8 @@ def node_list_variables() -> tuple[str, ...]:
 def node_file_variables() -> tuple[str, ...]:
     """Return the variables that may hold the path of the job's node file."""
     return tuple(dict.fromkeys(name for launcher in LAUNCHERS.values() for name in launcher.node_files))
+
+
+def node_commands() -> Mapping[str, tuple[str, ...]]:
+    """Return the commands that print the job's nodes, by the variable that is set in such a job."""
+    return {name: words for launcher in LAUNCHERS.values() for name, words in launcher.node_commands.items()}

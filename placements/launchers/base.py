@@ -48,7 +48,8 @@ class Launcher:
     `selected_by` are pairs of ReFrame's launcher name and a feature of the environment. A `general` launcher is
     selected only if no other one is, and its variables are read after those of all others, because a job script has
     them too. `local_rank` names variables that hold a rank's number on its node. `node_list` names variables that
-    hold the job's nodes as a Slurm host list, `node_files` variables that hold the path of a node file.
+    hold the job's nodes as a Slurm host list, `node_files` variables that hold the path of a node file. `node_commands`
+    are commands that print the job's nodes, one per line, by the variable that is set in such a job.
     `all_gpus` are variables with which a rank sees every GPU of its node, whatever the launcher would choose.
     `nic_by_host` launchers choose a rank's NIC by its line of the host file (NODE.nicK), not by a stack's variables.
     `source` is the manual that the text follows, and `cannot` what the launcher refuses, both as Markdown.
@@ -60,6 +61,7 @@ class Launcher:
     local_rank: tuple[str, ...] = ()
     node_list: tuple[str, ...] = ()
     node_files: tuple[str, ...] = ()
+    node_commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bindings: frozenset[Binding] = EVERY_BINDING
     pass_variables: Callable[[Mapping[str, str]], Passed] = pass_by_environment
     all_gpus: Mapping[str, str] = field(default_factory=dict)

@@ -39,6 +39,7 @@ LAUNCHER = Launcher(
     render=render,
     selected_by=tuple((started, "flux") for started in ("local", "mpiexec", "mpirun")),
     local_rank=("FLUX_TASK_LOCAL_ID",),
+    node_commands={"FLUX_URI": ("flux", "hostlist", "--expand", "--delimiter=\n", "local")},
     bindings=frozenset({Binding.NONE, Binding.CORE}),
     source="[flux-run(1)](https://flux-framework.readthedocs.io/projects/flux-core/en/latest/man1/flux-run.html), "
     "flux-shell(1), RFC 35",

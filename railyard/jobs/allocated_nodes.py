@@ -59,9 +59,10 @@ def names(environment: Mapping[str, str]) -> list[str]:
     for variable in NODE_FILES:
         if path := environment.get(variable):
             return _in_file(Path(path))
-    if "FLUX_URI" in environment:
-        return _output(["flux", "hostlist", "--expand", "--delimiter=\n", "local"]).split()
-    known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, "FLUX_URI"))
+    for variable, command in launchers.node_commands().items():
+        if variable in environment:
+            return _output(command).split()
+    known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
     valid = f"a job or an allocation, which sets one of {known}; or a host file, one node per line, in RAILYARD_NODES"
     raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
 
@@ -82,7 +83,7 @@ def _expanded(nodelist: str) -> list[str]:
     return _output(["scontrol", "show", "hostnames", nodelist]).split()
 
 
-def _output(command: list[str]) -> str:
+def _output(command: Sequence[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -216,6 +216,20 @@ def test_grid_engines_host_file_lists_the_nodes_once(tmp_path: Path) -> None:
     assert allocated_nodes.names({"PE_HOSTFILE": str(file)}) == ["n3.site", "n1.site"]
 
 
+def test_a_launchers_own_command_lists_the_nodes_of_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flux's is in its module, and a launcher that is added needs no other one."""
+    (tmp_path / "flux").write_text("#!/bin/sh\necho n3; echo n1\n")
+    (tmp_path / "flux").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert allocated_nodes.names({"FLUX_URI": "local:///x"}) == ["n3", "n1"]
+    monkeypatch.setattr(launchers, "node_commands", lambda: {"MY_JOB": ("flux", "nodes")})
+    assert allocated_nodes.names({"MY_JOB": "7"}) == ["n3", "n1"]
+    with pytest.raises(InputError, match="PE_HOSTFILE, MY_JOB"):
+        allocated_nodes.names({})
+
+
 def test_the_documents_tables_are_those_of_the_objects() -> None:
     """`make tables` writes them. Each launcher and stack has a row there, and each row the manual that it follows."""
     text = tables.PAGE.read_text()
