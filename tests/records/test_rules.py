@@ -338,6 +338,28 @@ def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
     assert not commands._runs("halo", "nohalo")
 
 
+def test_a_benchmark_is_known_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list in the rules had neither pt2pt nor congestor, so nobody compared their options with their parameters."""
+    of_checks = {
+        name
+        for file in (CHECKOUT / "checks").glob("*.py")
+        if " = Patterns(" not in (text := file.read_text()) and "    program = " not in text
+        for name in re.findall(r'^    benchmark = "(\S+)"$', text, re.MULTILINE)
+    }
+    assert {"halo", "pt2pt", "congestor", "contention"} <= of_checks - {"minighost"} <= commands.own()
+    assert not commands.own() & {"counters", "witness", "lib", "lulesh"}
+    for name in ("butterfly/butterfly.c", "butterfly/config.c", "lib/run.c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(commands, "BENCHMARKS", tmp_path)
+    assert commands.own.__wrapped__() == {"butterfly", "contention", "hops", "paths"}
+
+
+def test_bytes_may_be_written_with_their_unit() -> None:
+    """The check congestion_allreduce gives `--size 8B` for the parameter size_bytes."""
+    assert "8B" in commands._forms("size_bytes", 8) and "8B" not in commands._forms("repeats", 8)
+
+
 def test_studies_are_read_from_the_checks() -> None:
     found = design.studies_by_check()
     assert found["halo_3d"] == {"pena2013"} and found["halo_injection"] == {"ezell2013"}

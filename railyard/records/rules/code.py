@@ -8,7 +8,7 @@ from datetime import datetime
 
 from railyard.records import provenance, versions
 from railyard.records.record import Origin, Record, Software
-from railyard.records.rules.commands import OWN
+from railyard.records.rules.commands import own
 from railyard.records.rules.registry import Fault, rule
 
 SECOND_S = 1.0
@@ -104,7 +104,7 @@ def program_digest(read: Record) -> Iterator[Fault]:
     """The benchmark's program is among the digests, where it ran natively."""
     if read.run is None or read.origin is Origin.MODELLED or read.case.software == (Software.IMAGE,):
         return
-    if read.case.benchmark in OWN and read.case.benchmark not in (
+    if read.case.benchmark in own() and read.case.benchmark not in (
         (read.run["ended"] or {}).get("files") or {}
     ):
         yield Fault(field="run.ended.files", text=f"no digest of {read.case.benchmark}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import re
@@ -9,18 +10,57 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
+from railyard.checkout import CHECKOUT
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.registry import Fault, ended_well, rule
 
-#: Benchmarks of railyard, whose options bear the names of their parameters.
-OWN = frozenset({"halo", "hops", "paths", "rowcol", "contention", "noise", "sonar", "topobw"})
-#: Benchmarks whose program has another name: the checks' own, by the letters and digits of each.
-PROGRAMS = {"gpcnet": "networkloadtest", "quicksilver": "qs", "umt": "suolsontest"}
+BENCHMARKS = CHECKOUT / "benchmarks"
+#: Names under which `pt2pt` is built besides its own (benchmarks/CMakeLists.txt).
+OF_PT2PT = frozenset({"hops", "paths", "contention"})
+#: Folders of `benchmarks/` that hold a library, as benchmarks/CMakeLists.txt has them.
+LIBRARIES = frozenset({"counters", "witness"})
 #: Parameters that reach a run by other ways than an option.
 NO_OPTIONS = frozenset({"injection_percent", "fault", "scale", "pattern", "build"})
 #: Parameters whose option has another name, besides those that lose their unit.
 OPTIONS = {"pairs_per_node": "pairs"}
+
+
+@functools.cache
+def own() -> frozenset[str]:
+    """Return the benchmarks of railyard, whose options bear the names of their parameters: each NAME/NAME.c is one."""
+    mains = {path.stem for path in BENCHMARKS.glob("*/*.c") if path.stem == path.parent.name}
+    return frozenset(mains - LIBRARIES) | OF_PT2PT
+
+
+@functools.cache
+def programs_of_checks() -> Mapping[str, str]:
+    """Return the letters and digits of each benchmark's program, read from the sources of the checks."""
+    found: dict[str, str] = {}
+    for path in sorted((CHECKOUT / "checks").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            named = _named(node) if isinstance(node, ast.ClassDef) else {}
+            if {"benchmark", "program"} <= named.keys():
+                found[named["benchmark"]] = _plain(named["program"])
+    return found
+
+
+def _named(check: ast.ClassDef) -> dict[str, str]:
+    """Return the texts that a class assigns to names."""
+    return {
+        target.id: line.value.value
+        for line in check.body
+        if isinstance(line, ast.Assign)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
+        for target in line.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _plain(name: str) -> str:
+    """Return the letters and digits of a name, in small letters."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -35,31 +75,30 @@ def _split(command: str) -> tuple[str, ...]:
 @rule("program")
 def program(read: Record) -> Iterator[Fault]:
     """A launch's command runs the benchmark that the case names; a site's own program has its name in it."""
-    name = re.sub(r"[^a-z0-9]", "", read.case.benchmark.lower())
     for field, launch in ended_well(read):
-        if not any(_runs(name, each) for each in _programs(launch.command)):
+        if not any(_runs(read.case.benchmark, each) for each in _programs(launch.command)):
             yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
 
 
 def _runs(benchmark: str, program: str) -> bool:
-    if benchmark in OWN:
-        return program.startswith(benchmark)
-    return program == PROGRAMS[benchmark] if benchmark in PROGRAMS else benchmark in program
+    if benchmark in own():
+        return program.startswith(_plain(benchmark))
+    return _plain(benchmark) in program or program == programs_of_checks().get(benchmark)
 
 
 @functools.lru_cache(maxsize=1024)
 def _programs(command: str) -> frozenset[str]:
     """Return of each word of a command the letters and digits of its path's last part, in small letters."""
-    return frozenset(re.sub(r"[^a-z0-9]", "", PurePath(word).name.lower()) for word in _split(command))
+    return frozenset(_plain(PurePath(word).name) for word in _split(command))
 
 
 @rule("parameters")
 def parameters(read: Record) -> Iterator[Fault]:
     """A launch's options have the values of the case's parameters, and every parameter of ours is an option."""
-    if read.case.benchmark not in OWN:
+    if read.case.benchmark not in own():
         return
     wanted = [
-        (name, value, _option_words(name), _forms(value))
+        (name, value, _option_words(name), _forms(name, value))
         for name, value in read.case.parameters.items()
         if name not in NO_OPTIONS
     ]
@@ -93,11 +132,12 @@ def _option_words(name: str) -> tuple[str, ...]:
     return tuple(f"--{option.replace('_', '-')}" for option in options)
 
 
-def _forms(value: Json) -> set[str]:
-    """Return the ways to write a parameter's value on a command line."""
+def _forms(name: str, value: Json) -> set[str]:
+    """Return the ways to write a parameter's value on a command line; bytes may end in B."""
     if isinstance(value, list):
         return {mark.join(map(str, value)) for mark in "x,"}
-    return {f"{value:g}", str(value)} if isinstance(value, int | float) else {str(value)}
+    unit = {f"{value}B"} if name.endswith("_bytes") else set()
+    return {f"{value:g}", str(value), *unit} if isinstance(value, int | float) else {str(value)}
 
 
 @rule("own-files")
