@@ -19,7 +19,8 @@ pytestmark = pytest.mark.unit
 
 
 def test_engines_are_found_by_module_the_default_first() -> None:
-    assert list(engines()) == [DEFAULT, "docker"]
+    first, *others = engines()
+    assert first == DEFAULT and "docker" in others
     assert engines()["docker"].name == "docker"
 
 

@@ -79,13 +79,15 @@ def torus() -> None:
     help="What carries the packets: one user-space router, or the kernel's own routing and shaping. auto: the router "
     "where this machine has TUN devices.",
 )
-@click.option("--image", help=f"Engine docker: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]")
+@click.option(
+    "--image", help=f"Engines of containers: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]"
+)
 @click.option(
     "--volume",
     "volumes",
     multiple=True,
     metavar="FOLDER",
-    help="Engine docker: a folder of this machine that the nodes see under the same path; may be given several "
+    help="Engines of containers: a folder of this machine that the nodes see under the same path; may be given several "
     "times.  [default: the current folder]",
 )
 @click.option(
