@@ -121,7 +121,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``['library-default']``
     nics = variable(typ.List[str], value=["library-default"])
 
-    #: Apptainer image (a SIF file) to run the benchmark from; empty for the machine's own programs.
+    #: Image to run the benchmark from: a SIF file, or a folder; empty for the machine's own programs.
     #:
     #: :type: :class:`str`
     #: :default: ``''``
@@ -381,7 +381,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         if Software.IMAGE not in self.chosen:
             return
         file = Path(named).expanduser()
-        if reason := images.missing(file) or self._no_place_for_images():
+        if reason := images.missing(file, self.current_environ.features) or self._no_place_for_images():
             self.skip(reason)
         self.carried = images.carried(file, self.host_mpi, self.current_environ.features)
 

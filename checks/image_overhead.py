@@ -16,7 +16,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 
 from checks.halo import HaloCheck
 from railyard.checkout import CHECKOUT
-from railyard.jobs import image
+from railyard.jobs.image_engines import apptainer
 
 
 class railyard_image(rfm.RunOnlyRegressionTest):
@@ -36,8 +36,8 @@ class railyard_image(rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def need_apptainer(self) -> None:
-        if image.apptainer() is None:
-            self.skip(image.missing(Path(self.file)))
+        if apptainer.program() is None:
+            self.skip(apptainer.missing(Path(self.file)))
         self.executable_opts = [self.file]
 
     @run_before("run")

@@ -34,6 +34,7 @@ from railyard.applications import launch as applications
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.errors import InputError
 from railyard.jobs import image
+from railyard.jobs.image_engines import apptainer
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.torus.plan.plan import Shape
 
@@ -120,7 +121,7 @@ def make_image(build: str, programs: Path, folder: Path = IMAGES, names: Iterabl
         definition.write_text(_definition(build, tree))
         command = [
             str(CHECKOUT / "tools/with-all-capabilities"),
-            str(image.apptainer()),
+            str(apptainer.program()),
             "--quiet",
             "build",
             "--force",
@@ -164,7 +165,7 @@ def launched(row: Row, name: str, programs: Path, folder: Path, *, images: Path 
         prefix = str(MPIS / ("impi" if row.mpi.launcher == "intel-mpi" else row.mpi.build))
         carried = image.carried(images / f"{row.build}.sif", prefix if row.model == "bind" else "", [])
         words = [*carried.command, name]
-        words[0] = str(image.apptainer())
+        words[0] = str(apptainer.program())
     return mpis.Launch(rendered=rendered, program=[*words, *PROGRAMS[name]], folder=folder)
 
 

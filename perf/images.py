@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from checks import quicksilver, umt
 from railyard.applications import launch, mpip
 from railyard.applications.patterns import Patterns
-from railyard.jobs import image as images
+from railyard.jobs.image_engines import apptainer
 from railyard.records.json_io import Json
 
 TORUS, RANKS = "perf-images", 8
@@ -150,7 +150,7 @@ def main() -> None:
         os.environ["LD_LIBRARY_PATH"] = ":".join(
             filter(None, (library, os.environ.get("LD_LIBRARY_PATH", "")))
         )
-    os.environ["PATH"] += f":{images.OWN}"
+    os.environ["PATH"] += f":{apptainer.OWN}"
     runs = [(str(file), ["apptainer", "--quiet", "exec", str(file.absolute())]) for file in chosen.images]
     runs += [(str(chosen.native), [])] if chosen.native else []
     up = ["railyard", "torus", "up", "gemini-2x2x2", "--name", TORUS, "--rate-scale", "0.001"]

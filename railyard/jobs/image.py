@@ -1,37 +1,28 @@
-"""An Apptainer image under every rank: what it is, whether it can run here, and the words before the program.
+"""An image under every rank: what it is, whether it can run here, and the words before the program.
 
-Models: a SIF file with its sha256 and labels; the two models of MPI in a container. Hybrid: the image's own MPI talks
-to the machine's launcher. Bind: the machine's MPI, in a folder, takes the place of the image's. A rank never pulls from
-a registry: the image is a local file, given once. Leaves out how images are built (containers/README.md).
+Models: a file or folder with its sha256 and labels; the engine that runs it (`image_engines`); whose MPI is in it.
+Hybrid: the image's own MPI talks to the machine's launcher. Bind: the machine's MPI, in a folder, takes the image's
+place. A rank never pulls from a registry: the image is a local file, given once. Leaves out how images are built
+(containers/README.md).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
-import re
-import shutil
 import stat
-import struct
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.errors import InputError
+from railyard.jobs import image_engines
+from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
 from railyard.records.record import Software
 
-#: Where `make apptainer` puts it; reframe.yml has it last on the PATH of every job.
-OWN = CHECKOUT / "build/apptainer/bin"
-#: A SIF file starts with a line for the shell, then the magic; place and size of its data stand at the header's end.
-HEADER_BYTES, MAGIC, DATA = 128, (32, b"SIF_MAGIC"), (112, "<2q")
-#: Where an image sees the machine's MPI; railyard's definitions make the folder.
-HOST_MPI = "/opt/host-mpi"
 #: Where Intel MPI has its libfabric, in its own folder.
 OFI_OF_INTEL = "lib/libfabric"
 #: Environments' features -> what an image's label calls that MPI.
@@ -40,10 +31,6 @@ MPI_LABEL = "railyard.mpi"
 #: Labels of the packages of Spack in an image, and of images that railyard's own definitions make.
 SPEC_LABEL = "railyard.spec."
 SOURCES_LABEL = "railyard.sources"
-#: What an unpacked image has in its root.
-UNPACKED = ".singularity.d"
-#: Labels of Apptainer's own that name files of the machine that built.
-PLACES = "org.label-schema.usage."
 BLOCK_BYTES = 1 << 20
 
 
@@ -78,23 +65,9 @@ def software(check: str, asked: Sequence[str], image: str) -> list[Software]:
     return [Software(each) for each in chosen]
 
 
-def missing(file: Path) -> str:
-    """Why nothing can be run from an image file here, in one line that says how to get it; empty where it can."""
-    if apptainer() is None:
-        return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
-    if file.is_file() or file.is_dir():
-        return ""
-    command = (
-        "`make sif`"
-        if file.name == "railyard.sif"
-        else "reframe with -S build=image, or containers/build-spack-image,"
-    )
-    return f"no image {file}: {command} builds it"
-
-
-def apptainer() -> str | None:
-    """The program: the machine's, or the checkout's own."""
-    return shutil.which("apptainer", path=f"{os.environ.get('PATH', os.defpath)}:{OWN}")
+def missing(file: Path, features: Sequence[str] = ()) -> str:
+    """Why nothing can be run from an image file in an environment here, in one line; empty where it can."""
+    return image_engines.selected(features).missing(file)
 
 
 def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
@@ -103,12 +76,12 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
     Raises InputError for a file that is no image, a folder that holds no MPI, and an image whose label names another
     MPI than the environment's launcher is of.
     """
-    file = file.resolve()
-    (_check_unpacked if file.is_dir() else _check_sif)(file)
+    file, engine = file.resolve(), image_engines.selected(features)
+    engine.check(file)
     status = file.stat()
-    labels = _labels(str(file), status.st_mtime_ns)
+    labels = engine.labels(file)
     model = Model.BIND if host_mpi else Model.HYBRID
-    bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else ()
+    bound = _bound(Path(host_mpi).expanduser().resolve()) if host_mpi else None
     if model is Model.HYBRID:
         _check_mpi(file, labels, features)
     digest, size_bytes = (_tree if file.is_dir() else _sha256)(str(file), status.st_size, status.st_mtime_ns)
@@ -117,13 +90,20 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
         "sha256": digest,
         "size_bytes": size_bytes,
         "mpi_model": str(model),
-        "apptainer": _version(),
+        **_engine_and_version(engine),
         "labels": dict(labels),
     }
-    return Carried(command=("apptainer", "--quiet", "exec", *bound, str(file)), provenance=provenance)
+    return Carried(command=engine.command(file, bound), provenance=provenance)
 
 
-def _bound(folder: Path) -> tuple[str, ...]:
+def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
+    """Return what the record says of the engine; Apptainer has a field of its own since the first images."""
+    if engine.name == image_engines.DEFAULT:
+        return {engine.name: engine.version()}
+    return {"engine": f"{engine.name} {engine.version()}"}
+
+
+def _bound(folder: Path) -> Bound:
     """The machine's MPI in the image: its libraries before the image's, and where it looks for its own files."""
     if not any((folder / "lib").glob("libmpi*.so*")):
         raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/gather-mpi)")
@@ -133,31 +113,7 @@ def _bound(folder: Path) -> tuple[str, ...]:
         told["FI_PROVIDER_PATH"] = f"{HOST_MPI}/{OFI_OF_INTEL}/prov"
     if (folder / "pmix").is_dir():
         told["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
-    named = (word for name, value in told.items() for word in ("--env", f"{name}={value}"))
-    return ("--bind", f"{folder}:{HOST_MPI}:ro", *named)
-
-
-def _check_sif(file: Path) -> None:
-    place, magic = MAGIC
-    with file.open("rb") as image:
-        header = image.read(HEADER_BYTES)
-    if len(header) < HEADER_BYTES or header[place : place + len(magic)] != magic:
-        raise InputError("image", "", str(file), "a SIF file, as `apptainer build` makes it")
-    whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
-    if file.stat().st_size < whole:
-        raise InputError(
-            "image",
-            str(file),
-            problem=f"{file.stat().st_size} bytes",
-            valid=f"{whole} bytes, as its header says",
-        )
-
-
-def _check_unpacked(folder: Path) -> None:
-    """An ordinary user without /dev/fuse can run an image that was unpacked into a folder."""
-    if not (folder / UNPACKED).is_dir():
-        valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
-        raise InputError("image", "", str(folder), valid)
+    return Bound(folder=folder, variables=told)
 
 
 def need_packages(image: Carried, packages: Sequence[str]) -> None:
@@ -226,30 +182,3 @@ def _open_to_all(folder: Path) -> Iterator[Path]:
 
 def _has(path: Path, bit: int) -> bool:
     return bool(path.stat().st_mode & bit)
-
-
-@functools.cache
-def _labels(file: str, time_ns: int) -> dict[str, str]:
-    said = _ask("inspect", "--json", "--labels", file)
-    labels = json.loads(said)["data"]["attributes"].get("labels") or {}
-    return {
-        str(name): " ".join(str(value).split())
-        for name, value in sorted(labels.items())
-        if not str(name).startswith(PLACES)
-    }
-
-
-@functools.cache
-def _version() -> str:
-    found = re.search(r"\d\S*", _ask("version"))
-    return found[0] if found else "unknown"
-
-
-def _ask(*arguments: str) -> str:
-    program = apptainer()
-    assert program is not None  # the check would have been skipped
-    done = subprocess.run([program, "--quiet", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise RunError(f"apptainer {arguments[0]} failed: {said}")
-    return done.stdout

@@ -26,6 +26,7 @@ class Version:
     case_fields: frozenset[str] = frozenset()
     provenance_fields: frozenset[str] = frozenset()
     record_fields: frozenset[str] = frozenset()
+    image_fields: frozenset[str] = frozenset()
 
 
 #: Oldest first. docs/formats.md shows the same table; a test compares them.
@@ -85,6 +86,12 @@ VERSIONS: tuple[Version, ...] = (
         launch_fields=frozenset({"roles"}),
         case_fields=frozenset({"roles"}),
     ),
+    Version(
+        name="railyard-record/1.9",
+        date="2026-11-23",
+        change="the provenance's image may name its engine, where that is not Apptainer",
+        image_fields=frozenset({"engine"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})
@@ -121,5 +128,6 @@ def _parts(
     yield "", document, version.record_fields
     yield "case", document["case"], version.case_fields
     yield "provenance", document["provenance"], version.provenance_fields
+    yield "provenance.image", document["provenance"].get("image") or {}, version.image_fields
     for place, launch in enumerate(document["launches"]):
         yield f"launches[{place}]", launch, version.launch_fields

@@ -14,12 +14,12 @@ import pytest
 from perf import apps_mpis, mpis
 from perf.apps_mpis import Row
 from placements.topology import catalog
-from railyard.jobs import image
+from railyard.jobs.image_engines import apptainer
 from railyard.torus.plan.plan import Shape
 
 if os.geteuid() != 0:
     pytest.skip("makes network namespaces as root; run as root", allow_module_level=True)
-if image.apptainer() is None:
+if apptainer.program() is None:
     pytest.skip("no apptainer on the PATH; run: make apptainer", allow_module_level=True)
 CHOSEN = {("openmpi5", "hybrid"), ("mpich", "bind")}
 ROWS = [row for row in apps_mpis.rows() if (row.build, row.model) in CHOSEN]

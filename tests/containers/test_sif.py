@@ -22,6 +22,7 @@ from support.reframe import ReFrame, into, records, reframe_in
 from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.jobs import image
+from railyard.jobs.image_engines import apptainer
 
 SIF = CHECKOUT / "build/image/railyard.sif"
 NODES = sorted(node.name for node in catalog.load("gemini-2x2x2").nodes)
@@ -32,7 +33,7 @@ if os.geteuid() != 0:
 if reason := image.missing(SIF):
     pytest.skip(reason, allow_module_level=True)
 
-APPTAINER = str(image.apptainer())
+APPTAINER = str(apptainer.program())
 ROOT_OF_ALL = str(CHECKOUT / "tools/with-all-capabilities")
 
 

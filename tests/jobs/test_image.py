@@ -24,7 +24,9 @@ from analysis.compare import sides
 from analysis.figures import overhead as figures_overhead
 from analysis.report import page
 from railyard.errors import InputError
-from railyard.jobs import image
+from railyard.jobs import image, image_engines
+from railyard.jobs.image_engines import apptainer
+from railyard.jobs.image_engines.base import ImageEngine
 from railyard.records import record, references, strict_rules
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record, Software
@@ -38,6 +40,7 @@ IMAGE = {
     "apptainer": "1.4.5",
     "labels": {"railyard.mpi": "Open MPI 4.1.4"},
 }
+IMAGE_OF_ANOTHER = {**{k: v for k, v in IMAGE.items() if k != "apptainer"}, "engine": "hullrun 0.3"}
 BOTH = ["native", "image"]
 
 
@@ -185,13 +188,58 @@ def test_software_is_native_or_image(asked: list[str], file: str, words: str) ->
 def test_what_is_missing_is_one_line_that_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image, "OWN", tmp_path)
+    monkeypatch.setattr(apptainer, "OWN", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert image.missing(tmp_path / "a.sif").endswith("`make apptainer` installs it into the checkout")
     (tmp_path / "apptainer").write_text("#!/bin/sh\n")
     (tmp_path / "apptainer").chmod(0o755)
     assert "`make sif` builds it" in image.missing(tmp_path / "railyard.sif")
     assert "-S build=image, or containers/build-spack-image" in image.missing(tmp_path / "a.sif")
+
+
+def test_an_environments_feature_selects_another_engine_and_the_record_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine is an object in a module of its own; nothing else knows it."""
+    other = ImageEngine(
+        name="hullrun",
+        missing=lambda file: "" if file.is_dir() else f"no folder {file}",
+        check=lambda file: None,
+        labels=lambda file: {"railyard.mpi": "Open MPI 4.1.4"},
+        version=lambda: "0.3",
+        command=lambda file, bound: ("hullrun", *(["--mpi", str(bound.folder)] if bound else []), str(file)),
+    )
+    known = {**image_engines.engines(), other.name: other}
+    monkeypatch.setattr(image_engines, "engines", lambda: known)
+    assert image_engines.selected(["mpi", "openmpi"]).name == image_engines.DEFAULT == "apptainer"
+    features = ["mpi", "openmpi", "hullrun"]
+    folder, missing = tmp_path / "image", tmp_path / "none"
+    folder.mkdir()
+    assert (
+        image.missing(folder, features) == "" and image.missing(missing, features) == f"no folder {missing}"
+    )
+    carried = image.carried(folder, "", features)
+    assert carried.command == ("hullrun", str(folder))
+    assert carried.provenance["engine"] == "hullrun 0.3" and "apptainer" not in carried.provenance
+    read = record.validate(dict(job(["image"], launches=1, image=IMAGE_OF_ANOTHER).document), "again")
+    assert read.provenance["image"] == IMAGE_OF_ANOTHER
+
+
+@pytest.mark.parametrize(
+    ("image_of", "schema", "words"),
+    [
+        ({"apptainer": "1.4.5"}, record.FORMAT, "provenance.image"),
+        ({}, "railyard-record/1.8", "provenance.image.engine: in railyard-record/1.8"),
+    ],
+)
+def test_an_image_has_one_engine_in_a_record_that_is_young_enough(
+    image_of: dict[str, str], schema: str, words: str
+) -> None:
+    document = json.loads(json.dumps(job(["image"], launches=1, image=IMAGE_OF_ANOTHER).document))
+    document["provenance"]["image"] |= image_of
+    document["schema"] = schema
+    with pytest.raises(InputError, match=words):
+        record.validate(record.sealed(document), "r.json")
 
 
 def test_a_file_that_is_no_image_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""Engines that run a rank in an image, found by module. An environment's feature of the engine's name selects one.
+
+A module of this folder that defines `ENGINE` (`base.ImageEngine`) is an engine; nothing else must be edited to add one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from railyard.jobs.image_engines.base import ImageEngine
+
+#: The engine of an environment that names none.
+DEFAULT = "apptainer"
+
+
+@cache
+def engines() -> Mapping[str, ImageEngine]:
+    """Return the engines by name."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    found: list[ImageEngine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
+    return {one.name: one for one in found}
+
+
+def selected(features: Sequence[str]) -> ImageEngine:
+    """Return the engine that an environment's features name, or Apptainer."""
+    return next((one for name, one in engines().items() if name in features), engines()[DEFAULT])

@@ -1,0 +1,127 @@
+"""Apptainer: runs a SIF file, or a folder that it unpacked, and reads the image's labels.
+
+Leaves out how images are built (containers/README.md).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from railyard.checkout import CHECKOUT
+from railyard.errors import InputError, RunError
+from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
+
+#: Where `make apptainer` puts it; reframe.yml has it last on the PATH of every job.
+OWN = CHECKOUT / "build/apptainer/bin"
+#: A SIF file starts with a line for the shell, then the magic; place and size of its data stand at the header's end.
+HEADER_BYTES, MAGIC, DATA = 128, (32, b"SIF_MAGIC"), (112, "<2q")
+#: What an unpacked image has in its root.
+UNPACKED = ".singularity.d"
+#: Labels of Apptainer's own that name files of the machine that built.
+PLACES = "org.label-schema.usage."
+
+
+def missing(file: Path) -> str:
+    """Why nothing can be run from an image file here, in one line that says how to get it; empty where it can."""
+    if program() is None:
+        return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
+    if file.is_file() or file.is_dir():
+        return ""
+    command = (
+        "`make sif`"
+        if file.name == "railyard.sif"
+        else "reframe with -S build=image, or containers/build-spack-image,"
+    )
+    return f"no image {file}: {command} builds it"
+
+
+def program() -> str | None:
+    """The program: the machine's, or the checkout's own."""
+    return shutil.which("apptainer", path=f"{os.environ.get('PATH', os.defpath)}:{OWN}")
+
+
+def command(file: Path, bound: Bound | None) -> tuple[str, ...]:
+    """Return the words before the program; the machine's MPI is bound over the image's."""
+    words = ["apptainer", "--quiet", "exec"]
+    if bound is not None:
+        words += ["--bind", f"{bound.folder}:{HOST_MPI}:ro"]
+        words += [word for name, value in bound.variables.items() for word in ("--env", f"{name}={value}")]
+    return (*words, str(file))
+
+
+def check(file: Path) -> None:
+    """Raise InputError for a file or folder that is no image."""
+    (_check_unpacked if file.is_dir() else _check_sif)(file)
+
+
+def labels(file: Path) -> Mapping[str, str]:
+    """Return what the image says of itself; read once in a session, as long as its time stays."""
+    return _labels(str(file), file.stat().st_mtime_ns)
+
+
+def _check_sif(file: Path) -> None:
+    place, magic = MAGIC
+    with file.open("rb") as image:
+        header = image.read(HEADER_BYTES)
+    if len(header) < HEADER_BYTES or header[place : place + len(magic)] != magic:
+        raise InputError("image", "", str(file), "a SIF file, as `apptainer build` makes it")
+    whole = sum(struct.unpack_from(DATA[1], header, DATA[0]))
+    if file.stat().st_size < whole:
+        raise InputError(
+            "image",
+            str(file),
+            problem=f"{file.stat().st_size} bytes",
+            valid=f"{whole} bytes, as its header says",
+        )
+
+
+def _check_unpacked(folder: Path) -> None:
+    """An ordinary user without /dev/fuse can run an image that was unpacked into a folder."""
+    if not (folder / UNPACKED).is_dir():
+        valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
+        raise InputError("image", "", str(folder), valid)
+
+
+@functools.cache
+def _labels(file: str, time_ns: int) -> dict[str, str]:
+    said = _ask("inspect", "--json", "--labels", file)
+    labels = json.loads(said)["data"]["attributes"].get("labels") or {}
+    return {
+        str(name): " ".join(str(value).split())
+        for name, value in sorted(labels.items())
+        if not str(name).startswith(PLACES)
+    }
+
+
+@functools.cache
+def _version() -> str:
+    found = re.search(r"\d\S*", _ask("version"))
+    return found[0] if found else "unknown"
+
+
+def _ask(*arguments: str) -> str:
+    found = program()
+    assert found is not None  # the check would have been skipped
+    done = subprocess.run([found, "--quiet", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise RunError(f"apptainer {arguments[0]} failed: {said}")
+    return done.stdout
+
+
+ENGINE = ImageEngine(
+    name="apptainer",
+    missing=missing,
+    check=check,
+    labels=labels,
+    version=_version,
+    command=command,
+)

@@ -1,0 +1,39 @@
+"""What an engine is: how it runs a program in an image, and what it knows of the image.
+
+Leaves out how images are built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Where an image sees the machine's MPI; railyard's definitions make the folder.
+HOST_MPI = "/opt/host-mpi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """The machine's MPI in an image: its folder, and the variables that lead the program to it."""
+
+    folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageEngine:
+    """One engine, as functions.
+
+    `missing(file)` says in one line why nothing can be run from an image file here; empty where it can.
+    `check(file)` raises InputError for a file or folder that is no image of this engine.
+    `labels(file)` returns what the image says of itself, `version()` the engine's version.
+    `command(file, bound)` returns the words before the program; InputError where the engine cannot bind an MPI.
+    """
+
+    name: str
+    missing: Callable[[Path], str]
+    check: Callable[[Path], None]
+    labels: Callable[[Path], Mapping[str, str]]
+    version: Callable[[], str]
+    command: Callable[[Path, Bound | None], tuple[str, ...]]
