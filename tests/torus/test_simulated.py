@@ -96,6 +96,13 @@ def test_a_program_repeats_bit_for_bit_with_its_ranks_in_place(program: str, sim
     assert first["series"] == again["series"] and first["series"]
 
 
+@simulates
+def test_a_node_that_sends_to_all_others_stops_when_all_have_measured(simulate: Simulate) -> None:
+    """It sent for ever: SMPI's MPI_Test calls a request that is over unfinished, and its barrier needs tests."""
+    words = ["pt2pt", "--pattern", "fan-out", "--sizes", "1KiB", "--window", "8", *AT_ONCE]
+    assert simulate("gemini-2x2x2", *words, "--repeats", "2")["verified"] is True
+
+
 # ---- the network ----
 
 
