@@ -8,6 +8,14 @@
 static const double first_sleep_s = 0.001;
 static const double last_sleep_s = 0.02;
 
+/* Of railyard-idle.so, where that is preloaded. */
+extern void railyard_only_waits(int yes) __attribute__((weak));
+
+void idle_only_waits(bool yes) {
+    if (railyard_only_waits)
+        railyard_only_waits(yes);
+}
+
 void idle_sleep(double seconds) {
     struct timespec pause = {.tv_sec = (time_t)seconds};
     pause.tv_nsec = (long)(1e9 * (seconds - (double)pause.tv_sec));

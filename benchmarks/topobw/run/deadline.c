@@ -1,6 +1,7 @@
 /* Alarms around collectives; see deadline.h. */
 #include "topobw/run/deadline.h"
 
+#include "lib/measure/idle.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -35,20 +36,22 @@ void deadline_disarm(void) {
 
 bool deadline_wait(MPI_Request *requests, int count, double until_s) {
     int done = 0;
-    for (;;) {
+    idle_only_waits(true);
+    do
         MPI_CHECK(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
-        if (done || MPI_Wtime() > until_s)
-            return done;
-    }
+    while (!done && MPI_Wtime() <= until_s);
+    idle_only_waits(false);
+    return done;
 }
 
 bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until_s) {
     int done = 0;
-    for (;;) {
+    idle_only_waits(true);
+    do
         MPI_CHECK(MPI_Test(request, &done, status));
-        if (done || MPI_Wtime() > until_s)
-            return done;
-    }
+    while (!done && MPI_Wtime() <= until_s);
+    idle_only_waits(false);
+    return done;
 }
 #else
 /* Simulated networks answer, or the simulator says that nobody can; polling would only cost its time. */

@@ -1,6 +1,7 @@
 /* One transfer of a link test; see stream.h. */
 #include "topobw/run/stream.h"
 
+#include "lib/measure/idle.h"
 #include "lib/measure/payload.h"
 #include "lib/run/check.h"
 #include "topobw/run/deadline.h"
@@ -103,10 +104,12 @@ struct stream_times stream_run(struct stream *stream, int to, int from, bool *st
     progress.sent_s = start_s;
     if (to >= 0)
         start_sending(stream, to);
+    idle_only_waits(true);
     while (!(progress.sent && progress.received) && MPI_Wtime() < stream->until_s) {
         advance_sending(stream, &progress);
         advance_receiving(stream, from, &progress);
     }
+    idle_only_waits(false);
     if (!progress.sent || !progress.received || !end_answer(&progress, stream->until_s))
         *stuck = true;
     if (to < 0)
