@@ -47,37 +47,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from perf import (
-    archive,
+from perf import pieces
+from perf.jobs import slurm
+from perf.models import flies, fly_study, placements, rivals, simulated
+from perf.mpis import concurrency, halo_mpis, matrix, osu, stacks, suite
+from perf.records import archive, forgeries, fuzz, tenders
+from perf.torus import (
     bound,
-    concurrency,
     dead_links,
-    flies,
     flies_emulated,
-    fly_study,
-    forgeries,
-    fuzz,
     guard,
-    halo_mpis,
-    matrix,
-    osu,
-    pieces,
-    placements,
     ratios,
-    rivals,
     same,
     scale,
-    simulated,
-    slurm,
     soak,
-    stacks,
-    suite,
-    tenders,
     topobw,
     topobw_flies,
     vtorus,
 )
-from perf.vtorus import console
+from perf.torus.vtorus import console
 from railyard.checkout import CHECKOUT
 
 OUTPUT = CHECKOUT / "build/bench.json"

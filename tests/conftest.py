@@ -37,13 +37,13 @@ MODULES = {
     "torus/test_docker.py": "docker",
     "torus/test_faults.py": "unit",
     "torus/test_fidelity.py": "unit",
-    "torus/test_gate.py": "unit",
-    "torus/test_next_hops.py": "unit",
+    "torus/native/test_gate.py": "unit",
+    "torus/native/test_next_hops.py": "unit",
     "torus/test_locks.py": "unit",
     "torus/test_pace.py": "unit",
-    "torus/test_router.py": "mpi",
+    "torus/native/test_router.py": "mpi",
     "torus/test_simulated.py": "unit",
-    "torus/test_slurm.py": "slurm",
+    "torus/slurm/test_slurm.py": "slurm",
 }
 #: What tests need that take these fixtures.
 FIXTURES = {

@@ -33,7 +33,8 @@ def drawings(case: Case) -> list[Drawing]:
     rows = {_name(case, *key): found[key] for key in ordered}
     title = "Where the time of an iteration goes"
     said = "; ".join(
-        f"{name} {', '.join(f'{p} {v:.4g}' for p, v in parts.items())}" for name, parts in rows.items()
+        f"{name} {', '.join(f'{p} {v:,.{0 if v >= 1000 else 1}f}' for p, v in parts.items())}"
+        for name, parts in rows.items()
     )
     return [
         Drawing(

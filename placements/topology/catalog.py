@@ -25,9 +25,9 @@ KINDS: Mapping[str, str] = {
     "dimensions": "torus",
     "tree": "fattree",
     "fat_tree": "fattree_levels",
-    "dragonfly": "dragonfly",
-    "dragonfly_plus": "dragonfly_plus",
-    "groups": "groups",
+    "dragonfly": "dragonflies.dragonfly",
+    "dragonfly_plus": "dragonflies.dragonfly_plus",
+    "groups": "dragonflies.groups",
 }
 
 
@@ -69,7 +69,7 @@ def parse(document: object, *, source: str) -> Topology:
     rates = {str(name): float(rate) for name, rate in document["tile_rates_gbyte_s"].items()}
     keys = [key for key in KINDS if key in document]
     if len(keys) != 1:
-        valid = ", ".join(f"{key} ({module})" for key, module in KINDS.items())
+        valid = ", ".join(f"{key} ({module.rpartition('.')[2]})" for key, module in KINDS.items())
         raise InputError(source, ", ".join(KINDS), sorted(document), f"exactly one of {valid}")
     common = {
         "name": document["name"],

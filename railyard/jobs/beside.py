@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.errors import InputError
-from railyard.jobs import nic_counters
+from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark
 from railyard.records.benchmark import Benchmark

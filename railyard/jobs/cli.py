@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from railyard.errors import InputError
-from railyard.jobs import allocated_nodes as granting
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
+from railyard.jobs.nodes import allocated_nodes as granting
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 

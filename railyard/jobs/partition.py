@@ -10,7 +10,8 @@ from typing import Any
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
-from railyard.jobs import allocated_nodes, constraints
+from railyard.jobs import constraints
+from railyard.jobs.nodes import allocated_nodes
 from railyard.jobs.requirements import Machine
 from railyard.torus.engines import DEFAULT, engines
 from railyard.torus.virtual import lifecycle

@@ -31,8 +31,9 @@ from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
 from railyard.errors import InputError, RunError
-from railyard.jobs import beside, energy, launching, nic_counters, surroundings
+from railyard.jobs import beside, launching
 from railyard.jobs.beside import Around
+from railyard.jobs.nodes import energy, nic_counters, surroundings
 from railyard.records import assemble, provenance
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import archive, sessions

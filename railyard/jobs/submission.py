@@ -2,7 +2,7 @@
 
 Models: a request on an allocation becomes a `Job` in the stage directory, one line per launch and the options for the
 scheduler. Leaves out: who submits it (`checks.base`), and placing on nodes that only the job itself knows
-(`railyard.jobs.allocated_nodes`).
+(`railyard.jobs.nodes.allocated_nodes`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement
 from placements.topology.base import Coordinate, Node
 from railyard.jobs import interrupted, job_lock, placing, request, schedule, stagedir
-from railyard.jobs import node as node_description
+from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
 from railyard.jobs.request import Request
 from railyard.jobs.schedule import Program

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.errors import InputError
-from railyard.jobs import strays
+from railyard.jobs.nodes import strays
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.parent import end_with

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perf import images
+from perf.mpis import images
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
 from railyard.errors import InputError

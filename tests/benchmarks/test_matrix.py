@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perf import matrix, mpis
+from perf.mpis import matrix, mpis
 from placements import launchers
 from placements.orders.allocation import allocate
 from placements.orders.placement import place

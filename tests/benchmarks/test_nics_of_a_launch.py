@@ -19,9 +19,9 @@ from support import counter_trees
 from support.benchmark_runs import BIN, Outcome, mpirun, preload
 from support.commands import Run
 
-from perf import nic_evidence
+from perf.mpis import nic_evidence
 from placements.topology import catalog
-from railyard.jobs import nic_counters
+from railyard.jobs.nodes import nic_counters
 
 WITNESS = BIN / "railyard-witness"
 HALO = ["--cells", "4x4x4", "--repeats", "1", "--warmups", "0"]
@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> No
 def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evidence(
     railyard: Run, tmp_path: Path
 ) -> None:
-    """`python -m perf.nic_evidence` does this 20 times."""
+    """`python -m perf.mpis.nic_evidence` does this 20 times."""
     name = f"t{os.getpid()}-nics"
     topology = catalog.load(nic_evidence.TOPOLOGY)
     done = railyard("torus", "up", nic_evidence.TOPOLOGY, "--name", name)

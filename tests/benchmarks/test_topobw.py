@@ -29,9 +29,9 @@ from support.benchmark_runs import (
     run,
 )
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
-from perf.dead_links import dead_cable
+from perf.torus.dead_links import dead_cable
 from placements.launchers import files
 from placements.topology.catalog import load
 

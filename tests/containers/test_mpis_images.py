@@ -1,6 +1,6 @@
 """Images under newer MPIs on a virtual torus: the image's own MPI, or the launcher's MPI in its place.
 
-The reduced form of `python -m perf.apps_mpis`. Skipped where Apptainer or the MPIs (`make mpis`) are absent.
+The reduced form of `python -m perf.mpis.apps_mpis`. Skipped where Apptainer or the MPIs (`make mpis`) are absent.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from perf import apps_mpis, mpis
-from perf.apps_mpis import Row
+from perf.mpis import apps_mpis, mpis
+from perf.mpis.apps_mpis import Row
 from placements.topology import catalog
 from railyard.jobs.image_engines import apptainer
 from railyard.torus.plan.plan import Shape

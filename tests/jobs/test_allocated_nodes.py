@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from railyard.jobs import allocated_nodes, placing
+from railyard.jobs import placing
+from railyard.jobs.nodes import allocated_nodes
 
 WHERE = "node,x,y,z\nnid001,0,0,0\nnid002,0,0,1\nnid003,0,1,0\nnid004,0,1,1\n"
 GRANTED = ["nid001", "nid002", "nid003", "nid004"]

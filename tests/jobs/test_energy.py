@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import evidence
 
-from railyard.jobs import energy
+from railyard.jobs.nodes import energy
 from railyard.records import record, strict_rules
 from railyard.records.record import Record
 

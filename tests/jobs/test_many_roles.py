@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.waiting import wait_until
 
-from perf import many_roles
+from perf.jobs import many_roles
 from perf.pieces import Pieces
 
 

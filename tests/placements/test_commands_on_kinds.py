@@ -9,8 +9,8 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
-from support import flies
-from support.topologies import gemini
+from support.topology import flies
+from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from railyard.cli import cli

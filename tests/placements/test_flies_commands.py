@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import flies
 from support.commands import Run
+from support.topology import flies
 
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import stencil

@@ -25,7 +25,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.errors import InputError
 from railyard.jobs import launching
-from railyard.jobs import node as description
+from railyard.jobs.nodes import node as description
 
 FRONTIER = Machine(
     cores=4,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from perf import matrix
+from perf.mpis import matrix
 from placements import launchers
 from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Rendered
@@ -24,7 +24,7 @@ from placements.orders.allocation import CHOICES, Choice
 from placements.orders.placement import Placement
 from placements.orders.spec import ORDERS, Kind
 from railyard.errors import InputError
-from railyard.jobs import allocated_nodes
+from railyard.jobs.nodes import allocated_nodes
 from railyard.reference import tables
 
 Where = tuple[str, str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from support import flies
-from support.mesh import mesh
+from support.topology import flies
+from support.topology.mesh import mesh
 
 from placements.launchers import files
 from placements.topology import catalog, link_tests

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, Protocol, load

@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from support import flies
 from support.commands import Run
-from support.topologies import gemini
+from support.topology import flies
+from support.topology.topologies import gemini
 
 from placements.linkload.model import PROTOCOLS, LinkLoads, load
 from placements.linkload.traffic import Traffic, stencil

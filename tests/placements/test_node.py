@@ -16,7 +16,7 @@ from placements.launchers import local_rank_variables
 from placements.nics import policies
 from railyard import host_names
 from railyard.errors import InputError
-from railyard.jobs import node as description
+from railyard.jobs.nodes import node as description
 
 #: NIC or GPU -> NUMA domain. On LUMI-G and Frontier the order of devices is not that of domains.
 NICS = {"hsn0": 3, "hsn1": 1, "hsn2": 0, "hsn3": 2}

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import Traffic, stencil

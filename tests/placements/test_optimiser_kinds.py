@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import flies
-from support.mesh import mesh
+from support.topology import flies
+from support.topology.mesh import mesh
 
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import Traffic, stencil

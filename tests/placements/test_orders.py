@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements import launchers
 from placements.hosts.binding import Binding

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.launchers import files, openmpi
 from placements.orders.allocation import Order, allocate, boustrophedon

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.hosts import naming, sources
 from placements.hosts.sources import names

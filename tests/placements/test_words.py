@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.hosts import hostfile
 from placements.topology import fault_words

@@ -96,7 +96,8 @@ def test_the_files_that_make_test_deals_first_or_in_parts_are_there() -> None:
     named = {*sharing.LONG, *sharing.SEPARATE, *sharing.HALVES}
     assert [name for name in sorted(named) if not (CHECKOUT / name).is_file()] == []
     assert (
-        len({sharing.unit(f"tests/torus/test_slurm.py::{test}") for test in ("test_hung", "test_idle")}) == 2
+        len({sharing.unit(f"tests/torus/slurm/test_slurm.py::{test}") for test in ("test_hung", "test_idle")})
+        == 2
     )
 
 

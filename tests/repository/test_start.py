@@ -14,7 +14,7 @@ LIGHT = {
     "railyard.torus.cli.torus": ("scipy", "matplotlib", "analysis", "docker"),
     "railyard.torus.simulated.cli": ("scipy", "matplotlib", "analysis"),
     "railyard.jobs.cli": ("scipy", "matplotlib"),
-    "railyard.jobs.node_cli": ("numpy", "yaml", "placements", "analysis"),
+    "railyard.jobs.nodes.node_cli": ("numpy", "yaml", "placements", "analysis"),
     "placements.cli.place": ("scipy", "matplotlib", "analysis"),
     "railyard.doctor.cli": ("scipy", "matplotlib", "analysis"),
     "railyard.tender.cli": ("scipy", "matplotlib"),

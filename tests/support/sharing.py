@@ -19,7 +19,7 @@ from xdist.scheduler import LoadFileScheduling
 
 #: Files that take a minute or more on two processors, the longest first.
 LONG = (
-    "tests/torus/test_slurm.py",
+    "tests/torus/slurm/test_slurm.py",
     "tests/torus/test_torus.py",
     "tests/torus/test_docker.py",
     "tests/checks/test_multirail.py",
@@ -42,7 +42,7 @@ LONG = (
 SEPARATE = {"tests/checks/test_checks.py"}
 #: Files in two halves, each with a machine of its own: the tests whose names match, and the others.
 HALVES = {
-    "tests/torus/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")
+    "tests/torus/slurm/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from placements.topology.base import Node, Topology

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from railyard.torus.virtual import counters, error_bound, fidelity
 from railyard.torus.virtual.counters import Reading

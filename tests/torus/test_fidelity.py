@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 from support.commands import BIN, CHECKOUT, Run, environment
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from railyard.torus.plan import plan

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from support import flies
 from support.benchmark_runs import BIN
 from support.commands import Run
+from support.topology import flies
 
 from placements.launchers import files
 from placements.linkload.model import PROTOCOLS, load

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment, without_waits
 from support.nobody import as_nobody, home_for_nobody, no_namespaces_for_nobody
-from support.topologies import gemini
+from support.topology.topologies import gemini
 from support.waiting import wait_until
 
 from placements.topology import catalog

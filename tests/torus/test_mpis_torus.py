@@ -15,7 +15,7 @@ import pytest
 from support.commands import BIN, environment
 from support.reframe import into, records, reframe_in
 
-from perf import matrix, mpis, stacks
+from perf.mpis import matrix, mpis, stacks
 from placements.nics.policies import Stack
 from placements.orders.placement import Placement
 from railyard.jobs import mpis as jobs_mpis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from railyard.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run
 from support.reframe import ReFrame, reading
-from support.topologies import gemini
+from support.topology.topologies import gemini
 
 from placements.launchers import files
 from placements.linkload import model, traffic

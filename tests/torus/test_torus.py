@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
-from support.topologies import gemini
+from support.topology.topologies import gemini
 from support.waiting import LIMIT_S, wait_until
 
 from placements.topology import catalog

@@ -1,0 +1,1 @@
+"""Figures of jobs: batch systems, several programs, sites."""

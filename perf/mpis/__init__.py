@@ -1,0 +1,1 @@
+"""Figures of MPIs, communication stacks and the benchmarks themselves."""

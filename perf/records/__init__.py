@@ -1,0 +1,1 @@
+"""Figures of records, tenders and the archive."""

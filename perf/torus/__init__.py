@@ -1,0 +1,1 @@
+"""Figures of the virtual torus: its rates, its error bound, faults, soak."""

@@ -1,0 +1,1 @@
+"""Networks of groups: dragonfly and dragonfly+, their routes and loads."""

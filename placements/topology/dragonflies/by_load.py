@@ -1,0 +1,106 @@
+"""Link loads where each pair of groups chooses by load between minimal routes and Valiant's: a model of UGAL.
+
+For every ordered pair of groups a share of the traffic goes by third groups. The rule:
+
+1. Begin with the one share for all pairs, from 0 to 1, whose busiest link takes the least time.
+2. Each pair compares the mean cost of its own cables with that of two cables on the way by a third group, over all
+   third groups and cables. A cable's cost is a high power of its time, as a part of the busiest link's.
+3. All pairs go towards the cheaper of their two ways by one common step, the one whose busiest link takes the least
+   time. From 2 again, at most `ROUNDS` times, and no more once a step gains nothing.
+
+Loads are linear in the shares, so steps are chosen from sums of loads. Every step keeps or lowers the time of the
+busiest link. So it is never above that of minimal routes alone, of Valiant's alone, or of any `valiant_share` with
+`spread: packets`. As in hardware, pairs look at global cables. Hardware decides packet by packet with late knowledge;
+here all know every load at once.
+
+Leaves out: local links in the comparison (they count for the busiest link), queues, time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placements.topology.carried import Carried
+from placements.topology.dragonflies import valiant
+
+if TYPE_CHECKING:
+    from placements.topology.dragonflies.grouped import Grouped
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+STEEPNESS = 8
+ROUNDS = 12
+#: A step that lowers the busiest link's time by a smaller part than this is the last.
+GAIN = 1e-3
+_NARROWINGS = 48
+
+
+def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried:
+    """Return what messages put on the links: from switches (places in `coordinates`) to nodes, summed by pairs."""
+    to = topology.router_of_node[node]
+    groups = topology.groups
+    first, last = groups[source], groups[to]
+    across = first != last
+
+    def mixed(shares: Floats) -> Carried:
+        """Return the loads with a share of Valiant's routes for every pair of groups."""
+        share = np.where(across, shares[first, last], 0.0)
+        minimal = topology.carry_along(topology.hosts[source], node, sizes * (1 - share))
+        by_way = valiant.carry(topology, source[across], to[across], (sizes * share)[across])
+        return minimal + by_way
+
+    count = topology.group_count
+    found = _best_between(topology, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
+    for _ in range(ROUNDS):
+        towards = mixed(_preferred(topology, found).astype(np.float64))
+        nearer = _best_between(topology, found, towards)
+        before, after = _busiest(topology, found), _busiest(topology, nearer)
+        found = nearer
+        if after >= before * (1 - GAIN):
+            break
+    return found
+
+
+def _preferred(topology: Grouped, found: Carried) -> NDArray[np.bool_]:
+    """Return for each pair of groups whether the way by a third group costs less; shape (groups, groups)."""
+    count = topology.group_count
+    times = found.link_bytes / topology.link_rates
+    costs = (times / max(times.max(), np.finfo(float).tiny)) ** STEEPNESS
+    cable = costs[topology.global_link].mean(axis=2)
+    np.fill_diagonal(cable, 0)
+    leaving, coming = cable.sum(axis=1)[:, None], cable.sum(axis=0)[None, :]
+    third = (leaving + coming - 2 * cable) / (count - 2)
+    return np.asarray(third < cable, dtype=bool)
+
+
+def _best_between(topology: Grouped, one: Carried, other: Carried) -> Carried:
+    """Return the mixture of two loads whose busiest link takes the least time: one of the two, or between them."""
+    low, high = 0.0, 1.0
+    for _ in range(_NARROWINGS):
+        third = (high - low) / 3
+        nearer, farther = low + third, high - third
+        if _busiest(topology, _mixture(one, other, nearer)) <= _busiest(
+            topology, _mixture(one, other, farther)
+        ):
+            high = farther
+        else:
+            low = nearer
+    candidates = [one, other, _mixture(one, other, (low + high) / 2)]
+    return min(candidates, key=lambda each: _busiest(topology, each))
+
+
+def _mixture(one: Carried, other: Carried, part: float) -> Carried:
+    return _scaled(one, 1 - part) + _scaled(other, part)
+
+
+def _scaled(of: Carried, part: float) -> Carried:
+    return Carried(link_bytes=of.link_bytes * part, hops_bytes=of.hops_bytes * part)
+
+
+def _busiest(topology: Grouped, of: Carried) -> float:
+    """Return the time of the busiest link, in nanoseconds."""
+    return float((of.link_bytes / topology.link_rates).max(initial=0))

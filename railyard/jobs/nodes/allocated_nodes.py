@@ -1,0 +1,191 @@
+"""The nodes that a scheduler granted, and a job's placements on them: runs in the job, before its launches.
+
+What cannot be placed on them is said in one line and left out of the job; the record lists it as not measured. Where a
+node's coordinate is not known, placements that need one are left out, the others stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from placements import launchers
+from placements.hosts import in_job, naming, sources
+from placements.hosts import node as node_layout
+from placements.launchers import files
+from placements.orders.allocation import Allocation, allocate, scheduled
+from placements.topology import catalog
+from placements.topology.base import Coordinate
+from railyard.errors import InputError, RunError
+from railyard.jobs import placing, stagedir
+from railyard.jobs.nodes import node_step, surroundings
+from railyard.jobs.nodes.node_step import Step
+from railyard.jobs.stagedir import Job
+from railyard.records import provenance
+from railyard.records.store import archive
+
+#: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
+NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """The allocation; `stands` where only some coordinates are known, and `without` says which are not.
+
+    `scheduled` is the same in the scheduler's own order.
+    """
+
+    allocation: Allocation
+    scheduled: Allocation
+    stands: Mapping[str, Coordinate] | None = None
+    without: str = ""
+
+
+def names(environment: Mapping[str, str]) -> list[str]:
+    """The nodes of the job that this process belongs to, in the scheduler's order.
+
+    Raises InputError outside a job of a scheduler that is known, RunError where Slurm's scontrol fails.
+    """
+    for variable in launchers.node_list_variables() if not environment.get("RAILYARD_NODES") else ():
+        if nodelist := environment.get(variable):
+            return _expanded(nodelist)
+    for variable in NODE_FILES:
+        if path := environment.get(variable):
+            return _in_file(Path(path))
+    for variable, command in launchers.node_commands().items():
+        if variable in environment:
+            return _output(command).split()
+    known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
+    valid = f"a job or an allocation, which sets one of {known}; or a host file, one node per line, in RAILYARD_NODES"
+    raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
+
+
+def _in_file(path: Path) -> list[str]:
+    """Return the nodes of a host file: the first word of each line, each node once."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise InputError("environment", "", str(path), f"a readable host file ({error.strerror})") from error
+    nodes = [words[0] for words in (line.partition("#")[0].split() for line in lines) if words]
+    if not nodes:
+        raise InputError(str(path), "", problem="no node", valid="one node per line")
+    return list(dict.fromkeys(nodes))
+
+
+def _expanded(nodelist: str) -> list[str]:
+    return _output(["scontrol", "show", "hostnames", nodelist]).split()
+
+
+def _output(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise RunError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise RunError(f"{' '.join(command[:3])} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
+    """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
+    job = stagedir.read(folder)
+    step = Step(folder=folder, granted=granted, launcher=job.launcher, environment=os.environ)
+    described = node_step.describe(step) if job.origin == "measured" else {}
+    granted = as_numbered(granted, described)
+    node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
+    found = allocation(job, granted, described)
+    placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
+    placing.write_files(folder, job, placed, allocation=found.allocation, node=node)
+    if not found.without:
+        text = files.coordinates(found.allocation.topology, found.allocation.nodes)
+        (folder / "coordinates").write_text(text)
+    stagedir.write(
+        folder,
+        placing.described(job, found.allocation, placed, cannot=cannot, stands=found.stands, node=node),
+    )
+    archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
+    archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
+    noted = json.dumps(surroundings.described(os.environ))
+    archive.write_whole(folder / surroundings.FILE, noted, replace=True)
+    return cannot
+
+
+def allocation(
+    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]] | None = None
+) -> Granted:
+    """The nodes granted as an allocation, in the scheduler's order, or in the job's own if they are what it asked for.
+
+    `described` are the nodes' own descriptions, which place them where no file does. A source of coordinates that
+    cannot be read, or that does not fit the topology, leaves the coordinates unknown, with the reason.
+    """
+    try:
+        stands = _stands(job, granted, described or {})
+    except InputError as error:
+        return _unknown(job, granted, {}, str(error))
+    if not job.topology:
+        return _unknown(job, granted, stands, "reframe.yml names no topology for the partition")
+    topology = catalog.load(job.topology)
+    try:
+        topology = (
+            naming.named(topology, stands, job.coordinates or "the nodes themselves") if stands else topology
+        )
+    except InputError as error:
+        return _unknown(job, granted, stands, str(error))
+    index = {node.name: k for k, node in enumerate(topology.nodes)}
+    strangers = [name for name in granted if name not in (stands or index)]
+    if strangers:
+        where = job.coordinates or f"the topology {topology.name}"
+        return _unknown(job, granted, stands, f"{where} does not say where {_some(strangers)} stands")
+    indices = np.array([index[name] for name in granted], dtype=np.int64)
+    asked = allocate(topology, job.order, block=tuple(job.block) or None, seed=job.seed)
+    same = set(asked.indices.tolist()) == set(indices.tolist())
+    in_order = scheduled(topology, indices)
+    chosen = dataclasses.replace(asked, counted=indices) if same else in_order
+    return Granted(allocation=chosen, scheduled=in_order)
+
+
+def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the nodes in the order in which a step of the scheduler numbers them, where every node has its number.
+
+    Slurm numbers a step's nodes in the order of its own table, whatever the order of names in its options.
+    """
+    numbers = [str(described.get(name, {}).get("node_id", "")) for name in granted]
+    if not all(number.isdigit() for number in numbers) or len(set(numbers)) < len(numbers):
+        return list(granted)
+    return [name for _, name in sorted(zip(map(int, numbers), granted, strict=True))]
+
+
+def _stands(
+    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Coordinate]:
+    """Return name -> coordinate, by the names granted: from the configured file, or from what the nodes say."""
+    if job.coordinates:
+        known = sources.read(Path(job.coordinates)).stands
+    elif job.topology and {node.name for node in catalog.load(job.topology).nodes} >= set(granted):
+        return {}
+    else:
+        found = in_job.stands(described) if set(described) >= set(granted) else None
+        known = found.stands if found else {}
+        if job.topology and catalog.load(job.topology).extents[1:] == (1, 1):
+            known = naming.leaves(known)
+    return naming.by_host(granted, known)
+
+
+def _unknown(job: Job, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Granted:
+    topology = naming.flat(granted, rails=len(job.devices or [""]))
+    order = np.arange(len(granted), dtype=np.int64)
+    without = f"no coordinates: {why}"
+    in_order = scheduled(topology, order)
+    return Granted(allocation=in_order, scheduled=in_order, stands=stands, without=without)
+
+
+def _some(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"

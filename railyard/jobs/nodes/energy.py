@@ -1,0 +1,46 @@
+"""The energy that the nodes of a launch counted, as series of the launch: `energy_joule` for each kind of counter.
+
+The file is that of the NICs (docs/formats.md, "NICs"). Models: counters of one kind (the packages of a node, its
+accelerators) are added up over all nodes; a kind that a node lacks has no series, because a sum over some nodes would
+look like a saving. Leaves out: which process used the energy, idle nodes, switches, cooling.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from railyard.jobs.nodes.nic_counters import FORMAT
+from railyard.records.assemble import same_host
+
+FOM = "energy_joule"
+#: The number of a socket, a die or an accelerator behind a counter's name.
+_NUMBER = re.compile(r"(-?\d+)+$")
+
+
+def read(path: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the series of a launch on `hosts`; none where its file has none, or is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return []
+    sums: dict[str, dict[str, float]] = {}
+    for row in document.get("energy", []):
+        if isinstance(row["joules"], int | float) and math.isfinite(row["joules"]):
+            of_node = sums.setdefault(_kind(row), {})
+            of_node[row["node"]] = of_node.get(row["node"], 0.0) + row["joules"]
+    return [
+        {"fom": FOM, "labels": {"counter": kind}, "samples": [math.fsum(by_node.values())]}
+        for kind, by_node in sorted(sums.items())
+        if all(any(same_host(host, node) for node in by_node) for host in set(hosts))
+    ]
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return _NUMBER.sub("", str(row["counter"])) or "other"

@@ -1,0 +1,37 @@
+"""`railyard where`, `strays`: what a job runs on each of its nodes, without the libraries that placing ranks needs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from railyard.jobs.nodes import node
+from railyard.jobs.nodes import strays as running
+
+
+@click.command()
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write it into this folder, as HOST.json (in job scripts).",
+)
+def where(into: Path | None) -> None:
+    """Print this node's description as JSON: cores that may be used, NUMA domains, NICs, GPUs, place in the network."""
+    if into is None:
+        click.echo(json.dumps(node.describe()))
+    else:
+        node.write(into)
+
+
+@click.command()
+@click.argument("stem")
+@click.option("--here", is_flag=True, help="Look on this node alone.")
+def strays(stem: str, here: bool) -> None:
+    """End the processes that launch STEM (launch-007) of this job left behind (in job scripts, after a time limit)."""
+    if here:
+        running.end_here(Path(), stem)
+    else:
+        running.end_on_all_nodes(Path(), stem, os.environ)

@@ -1,0 +1,111 @@
+"""One step at the start of a job, a task per node: every node describes itself in a file of the stage directory.
+
+Slurm starts the step by srun, whatever launcher the launches have; elsewhere it is a launch of `railyard where` by the
+job's own launcher, one rank per node. Files and not the step's output, because Slurm passes long lines on in pieces and
+those of several nodes can mix. Leaves out what a node says (`railyard.jobs.nodes.node`).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from placements import launchers
+from placements.hosts import naming
+from placements.launchers import Rendered
+from placements.orders.allocation import scheduled
+from placements.orders.placement import place
+from railyard.errors import InputError
+from railyard.jobs.nodes import node
+from railyard.records import assemble
+
+#: Folder of the descriptions, below the stage directory.
+DESCRIPTIONS = "nodes"
+STEP_S = 180
+Descriptions = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What starts the step: the stage directory, the nodes, the job's launcher and environment."""
+
+    folder: Path
+    granted: Sequence[str]
+    launcher: str
+    environment: Mapping[str, str]
+
+
+def describe(step: Step) -> Descriptions:
+    """Return node -> its description; a step that fails is reported in one line, and this node stands for all."""
+    here = node.describe(environment=step.environment)
+    own = next((name for name in step.granted if assemble.same_host(name, here["host"])), "")
+    if own and len(step.granted) == 1:
+        return {own: here}
+    try:
+        _run(step)
+    except (OSError, InputError, subprocess.SubprocessError) as error:
+        why = assemble.one_line(str(getattr(error, "stderr", "") or error))
+        print(f"railyard: only this node is described: {why}", file=sys.stderr)
+    return collected(step.folder, step.granted) or {own or step.granted[0]: here}
+
+
+def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
+    """Return the descriptions that the nodes wrote below a stage directory, by the names granted."""
+    found = []
+    for path in sorted((folder / DESCRIPTIONS).glob("*.json")):
+        try:
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue  # cut off: this node counts as not described
+    return {
+        name: one for one in found for name in granted if assemble.same_host(name, str(one.get("host", "")))
+    }
+
+
+def _run(step: Step) -> None:
+    into = step.folder / DESCRIPTIONS
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir()
+    rendered = _by_srun(step) if "SLURM_JOB_ID" in step.environment else by_launcher(step)
+    for name, text in rendered.files.items():
+        (step.folder / name).write_text(text, encoding="utf-8")
+    command = [*rendered.command, _railyard(), "where", "--into", str(into.resolve())]
+    subprocess.run(
+        command,
+        cwd=step.folder,
+        env={**step.environment, **rendered.environment},
+        capture_output=True,
+        text=True,
+        timeout=STEP_S,
+        check=True,
+    )
+
+
+def _railyard() -> str:
+    """Return this railyard's path: a shell on another node may lack the PATH of the job."""
+    return shutil.which("railyard") or str(Path(sys.executable).with_name("railyard"))
+
+
+def _by_srun(step: Step) -> Rendered:
+    count = str(len(step.granted))
+    words = ("srun", "--overlap", "--mpi=none", "--cpu-bind=none", "--nodes", count, "--ntasks", count)
+    return Rendered(command=(*words, "--ntasks-per-node=1"))
+
+
+def by_launcher(step: Step) -> Rendered:
+    """Return the step as a launch of one rank per node.
+
+    Raises InputError for a launcher that cannot express it.
+    """
+    order = np.arange(len(step.granted), dtype=np.int64)
+    allocation = scheduled(naming.flat(list(step.granted)), order)
+    placed = place("scheduler", allocation, (len(step.granted),), ranks_per_node=1)
+    return launchers.render(step.launcher, placed, stem="where")

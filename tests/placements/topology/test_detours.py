@@ -1,0 +1,95 @@
+"""Routes round dead links: every pair still arrives, by the order that Gemini's software would try first."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from support.topology.topologies import gemini
+
+from placements.topology import catalog
+from placements.topology.base import Destination, Link, Router, Topology
+from placements.topology.detours import detours
+from placements.topology.fattree import FatTree
+from placements.topology.routing import route
+from placements.topology.torus import Torus
+from railyard.errors import RunError
+
+
+def cable(topo: Topology, name: str) -> list[Link]:
+    link = topo.links_by_name[name]
+    return [link, topo.reverse(link)]
+
+
+def walk(
+    topo: Torus, source: Router, target: Router, around: dict[tuple[Router, Destination], Link]
+) -> list[Link]:
+    """The links that the tables of the routers give, one after the other."""
+    links: list[Link] = []
+    here, goal = source, Destination(coordinate=target.coordinate)
+    while here != target:
+        link = around.get((here, goal)) or route(topo, here.coordinate, target.coordinate)[0]
+        links.append(link)
+        here = link.target
+        assert len(links) <= sum(topo.extents), f"a circle from {source} to {target}"
+    return links
+
+
+@pytest.mark.parametrize("extents", ["4x3x3", "5x3x1", "3x1x1"])
+def test_every_pair_arrives_without_any_one_cable(extents: str) -> None:
+    topo = gemini(extents)
+    cables = [link for link in topo.links() if link.step > 0]
+    some = cables[:: 1 + len(cables) // 30]  # of every dimension; the others differ by a shift alone
+    for link in some:
+        dead = [link, topo.reverse(link)]
+        around = dict(detours(topo, dead, 0))
+        for source, target in itertools.permutations(topo.routers, 2):
+            assert not set(walk(topo, source, target, around)) & set(dead)
+
+
+def test_only_routes_over_the_dead_link_change_and_keep_their_length_when_another_order_does() -> None:
+    topo = gemini("4x4x2")
+    dead = cable(topo, "X+ 0,0,0>1,0,0")
+    around = dict(detours(topo, dead, 0))
+    for source, target in itertools.permutations(topo.routers, 2):
+        usual = route(topo, source.coordinate, target.coordinate)
+        taken = walk(topo, source, target, around)
+        if set(usual) & set(dead):
+            same_row = source.coordinate[1:] == target.coordinate[1:]
+            assert (len(taken) > len(usual)) == (same_row and len(usual) == 1), (usual, taken)
+        else:
+            assert taken == usual
+
+
+def test_a_pair_without_a_way_is_named() -> None:
+    with pytest.raises(RunError, match="no route from r0-0-0 to r1-0-0"):
+        topo = gemini("2x2x2")
+        detours(topo, cable(topo, "X+ 0,0,0>1,0,0"), 0)
+    with pytest.raises(RunError, match="no route from"):  # twice in one ring (Ezell: unrouteable)
+        topo = gemini("4x4x4")
+        detours(topo, [*cable(topo, "Z+ 0,0,0>0,0,1"), *cable(topo, "Z+ 0,0,2>0,0,3")], 0)
+
+
+def test_a_rail_does_not_mind_what_is_dead_on_another() -> None:
+    topo = gemini("4x4x4", rails=2)
+    dead = cable(topo, "X+ 0,0,0>1,0,0@1")
+    assert detours(topo, dead, 0) == {} and detours(topo, dead, 1)
+
+
+def test_in_a_fat_tree_the_next_spine_serves_both_ways() -> None:
+    small = catalog.load("dual-rail-small")
+    assert isinstance(small, FatTree)
+    around = detours(small, cable(small, "up leaf0>spine1"), 0)
+    leaf = [Router(coordinate=(index, 0, 0)) for index in range(4)]
+    to_zero = Destination(coordinate=(0, 0, 0), group=1)
+    assert {around[leaf[other], to_zero].name for other in (1, 2, 3)} == {
+        f"up leaf{n}>spine0" for n in (1, 2, 3)
+    }
+    assert around[leaf[0], Destination(coordinate=(2, 0, 0), group=1)].name == "up leaf0>spine0"
+    assert len(around) == 6
+
+
+def test_a_leaf_without_a_spine_is_an_error_that_names_it() -> None:
+    small = catalog.load("dual-rail-small")
+    with pytest.raises(RunError, match="no route from leaf0 to leaf1"):
+        detours(small, [*cable(small, "up leaf0>spine0"), *cable(small, "up leaf0>spine1")], 0)

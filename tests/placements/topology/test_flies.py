@@ -1,0 +1,241 @@
+"""Dragonflies, dragonfly+, fat trees and groups: routes, loads, detours and tables on random machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from support.topology import flies, flies_agreement
+from support.topology.flies_by_hand import ways
+
+from placements.linkload.model import PROTOCOLS, load
+from placements.linkload.traffic import Traffic, stencil
+from placements.topology import catalog
+from placements.topology.base import Router, Topology
+from placements.topology.detours import detours
+from placements.topology.routing import route, walk
+from railyard.errors import InputError, RunError
+
+MACHINES = st.one_of(flies.groups(), flies.trees())
+many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+
+
+def parsed(document: dict[str, Any]) -> Topology:
+    return catalog.parse(document, source="test")
+
+
+def is_static(document: dict[str, Any]) -> bool:
+    part = document.get("dragonfly") or document.get("dragonfly_plus") or {}
+    return "routes" not in part or part["routes"]["spread"] == "nodes" or not part["routes"]["valiant_share"]
+
+
+@many
+@given(MACHINES)
+def test_a_document_comes_back(document: dict[str, Any]) -> None:
+    topology = parsed(document)
+    assert parsed(topology.to_dict()) == topology
+
+
+@many
+@given(MACHINES)
+def test_every_cable_has_two_directions_and_names_of_its_own(document: dict[str, Any]) -> None:
+    topology = parsed(document)
+    links = list(topology.links())
+    assert len({link.name for link in links}) == len(links)
+    assert len({(link.source, link.port) for link in links}) == len(links)
+    for link in links:
+        back = topology.reverse(link)
+        assert (back.source, back.target, back.step) == (link.target, link.source, -link.step)
+        assert topology.reverse(back) == link and len(link.port) < 14
+
+
+@many
+@given(flies.groups())
+def test_global_cables_are_shared_out_evenly(document: dict[str, Any]) -> None:
+    topology = parsed(document)
+    part = document.get("dragonfly") or document["dragonfly_plus"]
+    crossing = [link for link in topology.links() if link.link_class == "global"]
+    pairs = Counter((link.source.coordinate[0], link.target.coordinate[0]) for link in crossing)
+    assert set(pairs.values()) <= {part["cables"]}
+    assert len(pairs) == part["groups"] * (part["groups"] - 1)
+    gates = [r for r in topology.routers if r.level == int("spines" in part)]
+    ports = Counter(dict.fromkeys(gates, 0)) + Counter(link.source for link in crossing)
+    counts = [ports[gate] for gate in gates]
+    assert max(counts) - min(counts) <= 1
+
+
+@many
+@given(MACHINES, st.data())
+def test_routes_are_those_of_the_rules_in_words(document: dict[str, Any], data: st.DataObject) -> None:
+    """Every pair of nodes of a machine, link by link."""
+    assume(is_static(document))
+    topology = parsed(document)
+    nodes = range(len(topology.nodes))
+    for source, target in data.draw(
+        st.lists(st.tuples(st.sampled_from(nodes), st.sampled_from(nodes)), max_size=30)
+    ):
+        here, there = topology.nodes[source], topology.nodes[target]
+        if here.coordinate != there.coordinate:
+            links = route(topology, here.coordinate, there.coordinate, slot=there.slot)
+            [(_, wanted)] = ways(document, source, target)
+            assert [link.name for link in links] == wanted
+
+
+@pytest.mark.parametrize("kind", flies_agreement.MACHINES)
+@settings(many, max_examples=50)
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(["payload", "gemini-put"]))
+def test_loads_are_those_of_every_message_on_every_way(
+    kind: str, data: st.DataObject, seed: int, protocol: str
+) -> None:
+    """Fifty machines of each kind: to a millionth of a byte, and the bytes by links travelled as well."""
+    document = data.draw(flies_agreement.MACHINES[kind])
+    assert flies_agreement.worst_byte(document, seed, protocol) < 1e-6
+
+
+@many
+@given(MACHINES, st.data())
+def test_dead_cables_are_gone_round_or_named(document: dict[str, Any], data: st.DataObject) -> None:
+    """Where the network still joins all nodes every route avoids the dead cables; else a pair is named."""
+    assume(is_static(document))
+    topology = parsed(document)
+    cables = [link for link in topology.links() if link.step > 0]
+    assume(cables)
+    dead = data.draw(st.lists(st.sampled_from(cables), min_size=1, max_size=3))
+    gone = {name for link in dead for name in (link.name, topology.reverse(link).name)}
+    graph: nx.Graph = nx.Graph([(k.source, k.target) for k in topology.links() if k.name not in gone])
+    ends = [Router(coordinate=node.coordinate) for node in topology.nodes]
+    graph.add_nodes_from(topology.routers)
+    both = [topology.links_by_name[name] for name in gone]
+    try:
+        around = detours(topology, both, 0)
+    except RunError as error:
+        assert "no route from" in str(error)
+        assert not all(nx.has_path(graph, ends[0], router) for router in ends)
+        return
+    for start, node in ((s, n) for s in dict.fromkeys(ends) for n in topology.nodes):
+        links = []
+        for link in walk(topology, start, topology.destination(node.coordinate, node.slot), around):
+            links.append(link.name)
+            assert len(links) < 50, "a circle"
+        assert not gone & set(links)
+
+
+@given(st.integers(3, 6), st.sampled_from([0.25, 0.5, 0.75]))
+@settings(deadline=None, max_examples=10)
+def test_a_share_of_the_nodes_has_a_third_group(count: int, share: float) -> None:
+    """Within a node in a hundred, and the third groups are dealt in turn."""
+    part = {"groups": count, "routers": 8, "routes": {"valiant_share": share, "spread": "nodes"}}
+    topology = flies.made("dragonfly", part, nodes=8)
+    coordinate = topology.coordinates[0]
+    lengths = Counter(
+        sum(
+            link.link_class == "global"
+            for link in route(topology, coordinate, node.coordinate, slot=node.slot)
+        )
+        for node in topology.nodes
+        if node.coordinate[0] != 0
+    )
+    # One node in (groups - 1) has the source's own group as its third, so its way from there is minimal.
+    expected = share * (1 - 1 / (count - 1))
+    assert lengths[2] / sum(lengths.values()) == pytest.approx(expected, abs=0.08)
+
+
+def test_a_dragonfly_by_hand() -> None:
+    """Of the two global ports of a router, the last of group 0 leads to group 8, whose first leads back."""
+    fly = flies.made("dragonfly", {"groups": 9, "routers": 4})
+    names = [link.name for link in route(fly, (0, 0, 0), (8, 3, 0))]
+    assert names == ["local r0-0>r0-3", "global r0-3>r8-0", "local r8-0>r8-3"]
+    assert len(fly.nodes) == 72 and fly.layout == "9 groups of 4 routers, 1 cable(s) per pair of groups"
+
+
+def test_valiant_spreads_what_minimal_routes_pile_up() -> None:
+    """All of group 0 to all of group 1: one cable carries it, or a ninth each with all eight other ways in use."""
+    loads = {}
+    for share in (0.0, 1.0):
+        part = {"groups": 10, "routers": 3, "routes": {"valiant_share": share, "spread": "packets"}}
+        fly = flies.made("dragonfly", part, nodes=1)
+        one, other = (np.flatnonzero(fly.groups == group) for group in (0, 1))
+        pairs = np.array([(a, b) for a in range(3) for b in range(3, 6)], dtype=np.int32)
+        sent = Traffic(ranks=6, source=pairs[:, 0], target=pairs[:, 1], size_bytes=np.full(9, 8000.0))
+        loads[share] = load(fly, np.concatenate([one, other]), sent, PROTOCOLS["payload"])
+    of_class = [link.link_class == "global" for link in fly.first_rail]
+    assert loads[0.0].link_bytes[of_class].max() == 72000
+    assert loads[1.0].link_bytes[of_class].max() == pytest.approx(9000)
+    assert loads[1.0].mean_dilation > loads[0.0].mean_dilation
+
+
+def test_a_fat_tree_says_what_its_levels_cost() -> None:
+    part = {"levels": [{"children": 4, "oversubscription": 2}, {"children": 2, "parents": 4}]}
+    tree = flies.made("fat_tree", part, nodes=8)
+    assert tree.layout == "8 + 8 + 16 switches on 3 levels, oversubscription 2:1, 1:1"
+
+
+@pytest.mark.parametrize(
+    ("key", "part", "message"),
+    [
+        ("fat_tree", {"levels": [{"children": 2}]}, "either parents or oversubscription"),
+        ("fat_tree", {"levels": [{"children": 2, "oversubscription": 3}]}, "a divisor of the 2 links down"),
+        (
+            "fat_tree",
+            {"levels": [{"children": 2, "parents": 1, "class": "optical"}]},
+            "rate for the class optical",
+        ),
+        ("fat_tree", {"levels": [{"children": 2, "parents": 1}], "leaf_nodes": [2]}, "2, as levels give"),
+        (
+            "fat_tree",
+            {"levels": [{"children": 2, "parents": 1}], "leaf_nodes": [1, 1]},
+            "nodes_per_router: 2",
+        ),
+        ("fat_tree", {"levels": [{"children": 9999, "parents": 99}] * 8}, "at most 100000"),
+        (
+            "dragonfly",
+            {"groups": 2, "routers": 2, "routes": {"valiant_share": 0.5}},
+            "fewer than three groups",
+        ),
+        ("dragonfly", {"groups": 2}, "routers"),
+        ("groups", {"groups": 2}, "groups and switches"),
+        ("groups", {"groups": 2, "switches": 1, "nodes": [[1]]}, "either nodes, or groups and switches"),
+        ("groups", {"nodes": [[3], [1, 1]]}, "3, as groups.nodes has"),
+    ],
+)
+def test_a_wrong_document_is_one_line(key: str, part: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        flies.made(key, part)
+    assert "\n" not in str(error.value)
+
+
+def test_groups_without_wiring() -> None:
+    machine = flies.made("groups", {"nodes": [[2, 1], [2, 2, 2]]})
+    assert [node.name for node in machine.nodes][:4] == ["n0-0-0", "n0-0-1", "n0-1-0", "n1-0-0"]
+    assert len(machine.nodes) == 9 and machine.layout == "2 groups with 5 switches, wiring not known"
+    at = np.array([(0, 0, 0), (0, 1, 0), (1, 2, 0)])
+    assert machine.hops(at[:1], at).tolist() == [0, 1, 2]
+    tree = {switch.name: switch for switch in machine.switch_tree()}
+    assert tree["group1"].switches == ("r1-0", "r1-1", "r1-2") and tree["network"].switches == (
+        "group0",
+        "group1",
+    )
+    with pytest.raises(InputError, match="one with wiring"):
+        load(
+            machine,
+            np.array([0, 3]),
+            Traffic(ranks=2, source=np.array([0]), target=np.array([1]), size_bytes=np.array([1.0])),
+            PROTOCOLS["payload"],
+        )
+
+
+def test_no_byte_is_lost_on_9472_nodes() -> None:
+    """Faces, edges and corners of 32,768 ranks on a machine like Frontier, half by Valiant's routes."""
+    topology = catalog.load("frontier-like")
+    sent = stencil((32, 32, 32), (8.0, 4.0, 1.0))
+    nodes = np.arange(sent.ranks, dtype=np.int64) * len(topology.nodes) // sent.ranks
+    loads = load(topology, nodes, sent, PROTOCOLS["payload"])
+    assert loads.hops_bytes.sum() == pytest.approx(sent.total_bytes, rel=1e-12)
+    assert loads.link_bytes.sum() == pytest.approx(loads.hop_bytes, rel=1e-12)
+    apart = nodes[sent.source] != nodes[sent.target]
+    assert loads.host_in_bytes.sum() == loads.host_out_bytes.sum() == sent.size_bytes[apart].sum()

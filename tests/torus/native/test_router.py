@@ -1,0 +1,154 @@
+"""The user-space router's network, without nodes and without a clock: rates, latency, turns, credits, deadlocks."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.commands import HUNG_S
+
+CHECKOUT = Path(__file__).parents[3]
+PROGRAM = CHECKOUT / "build/bin/railyard-router"
+CELL = 2514
+HEADERS = 54
+PAYLOAD = CELL - HEADERS
+RATE = 1_000_000  # bytes per second: one cell takes 2.514 ms
+LATENCY_NS = 800_000
+Message = tuple[int, int, int, int]  # at_ns, from, to, bytes
+
+
+def ring(
+    count: int, *, dateline: bool = True, buffer_cells: int = 8, slow: dict[int, int] | None = None
+) -> str:
+    """Return a ring of routers with one node each, all routes in the plus direction.
+
+    Link 2 i is the NIC of node i, link 2 i + 1 the way back, link 2 count + i the cable from router i to the next.
+    """
+    lines = ["railyard-router 1 1", f"cell {CELL}", f"buffer {buffer_cells * CELL} {buffer_cells * CELL}"]
+    lines += ["nic 1000000", *(f"node n{i} /nowhere/n{i}" for i in range(count))]
+    lines += [f"router r{i}" for i in range(count)] + [f"address {i} 10.0.0.{i}" for i in range(count)]
+    rates = dict.fromkeys(range(count), RATE) | (slow or {})
+    for i in range(count):
+        lines.append(f"link {i} nic0 {count + i} h0 {RATE} 0 -1 0 0")
+        lines.append(f"link {count + i} h0 {i} nic0 {RATE} {LATENCY_NS} -1 0 0")
+    for i in range(count):
+        closes = dateline and i == count - 1
+        lines.append(
+            f"link {count + i} x+ {count + (i + 1) % count} x- {rates[i]} {LATENCY_NS} 0 {closes:d} 0"
+        )
+    for i in range(count):
+        lines += [
+            f"route {count + i} 10.0.0.0/8 {2 * count + i}",
+            f"route {count + i} 10.0.0.{i}/32 {2 * i + 1}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def simulate(
+    tmp_path: Path, description: str, messages: Sequence[Message]
+) -> subprocess.CompletedProcess[str]:
+    path = tmp_path / "description"
+    path.write_text(description)
+    text = "".join(f"{at} {2 * source} 10.0.0.{to} {size}\n" for at, source, to, size in messages)
+    command = [str(PROGRAM), "--simulate", str(path)]
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=HUNG_S, check=False)
+
+
+def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
+    """Return message -> the time of its last byte."""
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("message ")]
+    return {int(number): int(due) for _, number, _, due in lines}
+
+
+def links(done: subprocess.CompletedProcess[str]) -> dict[int, list[int]]:
+    """Return link -> sent bytes and cells, received bytes, cells that waited, input and output stall, losses."""
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("link ")]
+    return {int(number): [int(word) for word in words] for _, number, *words in lines}
+
+
+@pytest.mark.parametrize("hops", [1, 2, 5])
+@pytest.mark.parametrize("cells", [1, 7, 26])
+def test_one_message_takes_its_bytes_over_the_rate_and_the_latency_of_each_router(
+    tmp_path: Path, hops: int, cells: int
+) -> None:
+    due = arrivals(simulate(tmp_path, ring(6), [(0, 0, hops, cells * PAYLOAD)]))[0]
+    assert due == cells * CELL * 1_000_000_000 // RATE + (hops + 1) * LATENCY_NS
+
+
+def test_a_slower_link_on_the_way_decides(tmp_path: Path) -> None:
+    due = arrivals(simulate(tmp_path, ring(4, slow={1: RATE // 2}), [(0, 0, 2, 10 * PAYLOAD)]))[0]
+    slow_ns = 10 * CELL * 1_000_000_000 // (RATE // 2)
+    assert slow_ns + 3 * LATENCY_NS <= due <= slow_ns + 3 * LATENCY_NS + 2 * CELL * 1000
+
+
+def test_inputs_of_a_router_take_turns(tmp_path: Path) -> None:
+    """Through traffic and a router's own node share a cable half and half, whoever came first."""
+    cells = 200
+    messages = [(0, 0, 2, cells * PAYLOAD), (20_000_000, 1, 2, cells * PAYLOAD)]
+    due = arrivals(simulate(tmp_path, ring(4), messages))
+    full_ns = 2 * cells * CELL * 1000
+    assert due[0] < due[1] <= full_ns + 5_000_000
+    assert due[0] > 0.93 * full_ns  # alone it would have needed half
+
+
+def test_destinations_of_a_nic_take_turns(tmp_path: Path) -> None:
+    """A short message to another node does not wait behind a long one."""
+    due = arrivals(simulate(tmp_path, ring(4), [(0, 0, 1, 100 * PAYLOAD), (1, 0, 3, PAYLOAD)]))
+    assert due[1] <= 3 * CELL * 1000 + 4 * LATENCY_NS < due[0]
+
+
+def test_a_slow_link_stalls_those_before_it_by_credits(tmp_path: Path) -> None:
+    """With a full buffer the cable before the slow one is idle although cells wait for it; no cell is lost."""
+    done = simulate(tmp_path, ring(4, slow={1: RATE // 4}), [(0, 0, 2, 200 * PAYLOAD)])
+    counted = links(done)
+    assert arrivals(done)
+    cable = counted[8]
+    assert cable[5] > 0.5 * 200 * CELL * 4000
+    assert counted[9][5] == 0
+    for sent, _, received, _, _, _, lost in counted.values():
+        assert (sent - received, lost) == (0, 0)
+
+
+def test_every_byte_of_every_link_is_on_its_way(tmp_path: Path) -> None:
+    messages = [(0, i, (i + k) % 5, 10_000 * k) for i in range(5) for k in (1, 2, 3)]
+    counted = links(simulate(tmp_path, ring(5), messages))
+    expected = dict.fromkeys(counted, 0)
+    for _, source, to, size in messages:
+        wire = size + HEADERS * -(-size // PAYLOAD)
+        way = [2 * source, *(10 + (source + hop) % 5 for hop in range((to - source) % 5)), 2 * to + 1]
+        for link in way:
+            expected[link] += wire
+    assert {link: values[0] for link, values in counted.items()} == expected
+
+
+def test_a_ring_of_full_buffers_goes_on_by_its_dateline(tmp_path: Path) -> None:
+    """With one channel the same traffic blocks for ever: the second channel is what frees it."""
+    messages = [(0, i, (i + 3) % 6, 50 * PAYLOAD) for i in range(6)]
+    assert len(arrivals(simulate(tmp_path, ring(6, buffer_cells=1), messages))) == len(messages)
+    blocked = simulate(tmp_path, ring(6, buffer_cells=1, dateline=False), messages)
+    assert blocked.returncode == 1
+    assert "6 messages never arrive" in blocked.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("railyard-router 1", "railyard-router 9", "line 1: expected: railyard-router 1 GENERATION"),
+        ("buffer 20112 20112", "buffer 100 100", "a buffer of at least one cell"),
+        ("route 4 10.0.0.0/8 8\n", "", "no way from r0 to n1"),
+        ("route 4 10.0.0.0/8 8", "route 4 10.0.0.0/8 9", "expected: route ROUTER A.B.C.D/BITS LINK"),
+        ("address 0 10.0.0.0", "address 7 10.0.0.0", "expected: address NODE A.B.C.D"),
+        ("x+ 5 x- 1000000", "x+ 5 x- 0", "expected: link HOST PORT"),
+        ("nic 1000000", "nick 1000000", "neither cell, buffer"),
+    ],
+)
+def test_a_wrong_description_is_one_line(tmp_path: Path, old: str, new: str, line: str) -> None:
+    description = ring(4)
+    assert old in description
+    done = simulate(tmp_path, description.replace(old, new), [])
+    assert done.returncode == 1
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == 1

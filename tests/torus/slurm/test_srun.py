@@ -1,0 +1,191 @@
+"""What the launcher objects render for Slurm, run by Slurm's own srun: every rank reports where it ran.
+
+One job of four nodes runs all steps, each in the environment that a site may have set behind the job's back. The
+switches of the cluster are a tree of two leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from support.commands import HUNG_S, Run
+from support.waiting import wait_until
+
+from perf.jobs import nic_jobs
+from placements.launchers import Rendered, render
+from placements.orders.allocation import allocate
+from placements.orders.placement import Placement, place
+from placements.topology import catalog
+from placements.topology.base import Topology
+from railyard.jobs import constraints
+from railyard.torus.slurm import cluster as slurm
+from railyard.torus.virtual import lifecycle
+
+REASON = slurm.missing()
+pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(REASON), reason=REASON)]
+
+RANKS_PER_NODE = 2
+ORDERS = ("scheduler", "plain", "cart-create", "snake", "random:3", "plain@scattered")
+BINDINGS = ("none", "core", "numa")
+#: Variables that srun reads as options (srun(1), "Input environment variables"): a module or a user may set them.
+#: The values are srun's own; those of --network are of HPE's switch plug-in, which this Slurm has not.
+SET_BY_A_SITE: Mapping[str, Mapping[str, str]] = {
+    "nothing": {},
+    "distribution": {"SLURM_DISTRIBUTION": "cyclic"},
+    "cpu-bind": {"SLURM_CPU_BIND": "cores"},
+    "exact": {"SLURM_EXACT": "1"},
+    "overlap": {"SLURM_OVERLAP": "1"},
+    "network": {"SLURM_NETWORK": "single_node_vni,job_vni,def_tles=0"},
+    "tasks per node": {"SLURM_NTASKS_PER_NODE": "1", "SLURM_NNODES": "4"},
+}
+REPORT = 'echo "rank $SLURM_PROCID $(hostname) $(grep Cpus_allowed_list: /proc/self/status | cut -f2)"'
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One srun: what is asked, how it is rendered, and what a site has set."""
+
+    launcher: str
+    order: str
+    binding: str
+    site: str
+    placed: Placement
+    rendered: Rendered
+
+    def line(self) -> str:
+        """Return the step as a line of a script, with a heading for its output."""
+        environment = {**SET_BY_A_SITE[self.site], **self.rendered.environment}
+        exports = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
+        heading = f"{self.launcher} {self.order}/{self.binding} {self.site}"
+        return f"echo 'step {heading}'; {exports}{shlex.join(self.rendered.command)} --mpi=none ./report 2>&1"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Slurm cluster of four nodes on two leaf switches."""
+    name = f"t{os.getpid()}-srun"
+    nic_jobs.up(tmp_path_factory.mktemp("srun"), name)
+    yield name
+    lifecycle.down(name)
+
+
+@pytest.fixture(scope="module")
+def topology(tmp_path_factory: pytest.TempPathFactory) -> Topology:
+    path = tmp_path_factory.mktemp("topology") / "dual-rail-tiny.yml"
+    path.write_text(nic_jobs.TOPOLOGY)
+    return catalog.load(str(path))
+
+
+def steps(topology: Topology, folder: Path) -> Iterator[Step]:
+    """Yield every step that a launcher can express, with its files in the folder."""
+    granted = allocate(topology, "contiguous")
+    grid = (2, 2, 2)
+    for launcher in ("slurm", "cray-mpich"):
+        for order in ORDERS:
+            for binding in BINDINGS:
+                for site in SET_BY_A_SITE if (order, binding) == ("random:3", "core") else ("nothing",):
+                    placed = place(f"{order}/{binding}", granted, grid, ranks_per_node=RANKS_PER_NODE)
+                    stem = re.sub(r"\W", "-", f"{launcher}-{order}-{binding}")
+                    rendered = render(launcher, placed, stem=stem)
+                    for name, text in rendered.files.items():
+                        (folder / name).write_text(text)
+                    yield Step(
+                        launcher=launcher,
+                        order=order,
+                        binding=binding,
+                        site=site,
+                        placed=placed,
+                        rendered=rendered,
+                    )
+
+
+def wanted(step: Step) -> list[str]:
+    """Return the node of each of Slurm's tasks; Cray MPICH's reorder file says which rank takes a task's place."""
+    nodes = [node.name for node in step.placed.nodes]
+    file = step.rendered.environment.get("MPICH_RANK_REORDER_FILE")
+    if file is None:
+        return nodes
+    ranks = map(int, re.findall(r"\d+", step.rendered.files[file]))
+    return [nodes[rank] for rank in ranks]
+
+
+def test_every_rank_is_where_the_launcher_objects_put_it_whatever_a_site_has_set(
+    railyard: Run, tree: str, topology: Topology, tmp_path: Path
+) -> None:
+    all_steps = list(steps(topology, tmp_path))
+    (tmp_path / "report").write_text(f"#!/bin/sh\n{REPORT}\n")
+    (tmp_path / "report").chmod(0o755)
+    (tmp_path / "job").write_text("\n".join(["#!/bin/sh", f"cd {tmp_path}", *(s.line() for s in all_steps)]))
+    (tmp_path / "job").chmod(0o755)
+    job = ["salloc", "--quiet", "--nodes=4", "--exclusive", str(tmp_path / "job")]
+    done = railyard("torus", "exec", tree, "head", "--", *job, timeout_s=HUNG_S)
+    # Only at the start of a line: while a node is busy, srun itself prints "step creation temporarily disabled".
+    said = re.split(r"^step ", done.stdout, flags=re.MULTILINE)[1:]
+    assert len(said) == len(all_steps), done.stdout[-2000:] + done.stderr
+    for step, text in zip(all_steps, said, strict=True):
+        ranks = sorted((int(r), host, cpus) for r, host, cpus in re.findall(r"rank (\d+) (\S+) (\S+)", text))
+        assert [host for _, host, _ in ranks] == wanted(step), text
+        if step.binding == "core":
+            locals_ = [cpus for _, _, cpus in ranks]
+            assert set(locals_) == {"0", "1"}, text
+
+
+@pytest.fixture
+def head(railyard: Run, tree: str) -> Iterator[Callable[..., str]]:
+    """What a command prints on the head; jobs that are left are cancelled."""
+
+    def run(*command: str) -> str:
+        done = railyard("torus", "exec", tree, "head", "--", *command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    yield run
+    run("scancel", "--user=root")
+    wait_until(lambda: not run("squeue", "-h").strip(), "the queue is empty")
+
+
+def submitted(head: Callable[..., str], *options: str, command: str = "hostname") -> str:
+    """Submit a job; its number."""
+    return head("sbatch", "--parsable", "--output=/dev/null", *options, f"--wrap={command}").strip()
+
+
+def shown(head: Callable[..., str], job: str, field: str) -> str:
+    found = re.search(rf"\b{field}=(\S+)", head("scontrol", "show", "job", job))
+    return found[1] if found else ""
+
+
+def test_a_job_near_to_one_switch_waits_for_it_and_another_does_not(head: Callable[..., str]) -> None:
+    """One node of each leaf is in use: two free nodes, on two leaves."""
+    near = constraints.option("slurm", "1@30", "site:compute")
+    assert near == "--switches=1@30"
+    in_use = [submitted(head, "-N1", f"--nodelist={node}", command="sleep 600") for node in ("n0-0", "n1-0")]
+    wait_until(lambda: all(shown(head, job, "JobState") == "RUNNING" for job in in_use), "both leaves in use")
+    anywhere = submitted(head, "-N2")
+    wait_until(lambda: shown(head, anywhere, "JobState") == "COMPLETED", "the job without the option ran")
+    assert shown(head, anywhere, "NodeList") == "n0-1,n1-1"
+    waiting = submitted(head, near, "-N2")
+    wait_until(lambda: shown(head, waiting, "Reason") not in {"", "None"}, "Slurm has looked at the job")
+    assert shown(head, waiting, "JobState") == "PENDING"
+    head("scancel", in_use[0])
+    wait_until(
+        lambda: shown(head, waiting, "JobState") == "COMPLETED", "the job ran on the leaf that is free"
+    )
+    assert re.fullmatch(r"n0-\[0-1\]|n0-0,n0-1", shown(head, waiting, "NodeList"))
+
+
+def test_options_of_a_network_plug_in_that_is_not_there_change_nothing(head: Callable[..., str]) -> None:
+    """HPE's --network is read by its switch plug-in alone (slurm.conf(5), SwitchType): a job is taken without it."""
+    job = submitted(head, "--network=single_node_vni,job_vni,def_tles=0", "-N2")
+    wait_until(lambda: shown(head, job, "JobState") == "COMPLETED", "the job ran")
+
+
+def test_an_option_that_slurm_has_not_is_refused_at_once(railyard: Run, tree: str) -> None:
+    words = ["sbatch", "--switches=many", "-N2", "--wrap=hostname"]
+    refused = railyard("torus", "exec", tree, "head", "--", *words)
+    assert refused.returncode != 0 and "switches" in refused.stderr.lower()
