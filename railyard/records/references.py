@@ -74,9 +74,9 @@ References = Mapping[str, Mapping[str, Entry]]
 
 def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]) -> str:
     """What tells a launch from the others of its job, in a performance variable's name: its placement, its NIC policy
-    where there are several, and `image` where it ran from one.
+    where there are several, and `image` where it ran from one. `random:1` is `random-1`: ReFrame cuts names at colons.
     """
-    parts = [placement, *([nic_policy] if len(policies) > 1 else [])]
+    parts = [placement.replace(":", "-"), *([nic_policy] if len(policies) > 1 else [])]
     return "/".join([*parts, *([software] if software != Software.NATIVE else [])])
 
 

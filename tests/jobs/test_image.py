@@ -138,6 +138,9 @@ def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() ->
 def test_references_are_of_one_software() -> None:
     assert references.side("plain", "nic-0", "native", ["nic-0"]) == "plain"
     assert references.side("plain", "nic-0", "image", ["nic-0", "nic-1"]) == "plain/nic-0/image"
+    assert references.side("random:1", "nic-0", "native", ["nic-0"]) == "random-1", (
+        "ReFrame printed 1/iteration_us"
+    )
 
 
 # ---- what it costs ----
