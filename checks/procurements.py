@@ -11,7 +11,7 @@ from __future__ import annotations
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from checks.osu import OsuCheck
+from checks.applications.osu import OsuCheck
 from placements.topology import catalog
 from railyard.applications import osu
 from railyard.jobs import request

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from checks import quicksilver, umt
+from checks.applications import quicksilver, umt
 from railyard.applications import launch, mpip
 from railyard.applications.patterns import Patterns
 from railyard.jobs.image_engines import apptainer

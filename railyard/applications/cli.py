@@ -66,7 +66,7 @@ def _of_program(name: str, sizes: str) -> Parser:
 
 def _checks_with_patterns() -> list[Path]:
     """The files of railyard's own checks that read their program by patterns."""
-    files = sorted((CHECKOUT / "checks").glob("*.py"))
+    files = sorted((CHECKOUT / "checks").rglob("*.py"))
     return [file for file in files if "output = Patterns(" in file.read_text()]
 
 

@@ -92,7 +92,7 @@ def variables() -> list[Variable]:
 
 
 def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
-    for path in sorted(FOLDER.glob("*.py")):
+    for path in sorted(FOLDER.rglob("*.py")):
         tree = ast.parse(path.read_text())
         yield from ((path, node) for node in tree.body if isinstance(node, ast.ClassDef))
 

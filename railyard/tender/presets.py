@@ -102,7 +102,7 @@ def why_not(rule: Rule, nodes: int | None) -> str:
     if rule.test.odd_ranks and nodes == 1:
         return "it needs an odd number of ranks over more than one node"
     program, checkout = rule.test.program, RESULTS.parent
-    own = (checkout / "benchmarks" / program).is_dir() or (checkout / "checks" / f"{program}.py").is_file()
+    own = (checkout / "benchmarks" / program).is_dir() or any((checkout / "checks").rglob(f"{program}.py"))
     return "" if own or is_application(program) else f"no check runs {program}"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from checks import mcb
+from checks.applications import mcb
 from railyard.applications import (
     amg,
     convert,
@@ -389,7 +389,7 @@ def test_a_check_of_one_file_is_tried_on_recorded_output_without_a_torus() -> No
     assert "total_mflop_s: 21.3719 Mflop/s (the score's)" in done.output and "iterations: 149" in done.output
 
 
-QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/quicksilver.py"
+QUICKSILVER = Path(__file__).resolve().parents[2] / "checks/applications/quicksilver.py"
 
 
 @pytest.mark.parametrize("name", [QUICKSILVER, "quicksilver"])

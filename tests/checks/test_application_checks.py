@@ -27,7 +27,7 @@ DATA = CHECKOUT / "tests/data/applications"
 PROGRAMS = [
     *re.findall(
         r'^    program = "(\S+)"$',
-        "\n".join(file.read_text() for file in sorted((CHECKOUT / "checks").glob("*.py"))),
+        "\n".join(file.read_text() for file in sorted((CHECKOUT / "checks").rglob("*.py"))),
         re.MULTILINE,
     ),
     "libmpiP.so",

@@ -323,7 +323,7 @@ def test_the_rules_constants_are_those_of_the_guard_and_the_launcher() -> None:
 def test_the_program_of_every_check_is_one_that_strict_knows() -> None:
     """An honest record of UMT was refused, as its program is SuOlsonTest."""
     pairs = {"hpccg": "test_HPCCG"}  # the stranger's of docs/applications.md
-    for file in (CHECKOUT / "checks").glob("*.py"):
+    for file in (CHECKOUT / "checks").rglob("*.py"):
         found = {
             word: re.findall(rf'^    {word} = "(\S+)"$', file.read_text(), re.MULTILINE)
             for word in ("benchmark", "program")
@@ -342,7 +342,7 @@ def test_a_benchmark_is_known_by_its_folder(tmp_path: Path, monkeypatch: pytest.
     """A list in the rules had neither pt2pt nor congestor, so nobody compared their options with their parameters."""
     of_checks = {
         name
-        for file in (CHECKOUT / "checks").glob("*.py")
+        for file in (CHECKOUT / "checks").rglob("*.py")
         if " = Patterns(" not in (text := file.read_text()) and "    program = " not in text
         for name in re.findall(r'^    benchmark = "(\S+)"$', text, re.MULTILINE)
     }

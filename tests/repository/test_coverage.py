@@ -108,7 +108,7 @@ def test_a_row_without_its_check_is_noticed() -> None:
 def benchmarks_by_check() -> dict[str, set[str]]:
     """What each check runs, from the sources: its own `benchmark` or parameter `test`, or that of its bases."""
     classes: dict[str, ast.ClassDef] = {}
-    for path in sorted(checks.FOLDER.glob("*.py")):
+    for path in sorted(checks.FOLDER.rglob("*.py")):
         classes |= {n.name: n for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)}
 
     def runs(name: str) -> set[str]:

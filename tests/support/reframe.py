@@ -35,7 +35,7 @@ def reading(*arguments: str) -> list[str]:
     }
     found = {
         name: file
-        for file in CHECKS.glob("*.py")
+        for file in CHECKS.rglob("*.py")
         for name in named & set(re.findall(r"^class (\w+)\(", file.read_text(), re.MULTILINE))
     }
     chosen = sorted({*found.values()}) if named and found.keys() == named else [CHECKS]

@@ -37,7 +37,7 @@ def own() -> frozenset[str]:
 def programs_of_checks() -> Mapping[str, str]:
     """Return the letters and digits of each benchmark's program, read from the sources of the checks."""
     found: dict[str, str] = {}
-    for path in sorted((CHECKOUT / "checks").glob("*.py")):
+    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             named = _named(node) if isinstance(node, ast.ClassDef) else {}
             if {"benchmark", "program"} <= named.keys():

@@ -59,7 +59,7 @@ def studies_of_check(read: Record) -> Iterator[Fault]:
 def studies_by_check() -> Mapping[str, frozenset[str]]:
     """Return each check's studies, read from the sources of the checks without running them."""
     classes: dict[str, tuple[list[str], frozenset[str] | None]] = {}
-    for path in sorted((CHECKOUT / "checks").glob("*.py")):
+    for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 bases = [base.id for base in node.bases if isinstance(base, ast.Name)]

@@ -11,10 +11,10 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from checks.amg import AmgCheck
-from checks.lulesh import LuleshCheck
-from checks.minife import MinifeCheck
-from checks.minighost import MinighostCheck
+from checks.applications.amg import AmgCheck
+from checks.applications.lulesh import LuleshCheck
+from checks.applications.minife import MinifeCheck
+from checks.applications.minighost import MinighostCheck
 
 #: Scenario -> faults, as arguments of `railyard torus fault`. `cabinet` is Ezell's auto-throttled cabinet: each node of
 #: the plane X = 0 sends at a quarter of its rate.
