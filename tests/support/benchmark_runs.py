@@ -5,10 +5,12 @@ Many nodes are pretended by a preloaded gethostname; the coordinates file then s
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,11 @@ MPIRUN = [
     *("-q", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"),
     *("--mca", "odls_base_sigkill_timeout", "0"),  # else each exit status but 0 costs a second
 ]
+#: Open MPI's own folder is one of a user: a mpirun that ends removes it while that of another worker makes its own in it.
+SESSIONS = Path(tempfile.gettempdir(), f"railyard-tests-{os.getpid()}")
+atexit.register(shutil.rmtree, SESSIONS, ignore_errors=True)
 ENVIRONMENT = os.environ | {
+    "OMPI_MCA_orte_tmpdir_base": str(SESSIONS),
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
