@@ -28,7 +28,7 @@ MPIRUN = [
     *("-q", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,vader"),
     *("--mca", "odls_base_sigkill_timeout", "0"),  # else each exit status but 0 costs a second
 ]
-#: Open MPI's own folder is one of a user: a mpirun that ends removes it while that of another worker makes its own in it.
+#: Open MPI has one folder for all launches of a user, and the last that ends removes it, while another begins in it.
 SESSIONS = Path(tempfile.gettempdir(), f"railyard-tests-{os.getpid()}")
 atexit.register(shutil.rmtree, SESSIONS, ignore_errors=True)
 ENVIRONMENT = os.environ | {
