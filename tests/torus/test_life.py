@@ -366,7 +366,8 @@ def test_up_and_down_wait_for_a_launch_of_anybody_and_down_ends_its_own_at_once(
     assert up.returncode == 0, errors
     assert "waiting for another launch on this machine" in line and f"process {os.getpid()} (" in line
     assert "another launch" not in errors
-    sleeper = started("exec", torus_name, "n0-0-0", "--", "sleep", "600")
+    sleeper = started("exec", torus_name, "n0-0-0", "--", "sh", "-c", "echo inside; exec sleep 600")
+    assert sleeper.stdout is not None and sleeper.stdout.readline() == "inside\n"
     with locks.turn():
         down = started("down", torus_name)
         assert sleeper.wait(timeout=HUNG_S) != 0
