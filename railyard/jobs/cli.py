@@ -80,4 +80,4 @@ def together(stem: str, victim: tuple[str, ...], **beside: tuple[str, ...]) -> N
     ended. A congestor that ends before voids the launch: exit status 75.
     """
     companions = [(option, text) for option, texts in beside.items() for text in texts]
-    sys.exit(several.run(several.read(Path(), stem, companions, victim)))
+    sys.exit(several.run(lambda: several.read(Path(), stem, companions, victim)))

@@ -103,6 +103,7 @@ def write(folder: Path, submission: Submission) -> Script:
 def _write_torus(folder: Path, submission: Submission) -> None:
     asked, where = submission.request, submission.where
     (folder / "topology").write_text(f"{asked.torus or where.topology}\n")
+    (folder / "ranks-per-node").write_text(f"{asked.ranks_per_node}\n")
     if asked.network:
         (folder / "network").write_text(f"{asked.network}\n")
     located = _located(where, submission.granted)

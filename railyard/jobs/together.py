@@ -38,6 +38,7 @@ from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.parent import end_with
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, launch, lifecycle
+from railyard.torus.virtual.lifecycle import Torus
 
 FORMAT = "railyard-roles/1"
 #: Seconds in which a load must be there, in which congestors must end by themselves, and in which ended ones may tidy.
@@ -47,6 +48,10 @@ TIDY_S = 20.0
 LOOK_S = 0.02
 #: The exit status of a launch that lost its load.
 VOID_STATUS = 75
+
+
+#: Gives the bytes of all NICs since its last call; None where nobody counts them.
+Count = Callable[[], list[dict[str, Any]] | None]
 
 
 class _VoidError(Exception):
@@ -154,12 +159,47 @@ def taken_apart(command: str) -> tuple[list[str], dict[str, str]]:
     return shlex.split(command[len(before) :]), variables
 
 
-def run(found: Launch) -> int:
-    """Run all programs of a launch and write what became of them; the victim's exit status, or `VOID_STATUS`."""
+def run(make: Callable[[], Launch]) -> int:
+    """Run all programs of a launch and write what became of them; the victim's exit status, or `VOID_STATUS`.
+
+    On a virtual torus a launch that load alone made void is run again, as a launch of one program is; `make` gives the
+    launch anew.
+    """
+    name = os.environ.get("RAILYARD_TORUS", "")
+    torus = lifecycle.read(name) if name else None
+    tried: list[Launch] = []
+
+    def once(count: Count) -> int:
+        tried.append(make())
+        return _run(tried[-1], count)
+
+    def on_torus(granted: Torus) -> int:
+        return once(_counter(granted))
+
+    status = launch.together(torus, on_torus) if torus else once(lambda: None)
+    _finish(tried[-1])
+    return status
+
+
+def _counter(torus: Torus) -> Count:
+    """Return a function that gives the bytes of all NICs of a torus since its last call."""
+    before = counters.read(torus.name, torus.topology)
+
+    def since() -> list[dict[str, Any]]:
+        nonlocal before
+        now = counters.read(torus.name, torus.topology)
+        counted = counters.difference(now, before)
+        before = now
+        return list(counted.nics(torus.topology))
+
+    return since
+
+
+def _run(found: Launch, count: Count) -> int:
     for each in found.companions:
         (found.folder / f"{found.stem}.{each.name}.ready").unlink(missing_ok=True)
     found.stop.unlink(missing_ok=True)
-    with _network(found) as count, _signals(found):
+    with _signals(found):
         try:
             _measure(found, count)
         except _VoidError as why:
@@ -172,13 +212,19 @@ def run(found: Launch) -> int:
             for each in found.congestors
             if each.status and not each.again
         ]
+    return VOID_STATUS if found.reasons else _status(found)
+
+
+def _finish(found: Launch) -> None:
+    """Write what became of a launch, and end what it left on any node if it went wrong.
+
+    That ends the counters of the torus's guard, too, so it comes when the guard has seen the launch.
+    """
     if any(each.forced for each in found.everyone) or found.reasons:
         strays.end_on_all_nodes(found.folder, found.stem, os.environ)
-    status = VOID_STATUS if found.reasons else _status(found)
     _write(found)
     for reason in found.reasons:
         print(f"railyard: {reason}", file=sys.stderr, flush=True)
-    return status
 
 
 def _status(found: Launch) -> int:
@@ -187,28 +233,7 @@ def _status(found: Launch) -> int:
     return next((status for status in [found.victim.status or 0, *of_copies] if status), 0)
 
 
-@contextlib.contextmanager
-def _network(found: Launch) -> Iterator[Callable[[], list[dict[str, Any]] | None]]:
-    """Hold the torus of this job for all programs, and yield a function: the bytes of all NICs since its last call."""
-    name = os.environ.get("RAILYARD_TORUS", "")
-    torus = lifecycle.read(name) if name else None
-    if torus is None:
-        yield lambda: None
-        return
-    with launch.together(torus):
-        before = counters.read(torus.name, torus.topology)
-
-        def since() -> list[dict[str, Any]]:
-            nonlocal before
-            now = counters.read(torus.name, torus.topology)
-            counted = counters.difference(now, before)
-            before = now
-            return list(counted.nics(torus.topology))
-
-        yield since
-
-
-def _measure(found: Launch, count: Callable[[], list[dict[str, Any]] | None]) -> None:
+def _measure(found: Launch, count: Count) -> None:
     """Run the victim while the load is there; raises _VoidError where it is not."""
     for each in found.congestors:
         _start(found, each)
@@ -231,13 +256,14 @@ def _measure(found: Launch, count: Callable[[], list[dict[str, Any]] | None]) ->
 
 def _start(found: Launch, each: Program) -> None:
     own = found.folder / f"{found.stem}.{each.name}"
+    how = "ab" if each.starts else "wb"
     with contextlib.ExitStack() as files:
         written = (
             {}
             if each is found.victim
             else {
-                "stdout": files.enter_context(Path(f"{own}.out").open("ab")),
-                "stderr": files.enter_context(Path(f"{own}.err").open("ab")),
+                "stdout": files.enter_context(Path(f"{own}.out").open(how)),
+                "stderr": files.enter_context(Path(f"{own}.err").open(how)),
             }
         )
         try:

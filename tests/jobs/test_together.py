@@ -133,7 +133,7 @@ def test_a_congestor_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(together, "STOP_S", 0.1)
     deaf = command("touch {ready}; exec sleep 300", "deaf")
     found = together.read(tmp_path, "launch-000", [("congestor", f"deaf={deaf}")], ["true"])
-    assert together.run(found) == together.VOID_STATUS
+    assert together.run(lambda: found) == together.VOID_STATUS
     assert found.reasons == ["void: congestor deaf ended with status 143"]
 
 

@@ -138,7 +138,7 @@ def test_a_killed_congestor_voids_the_launch_and_nobody_stays(
     wait_until(lambda: len(ranks(tmp_path, "pt2pt")) == 2, "the victim to run")
     os.kill(ranks(tmp_path, "congestor")[0], signal.SIGKILL)
     _, err = process.communicate(timeout=HUNG_S)
-    assert process.returncode == 75
+    assert process.returncode == 75, err
     (line,) = [line for line in err.splitlines() if line.startswith("railyard: void: ")]
     assert "congestor one ended with status" in line or "congestor two ended with status" in line
     assert "while the victim ran" in line

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -101,26 +102,56 @@ def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int,
     assert fidelity.judge([dataclasses.replace(HELD_BACK, look=look)] * 5, counted()).verdict == verdict
 
 
+@pytest.fixture
+def faster_than_this_machine(torus_name: str, railyard: Run) -> str:
+    """A torus with links of 40 Gbit/s, which no machine of ours carries; the router drops nothing."""
+    scale = ("--rate-scale", "0.5", "--network", "router")
+    assert railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *scale).returncode == 0
+    return torus_name
+
+
+HALO: list[str | Path] = [
+    CHECKOUT / "build/benchmarks-openmpi/bin/halo",
+    *("--grid", "2x2x2", "--cells", "700x700x700", "--repeats", "12"),
+]
+
+
 @AS_ROOT
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_a_launch_that_load_made_void_is_launched_again_and_leaves_one_output(
-    torus_name: str, railyard: Run, tmp_path: Path, attempts: int
+    faster_than_this_machine: str, tmp_path: Path, attempts: int
 ) -> None:
-    """The load is the torus's own: links of 40 Gbit/s, which no machine of ours carries. The router drops nothing."""
-    scale = ("--rate-scale", "0.5", "--network", "router")
-    railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, *scale)
-    halo = CHECKOUT / "build/benchmarks-openmpi/bin/halo"
-    options = ["--grid", "2x2x2", "--cells", "700x700x700", "--repeats", "12"]
-    with (tmp_path / "out").open("w") as out:
-        subprocess.run(
-            [BIN / "railyard", "torus", "mpirun", torus_name, "-np", "8", halo, *options],
-            stdout=out,
-            env=environment(RAILYARD_EVIDENCE=f"{tmp_path}/evidence", RAILYARD_ATTEMPTS=str(attempts)),
-            check=True,
-        )
-    guard = json.loads((tmp_path / "evidence").read_text())["guard"]
-    assert (guard["verdict"], guard["by_load"], guard["attempts"]) == ("void", True, attempts)
-    assert (tmp_path / "out").read_text().count("iteration_us") == 1
+    mpirun: list[str | Path] = [BIN / "railyard", "torus", "mpirun", faster_than_this_machine, "-np", "8"]
+    assert launched_again([*mpirun, *HALO], tmp_path, RAILYARD_ATTEMPTS=str(attempts)) == attempts
+
+
+@AS_ROOT
+def test_a_launch_beside_a_copy_that_load_made_void_is_launched_again(
+    faster_than_this_machine: str, tmp_path: Path
+) -> None:
+    name, copy = faster_than_this_machine, "echo a copy"
+    victim: list[str | Path] = [BIN / "railyard", "torus", "mpirun", name, "-np", "8", *HALO]
+    words: list[str | Path] = [
+        BIN / "railyard",
+        "together",
+        "launch-000",
+        f"--copy=copy=sh -c '{copy}'",
+        "--",
+        *victim,
+    ]
+    assert launched_again(words, tmp_path, RAILYARD_ATTEMPTS="2", RAILYARD_TORUS=name) == 2
+    assert (tmp_path / "launch-000.copy.out").read_text() == "a copy\n"
+
+
+def launched_again(words: Sequence[str | Path], folder: Path, **changes: str) -> int:
+    """Run a launch that load makes void, its output to a file, and return how often it was launched."""
+    with (folder / "out").open("w") as out:
+        told = environment(RAILYARD_EVIDENCE=f"{folder}/evidence", **changes)
+        subprocess.run(words, stdout=out, env=told, check=True, cwd=folder)
+    guard = json.loads((folder / "evidence").read_text())["guard"]
+    assert (guard["verdict"], guard["by_load"]) == ("void", True)
+    assert (folder / "out").read_text().count("iteration_us") == 1
+    return int(guard["attempts"])
 
 
 @pytest.mark.parametrize(
@@ -198,6 +229,12 @@ def test_the_scale_that_is_chosen_takes_at_most_a_fifteenth_of_what_the_machine_
     assert packet_budget.reserved_scale(topo, Shape(), budget) == pytest.approx(scale)
     wanted = packet_budget.demand_packets_s(topo, Shape(rate_scale=scale))
     assert budget / 40 < wanted <= budget / 15
+
+
+def test_four_ranks_on_each_node_need_four_times_the_reserve() -> None:
+    topo, budget = catalog.load("gemini-4x4x4"), 16e6
+    one, four = (packet_budget.reserved_scale(topo, Shape(), budget, ranks_per_node=n) for n in (1, 4))
+    assert one / 8 < four <= one / 4
 
 
 def test_a_machine_without_reserve_gets_the_least_scale_that_can_be_shaped() -> None:

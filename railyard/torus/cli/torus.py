@@ -54,6 +54,13 @@ def torus() -> None:
     "link busy at once needs a fifteenth of the packets that this machine forwards (measured once).",
 )
 @click.option(
+    "--ranks-per-node",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Ranks that a node will have. --rate-scale auto is so many times smaller, because all share this machine.",
+)
+@click.option(
     "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
 )
 @click.option(
@@ -101,6 +108,7 @@ def up(
     topology: str,
     name: str | None,
     rate_scale: str,
+    ranks_per_node: int,
     mtu: int,
     burst: float,
     engine: str,
@@ -113,7 +121,7 @@ def up(
     topo = catalog.load(topology)
     plan.check_size(topo)
     carrier = _network(network)
-    scale = _rate_scale(rate_scale, topo, mtu)
+    scale = _rate_scale(rate_scale, topo, mtu, ranks_per_node)
     shape = Shape(
         rate_scale=scale,
         mtu_bytes=mtu,
@@ -275,11 +283,12 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
     return "router"
 
 
-def _rate_scale(text: str, topology: Topology, mtu_bytes: int) -> float:
+def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: int) -> float:
     """Return the rate scale that a number, BYTES/TIME or `auto` means for a topology. InputError for anything else."""
     if text == "auto":
         shape = Shape(mtu_bytes=mtu_bytes)
-        return packet_budget.reserved_scale(topology, shape, packet_budget.known_packets_s())
+        budget = packet_budget.known_packets_s()
+        return packet_budget.reserved_scale(topology, shape, budget, ranks_per_node=ranks_per_node)
     if (scale := pace.scale(topology, text)) is not None:
         return scale
     try:

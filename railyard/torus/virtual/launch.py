@@ -6,7 +6,6 @@ caller's. It starts its daemons through `railyard-enter -s`, which stands where 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -141,15 +140,22 @@ def _watched(
     torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None = HEAD
 ) -> int:
     """Run a launcher on a host (None: here), the guard watching; its exit status."""
-    if locks.is_together(torus.name):
-        return _ended(_started(torus, command, environment, host))
+
+    def once(granted: Torus) -> int:
+        return _ended(_started(granted, command, environment, host))
+
+    return once(torus) if locks.is_together(torus.name) else _in_turn(torus, once)
+
+
+def _in_turn(torus: Torus, once: Callable[[Torus], int]) -> int:
+    """Run a launch with its locks held and the guard watching, again where load alone made it void; its exit status."""
     _check_router(torus)
     torus = _take_locks(torus)
     attempts = _attempts()
     written = _Written()
     for attempt in range(1, attempts + 1):
         with fidelity.Watch(torus, attempt) as watch:
-            status = _ended(_started(torus, command, environment, host))
+            status = once(torus)
         is_last = attempt == attempts or status != 0 or not is_worth_another(watch.guard)
         if is_last or not written.take_back():
             break
@@ -209,14 +215,17 @@ def _watched_once_granted(torus: Torus, command: Sequence[str], environment: Map
     return status
 
 
-@contextlib.contextmanager
-def together(torus: Torus) -> Iterator[Torus]:
-    """Hold the locks of one launch, and watch, for all launchers that start within: they are one launch together."""
-    _check_router(torus)
-    torus = _take_locks(torus)
-    with fidelity.Watch(torus) as watch, locks.as_one_launch(torus.name):
-        yield torus
-    _report(watch)
+def together(torus: Torus, once: Callable[[Torus], int]) -> int:
+    """Run a function whose launchers are one launch together; its result.
+
+    It is called again where load alone made the launch void.
+    """
+
+    def as_one(granted: Torus) -> int:
+        with locks.as_one_launch(granted.name):
+            return once(granted)
+
+    return _in_turn(torus, as_one)
 
 
 def _check_router(torus: Torus) -> None:

@@ -67,13 +67,17 @@ def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
     )
 
 
-def reserved_scale(topology: Topology, shape: Shape, budget_packets_s: float) -> float:
+def reserved_scale(
+    topology: Topology, shape: Shape, budget_packets_s: float, *, ranks_per_node: int = 1
+) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards. A machine that
-    cannot keep the reserve gets the least scale at which every link can be shaped; the guard then judges each launch.
+    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards. Each rank of a
+    node adds as much to the machine's work, so there is one such reserve for each. A machine that cannot keep it gets
+    the least scale at which every link can be shaped; the guard then judges each launch.
     """
     largest = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
+    largest /= ranks_per_node
     lowest, _ = plan.rate_scales(topology, shape)
     steps = _steps(largest)
     within = [step for step in steps if lowest <= step <= largest]
