@@ -78,7 +78,9 @@ spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
 	containers/build-sif
 
-demo: simulated  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
+# System packages and Python's are installed side by side, where Python can make its environment without the former.
+demo:  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
+	@$(MAKE) --no-print-directory -j $$($(PYTHON) -c 'import ensurepip' 2>/dev/null && echo 2 || echo 1) simulated
 	@tools/demo
 
 smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)

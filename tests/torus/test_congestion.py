@@ -82,13 +82,15 @@ def congestor(launch: str, name: str, hosts: Sequence[str], pattern: str = "inca
 
 
 def started(ring: str, launch: str, victim: str, *companions: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [BIN / "railyard", "together", launch, *companions, "--", *shlex.split(victim)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=on(ring, RAILYARD_EVIDENCE=f"{launch}.evidence"),
-    )
+    words = [f"{BIN}/railyard", "together", launch, *companions, "--", *shlex.split(victim)]
+    return into_a_file(ring, launch, words)
+
+
+def into_a_file(ring: str, launch: str, words: Sequence[str]) -> subprocess.Popen[str]:
+    """Start a launch whose output is a file: one that other work on this machine made void is repeated."""
+    told = on(ring, RAILYARD_EVIDENCE=f"{launch}.evidence")
+    with Path(f"{launch}.out").open("w") as out:
+        return subprocess.Popen(words, stdout=out, stderr=subprocess.PIPE, text=True, env=told)
 
 
 def rate(ring: str, launch: str, congestor_hosts: Sequence[str] = ()) -> float:
@@ -97,7 +99,7 @@ def rate(ring: str, launch: str, congestor_hosts: Sequence[str] = ()) -> float:
     if congestor_hosts:
         process = started(ring, launch, line, congestor(launch, "incast", congestor_hosts))
     else:
-        process = subprocess.Popen(shlex.split(line), stderr=subprocess.PIPE, text=True, env=on(ring))
+        process = into_a_file(ring, launch, shlex.split(line))
     _, err = process.communicate(timeout=HUNG_S)
     assert process.returncode == 0, err
     series = json.loads(Path(f"{launch}.json").read_text())["series"]
