@@ -218,25 +218,25 @@ QUIET := -DCMAKE_BUILD_TYPE=Release -DCMAKE_RULE_MESSAGES=OFF -DCMAKE_TARGET_MES
 build/benchmarks-%/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with mpicc.$*"
 	@tools/cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* $(QUIET) >/dev/null
-	@tools/cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
+	@MAKEFLAGS= tools/cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 build/benchmarks-site/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with $(MPICC)"
 	@tools/cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) $(QUIET) >/dev/null
-	@tools/cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
+	@MAKEFLAGS= tools/cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 build/benchmarks-simgrid/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with smpicc, for SimGrid"
 	@tools/cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON $(QUIET) >/dev/null
-	@tools/cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
+	@MAKEFLAGS= tools/cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
 	@touch $@
 
 build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling railyard's part of SimGrid"
 	@tools/cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib" $(QUIET) >/dev/null
-	@tools/cmake --build build/simgrid -- --no-print-directory -s
+	@MAKEFLAGS= tools/cmake --build build/simgrid -- --no-print-directory -s
 	@touch $@
 
 simulated-tools: $(STAMPS)/packages

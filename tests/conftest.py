@@ -25,6 +25,9 @@ settings.load_profile("railyard")
 # The network `router` voids launches on a busy machine, so a test that wants it asks for it.
 os.environ.setdefault("RAILYARD_NETWORK", "kernel")
 
+# Thousands of ranks start here, and on a virtual machine hwloc takes 35 ms of processor to find PCI devices for each.
+os.environ.setdefault("HWLOC_COMPONENTS", "-pci,-linuxio")
+
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
 MODULES = {
