@@ -50,8 +50,8 @@ def torus() -> None:
     default=str(DEFAULT.rate_scale),
     show_default=True,
     help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
-    f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every "
-    "link busy at once needs a fifteenth of the packets that this machine forwards (measured once).",
+    f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every link busy at once "
+    "needs a fifteenth of the packets that this machine forwards (measured once), and a hop takes 1 ms.",
 )
 @click.option(
     "--ranks-per-node",

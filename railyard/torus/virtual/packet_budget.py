@@ -44,6 +44,9 @@ MEASURE_S = 0.6
 PORT = 5201
 READY_S = 10.0
 ACKNOWLEDGED_PACKETS = 2
+HOP_US = (
+    1000.0  # at a third of it, 8 bytes between 8 nodes were void in half of the smoke runs of an idle machine
+)
 RESERVE = 15  # at a fifteenth of the packets an A/A pair of 64 ranks was 1.4 % apart; at a quarter, 14 %
 
 
@@ -72,12 +75,14 @@ def reserved_scale(
 ) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards. Each rank of a
-    node adds as much to the machine's work, so there is one such reserve for each. A machine that cannot keep it gets
-    the least scale at which every link can be shaped; the guard then judges each launch.
+    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards, and a hop takes
+    `HOP_US` at least, beside which the time that a rank takes to wake is small. Each rank of a node adds as much to the
+    machine's work, so there is one such reserve for each. A machine that cannot keep it gets the least scale at which
+    every link can be shaped; the guard then judges each launch.
     """
-    largest = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
-    largest /= ranks_per_node
+    by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
+    by_hops = topology.hop_latency_us / HOP_US if topology.hop_latency_us else by_packets
+    largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)  # a rounded quotient is no smaller scale
     lowest, _ = plan.rate_scales(topology, shape)
     steps = _steps(largest)
     within = [step for step in steps if lowest <= step <= largest]
