@@ -250,9 +250,10 @@ def test_a_hop_takes_a_millisecond_however_many_packets_the_machine_forwards() -
 
 
 def test_four_ranks_on_each_node_need_four_times_the_reserve() -> None:
-    topo, budget = catalog.load("gemini-4x4x4"), 1e9
+    topo, budget = catalog.load("gemini-2x2x2"), 1e9
     one, four = (packet_budget.reserved_scale(topo, Shape(), budget, ranks_per_node=n) for n in (1, 4))
-    assert (one, four) == (pytest.approx(1e-4), pytest.approx(2e-5))
+    assert one == pytest.approx(1e-4)
+    assert four == pytest.approx(2e-5)
 
 
 def test_a_machine_without_reserve_gets_the_least_scale_that_can_be_shaped() -> None:
