@@ -44,9 +44,9 @@ MEASURE_S = 0.6
 PORT = 5201
 READY_S = 10.0
 ACKNOWLEDGED_PACKETS = 2
-HOP_US = (
-    1000.0  # at a third of it, 8 bytes between 8 nodes were void in half of the smoke runs of an idle machine
-)
+# At a third of it, 8 bytes between 8 nodes were void in half of the smoke runs of an idle machine.
+HOP_US = 1000.0
+GEMINI_HOP_US = 0.1  # for a topology that names no latency
 RESERVE = 15  # at a fifteenth of the packets an A/A pair of 64 ranks was 1.4 % apart; at a quarter, 14 %
 
 
@@ -81,7 +81,7 @@ def reserved_scale(
     every link can be shaped; the guard then judges each launch.
     """
     by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
-    by_hops = topology.hop_latency_us / HOP_US if topology.hop_latency_us else by_packets
+    by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / HOP_US
     largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)  # a rounded quotient is no smaller scale
     lowest, _ = plan.rate_scales(topology, shape)
     steps = _steps(largest)
