@@ -8,6 +8,7 @@ combinations at all points of one figure of merit of one case are one family of 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from railyard.records.units import Better, Unit
 AXES = ("hops", "size_bytes")
 #: So many combinations are named one by one in a sentence.
 MANY = 4
+#: So many figures of one combination alone are stated one by one.
+MANY_ALONE = 2
 #: FOMs shown first, in this order.
 FIRST = ("iteration_us", "bandwidth_gbyte_s", "latency_us")
 
@@ -131,6 +134,8 @@ def _label(name: str, value: str | int) -> str:
         return str(value)
     if name == "hops":
         return f"{value} hop{'' if value == 1 else 's'}"
+    if name == "pairs_per_node":
+        return f"{value} pair{'' if value == 1 else 's'} per node"
     if name.endswith("_bytes") and isinstance(value, int):
         return f"{name.removesuffix('_bytes').replace('_', ' ')} {value:,} bytes"
     return f"{name.replace('_', ' ')} {value}"
@@ -228,13 +233,30 @@ def _said(comparison: Comparison) -> str:
             fewest = min(each.summary.n for each in comparison.groups if each.summary)
             return (
                 f"No difference is stated: n too small (n = {fewest}; {comparison.tests} "
-                f"test{'s' if comparison.tests > 1 else ''} need at least {verdict.needed} launches each)."
+                f"test{' needs' if comparison.tests == 1 else 's need'} at least {verdict.needed} launches each)."
             )
         case Outcome.BEST:
             return f"{_leader(comparison)}; {_evidence(verdict)}."
         case Outcome.EXACT:
             return f"{_leader(comparison)}; a deterministic model, so no test applies."
     return _no_difference(comparison)
+
+
+def said(found: Sequence[Comparison]) -> list[tuple[str, str, str]]:
+    """Title, sentence and outcome of each comparison; neighbours of which the same can be said share one.
+
+    More than MANY_ALONE figures of one combination alone share one, too: their medians are in the case's table.
+    """
+    each_said = [(each.title, sentence(each), str(each.verdict.outcome)) for each in found]
+    alone = [title for title, _, outcome in each_said if outcome == Outcome.ALONE]
+    if len(alone) > MANY_ALONE:
+        each_said = [each for each in each_said if each[2] != Outcome.ALONE]
+    grouped = itertools.groupby(each_said, key=lambda each: each[1:])
+    stated = [(", ".join(title for title, _, _ in members), *same) for same, members in grouped]
+    if len(alone) > MANY_ALONE:
+        text = "One combination alone, nothing to compare; the medians are in the table of the case."
+        stated.append((f"{len(alone)} figures", text, str(Outcome.ALONE)))
+    return stated
 
 
 def _evidence(verdict: Verdict[str]) -> str:

@@ -43,7 +43,7 @@ def drawings(case: Case) -> list[Drawing]:
 
 def _drawing(panel: Panel, place: int) -> Drawing:
     drawn = general.panel_drawing(panel, f"contention-{place}")
-    return replace(drawn, foms=CLAIMED)
+    return replace(drawn, statement=general.ends(panel), foms=CLAIMED)
 
 
 def _values(case: Case) -> dict[Key, Values]:

@@ -20,6 +20,7 @@ from analysis.cases.curves import Line, Panel
 from analysis.cases.judgement import JudgedCase
 from analysis.figures import scales, svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
+from analysis.stats import medians
 from analysis.text.numbers import percent, size_text
 from railyard.errors import InputError
 from railyard.records import units
@@ -248,6 +249,21 @@ def describe_panel(panel: Panel) -> str:
 def tick(panel: Panel, x: int) -> str:
     """A value of the panel's axis in words: `3 hops`, `64 KiB`."""
     return size_text(x) if panel.axis == "size_bytes" else comparison.label_text(((panel.axis, x),))
+
+
+def ends(panel: Panel) -> str:
+    """The first and the last point of each line, in words."""
+    parts = []
+    for line in panel.lines:
+        first, last = line.points[0], line.points[-1]
+        change = medians.change_percent(last.summary.median, first.summary.median)
+        moved = f"{last.summary.median:.4g} at {tick(panel, last.x)}"
+        if panel.axis == "hops" and change is not None:
+            moved = f"{percent(change)} at {tick(panel, last.x)}"
+        value = f"{first.summary.median:.4g} {panel.unit.text} at {tick(panel, first.x)}"
+        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
+    fewest = min(point.summary.n for line in panel.lines for point in line.points)
+    return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
 
 
 def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:

@@ -7,7 +7,6 @@ the figures, made by `analysis.svg` through an XML writer).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,8 +23,6 @@ from analysis.cases.tables import Row
 from analysis.cases.titles import facts, kept_apart, known_text, origin_note, title
 from analysis.figures import general, registry
 from analysis.figures.drawing import DataTable, Drawing
-from analysis.stats import medians
-from analysis.text.numbers import percent
 from railyard.records import units
 from railyard.records.record import Launch, Record, Status
 
@@ -166,12 +163,8 @@ def _own_statements(own: Sequence[Drawing]) -> list[Statement]:
 
 
 def _statements(found: Sequence[Comparison]) -> list[Statement]:
-    """A sentence for each comparison; neighbours of which the same can be said share it."""
-    said = [(comparison.sentence(each), str(each.verdict.outcome), each.title) for each in found]
-    grouped = itertools.groupby(said, key=lambda each: each[:2])
     return [
-        Statement(title=", ".join(title for _, _, title in members), text=text, outcome=outcome)
-        for (text, outcome), members in grouped
+        Statement(title=title, text=text, outcome=outcome) for title, text, outcome in comparison.said(found)
     ]
 
 
@@ -180,24 +173,12 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
     over = [panel for panel in panels if panel.axis == "hops"] or panels
     return [
         Statement(
-            title=", ".join(filter(None, [panel.subject, panel.title])), text=_ends(panel), outcome="curve"
+            title=", ".join(filter(None, [panel.subject, panel.title])),
+            text=general.ends(panel),
+            outcome="curve",
         )
         for panel in over
     ]
-
-
-def _ends(panel: Panel) -> str:
-    parts = []
-    for line in panel.lines:
-        first, last = line.points[0], line.points[-1]
-        change = medians.change_percent(last.summary.median, first.summary.median)
-        moved = f"{last.summary.median:.4g} at {general.tick(panel, last.x)}"
-        if panel.axis == "hops" and change is not None:
-            moved = f"{percent(change)} at {general.tick(panel, last.x)}"
-        value = f"{first.summary.median:.4g} {panel.unit.text} at {general.tick(panel, first.x)}"
-        parts.append(f"{line.name or 'all'} {value}" + (f", {moved}" if len(line.points) > 1 else ""))
-    fewest = min(point.summary.n for line in panel.lines for point in line.points)
-    return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
 
 
 def _table(case: Case, found: Sequence[Comparison]) -> TableView:

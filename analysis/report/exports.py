@@ -122,14 +122,14 @@ def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:
     yield f"## {_plain(title(case))} ({case.origin})"
     tally = cases.tally(case)
     counts = (
-        (tally.ok, "results"),
+        (tally.ok, "with a result"),
         (tally.void, "void"),
         (tally.failed, "failed"),
         (tally.not_measured, "not measured"),
     )
     yield "Launches: " + ", ".join(f"{count} {word}" for count, word in counts) + "."
     if found:
-        yield _list([f"{each.title}: {comparison.sentence(each)}" for each in found])
+        yield _list([f"{title}: {text}" for title, text, _ in comparison.said(found)])
         yield _comparison_table(case, found)
 
 

@@ -358,7 +358,7 @@ def test_a_folder_that_is_a_side_of_the_report_gives_its_own_records(tmp_path: P
     old, new = tmp_path / "old", tmp_path / "new"
     done = run(report_command, new, "--format", "md", "--compare", old, "--compare", new)
     assert done.exit_code == 0 and "worse overall" in done.output, done.output
-    assert done.output.count("Launches: 6 results") == 1
+    assert done.output.count("Launches: 6 with a result") == 1
 
 
 def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_contention_is_drawn_over_the_pairs_of_a_node() -> None:
     rate, latency = drawn("contention", series)
     assert (rate.title, latency.title) == ("Aggregate bandwidth, 64 KiB", "Latency of the slowest pair, 8 B")
     assert [row[1] for row in rate.data.rows] == ["1", "2", "4"]
+    assert "GB/s at 1 pair per node" in rate.statement and "at 4 pairs per node" in rate.statement
 
 
 def test_halo_shows_where_the_time_goes_by_variant() -> None:

@@ -74,6 +74,17 @@ def test_sentence_table_score_and_exports_never_disagree(
         assert findings[best] is Finding.NO_DIFFERENCE and "No difference shown" in sentence
 
 
+def test_figures_of_one_combination_alone_are_stated_in_one_line() -> None:
+    made = synthetic.halo({"plain": 1.0}, launches=8)
+    (case,) = cases.group([made])
+    found = comparison.comparisons(case)
+    assert len(found) > comparison.MANY_ALONE
+    ((title, text, outcome),) = comparison.said(found)
+    assert title == f"{len(found)} figures" and "nothing to compare" in text and outcome == "alone"
+    few = comparison.said(found[: comparison.MANY_ALONE])
+    assert all("Median" in sentence for _, sentence, _ in few)
+
+
 def test_a_score_of_several_cases_names_no_winner_that_a_case_contradicts() -> None:
     interval = (1.1, 1.3)
     assert verdicts.overall(1.2, interval, [Finding.BETTER, Finding.NO_DIFFERENCE]) is Finding.BETTER
