@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -247,7 +248,11 @@ def said(found: Sequence[Comparison]) -> list[tuple[str, str, str]]:
 
     More than MANY_ALONE figures of one combination alone share one, too: their medians are in the case's table.
     """
-    each_said = [(each.title, sentence(each), str(each.verdict.outcome)) for each in found]
+    times = Counter(each.title for each in found)
+    each_said = [
+        (_with_unit(each) if times[each.title] > 1 else each.title, sentence(each), str(each.verdict.outcome))
+        for each in found
+    ]
     alone = [title for title, _, outcome in each_said if outcome == Outcome.ALONE]
     if len(alone) > MANY_ALONE:
         each_said = [each for each in each_said if each[2] != Outcome.ALONE]
@@ -257,6 +262,11 @@ def said(found: Sequence[Comparison]) -> list[tuple[str, str, str]]:
         text = "One combination alone, nothing to compare; the medians are in the table of the case."
         stated.append((f"{len(alone)} figures", text, str(Outcome.ALONE)))
     return stated
+
+
+def _with_unit(comparison: Comparison) -> str:
+    """Return a title that tells a rate from a time of the same name, which differ in their units alone."""
+    return f"{comparison.title} ({comparison.unit.text})"
 
 
 def _evidence(verdict: Verdict[str]) -> str:

@@ -85,6 +85,15 @@ def test_figures_of_one_combination_alone_are_stated_in_one_line() -> None:
     assert all("Median" in sentence for _, sentence, _ in few)
 
 
+def test_a_rate_and_a_time_of_one_name_are_told_apart() -> None:
+    """The terminal said "cg, cg: No difference is stated"."""
+    (case,) = cases.group([synthetic.halo({"plain": 1.0}, launches=8)])
+    first = comparison.comparisons(case)[0]
+    both = [dataclasses.replace(first, fom=fom, labels=()) for fom in ("cg_mflop_s", "cg_s")]
+    titles = ", ".join(title for title, _, _ in comparison.said(both))
+    assert titles == "cg (Mflop/s), cg (s)"
+
+
 def test_a_score_of_several_cases_names_no_winner_that_a_case_contradicts() -> None:
     interval = (1.1, 1.3)
     assert verdicts.overall(1.2, interval, [Finding.BETTER, Finding.NO_DIFFERENCE]) is Finding.BETTER

@@ -128,6 +128,13 @@ def test_a_named_folder_without_the_program_fails(tmp_path: Path) -> None:
     assert "no lulesh2.0 in /no/such/folder, which -S programs names" in done.stdout, done.stdout
 
 
+def test_a_folder_for_a_tag_need_not_hold_the_program_that_only_its_user_can_have(tmp_path: Path) -> None:
+    """`-t poster -S programs=FOLDER` was red for everybody who has no MCB."""
+    done = reframe(tmp_path, "-r", "-n", "mcb_weak", "-S", f"programs={tmp_path}")
+    assert done.returncode == 0, done.stdout
+    assert f"no MCBenchmark.exe in {tmp_path}, which -S programs names; railyard does not" in done.stdout
+
+
 @pytest.mark.parametrize("system", ["vtorus:netns", "vtorus"])
 def test_a_build_without_a_spack_fails_in_one_line(tmp_path: Path, system: str) -> None:
     """Without a partition, as the documents have it, ReFrame gives the build the last one: a Slurm cluster's."""

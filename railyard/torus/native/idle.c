@@ -12,15 +12,16 @@
  * with 3, at the same time an iteration. With 0 Open MPI misses what a packet began, and an exchange takes
  * three times as long.
  *
- * A rank that is alone on its node hears of everything by its sockets, so it may sleep for ALONE_MS, and
- * twice as long each time that nothing came, up to LONGEST_MS: 64 idle ranks that wake every millisecond take
- * half a core. What no socket announces (a flag that another thread sets) then waits as long again as it
- * took, or LONGEST_MS. Ranks that share a node also talk through shared memory, which no poll() sees, so they
- * sleep for SHARED_MS at most. The launchers tell which it is: see ranks_of_node().
+ * A rank that hears of everything by its sockets may sleep for SOCKETS_MS, and twice as long each time that
+ * nothing came, up to LONGEST_MS: 64 idle ranks that wake every millisecond take a whole core. What no socket
+ * announces (a flag that another thread sets) then waits as long again as it took, or LONGEST_MS. Such is a
+ * rank that is alone on its node, and one of Open MPI that was told to use no shared memory. Other ranks that
+ * share a node sleep for SHARED_MS at most, because no poll() sees shared memory. The launchers tell which it
+ * is: see ranks_of_node() and has_sockets_alone().
  *
  * Open MPI also yields its processor after each poll that found nothing. Among 64 ranks each yield puts the
- * rank behind all others that can run, although it would sleep some microseconds later. So a rank that is
- * alone on its node and has polled since its last yield goes on.
+ * rank behind all others that can run, although it would sleep some microseconds later. So a rank that hears
+ * of everything by its sockets and has polled since its last yield goes on.
  *
  * A loop that computes between its polls is left alone: consecutive means less than GAP_NS of CPU time apart.
  * A rank that asks (MPI_Test, MPI_Iprobe and their like) has work of its own for the case that the answer is
@@ -39,6 +40,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -47,7 +49,7 @@
 enum {
     SPINS = 3,
     ASKED_POLLS = 100,
-    ALONE_MS = 20,
+    SOCKETS_MS = 20,
     LONGEST_MS = 320,
     SHARED_MS = 1,
     GAP_NS = 100000,
@@ -115,20 +117,27 @@ static int spinning(struct loop *loop, int found) {
     return loop->empty > SPINS && (!asking || asked > ASKED_POLLS);
 }
 
-static int is_alone(void) {
+/* Whether this is a rank of Open MPI that talks to those of its own node over TCP too, as it was told. */
+static int has_sockets_alone(void) {
+    const char *layer = getenv("OMPI_MCA_pml"), *transports = getenv("OMPI_MCA_btl");
+    return getenv("OMPI_COMM_WORLD_LOCAL_SIZE") != NULL && layer != NULL && strcmp(layer, "ob1") == 0 &&
+           transports != NULL && strcmp(transports, "self,tcp") == 0;
+}
+
+static int hears_by_sockets(void) {
     static int chosen = -1;
     if (chosen < 0) {
-        chosen = ranks_of_node() == 1;
+        chosen = ranks_of_node() == 1 || has_sockets_alone();
     }
     return chosen;
 }
 
 static int next_wait_ms(const struct loop *loop) {
-    if (asking || !is_alone()) {
+    if (asking || !hears_by_sockets()) {
         return SHARED_MS;
     }
     int twice = 2 * loop->waited_ms;
-    return twice == 0 ? ALONE_MS : twice < LONGEST_MS ? twice : LONGEST_MS;
+    return twice == 0 ? SOCKETS_MS : twice < LONGEST_MS ? twice : LONGEST_MS;
 }
 
 /* Notes what a wait found. */
@@ -186,7 +195,7 @@ int epoll_wait(int set, struct epoll_event *events, int count, int timeout_ms) {
 }
 
 int sched_yield(void) {
-    if (polled && is_alone()) {
+    if (polled && hears_by_sockets()) {
         polled = 0;
         return 0;
     }

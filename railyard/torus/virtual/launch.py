@@ -314,7 +314,7 @@ def openmpi(torus: Torus) -> Mapping[str, str]:
 
 
 def openmpi5(torus: Torus) -> Mapping[str, str]:
-    """Return the same for Open MPI 5: its daemons are PRRTE's, shared memory is called sm, and osc/pt2pt is gone."""
+    """Return the same for Open MPI 5: its daemons are PRRTE's, and osc/pt2pt is gone."""
     daemons = {
         "plm_ssh_agent": "railyard-enter -s",
         "plm_ssh_no_tree_spawn": "1",
@@ -331,7 +331,7 @@ def openmpi5(torus: Torus) -> Mapping[str, str]:
         if not name.endswith(("osc", "hwloc_base_binding_policy"))
     }
     root = {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
-    return {**_prrte(daemons), **own, **root, **_mca({"btl": "self,sm,tcp"})}
+    return {**_prrte(daemons), **own, **root}
 
 
 def _prrte(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -355,7 +355,9 @@ def _openmpi_ranks(torus: Torus) -> Mapping[str, str]:
     return _mca(
         {
             "pml": "ob1",
-            "btl": "self,vader,tcp",
+            # Ranks of one node talk over TCP too: no poll() sees shared memory, so a rank that waits would wake every
+            # millisecond (railyard/torus/native/idle.c).
+            "btl": "self,tcp",
             "btl_tcp_if_include": _nics(torus),
             # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
             "btl_tcp_flags": "send",
