@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation, Tally
-from analysis.stats import medians, ranktest, verdicts
+from analysis.stats import equivalence, medians, ranktest, verdicts
 from analysis.stats.medians import Summary
 from analysis.stats.ranktest import Pair
 from analysis.stats.verdicts import Finding, Outcome, Verdict
@@ -321,7 +321,7 @@ def _no_difference(comparison: Comparison) -> str:
     verdict, best = comparison.verdict, _group(comparison, comparison.verdict.best)
     others = [each for each in comparison.groups if each.summary and each is not best]
     alike = [best.name, *(each.name for each in others if each.name not in verdict.apart)]
-    said = f"No difference shown between {listed(alike)}."
+    said = f"No difference shown between {listed(alike)}{_excluded(comparison, alike)}."
     if all(each.summary and each.summary.minimum == each.summary.maximum for each in comparison.groups):
         said = f"No difference between {listed(alike)}: equal in the model."
     side = "below" if comparison.unit.better is Better.LOWER else "above"
@@ -335,6 +335,17 @@ def _no_difference(comparison: Comparison) -> str:
         return said
     apart = [each for each in others if each.name in verdict.apart]
     return f"{said} {best.name} is {_distances(best.summary, apart, side)}: {_evidence(verdict)}."
+
+
+def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
+    """Say how large a difference the launches exclude: the absence of evidence is not yet that of a difference."""
+    values = [
+        [launch.value for launch in each.observations] for each in comparison.groups if each.name in names
+    ]
+    most = equivalence.largest_percent(values)
+    if most is None:
+        return ""
+    return f"; one of more than {percent(most, signed=False)} is excluded (95 %)"
 
 
 def _group(comparison: Comparison, name: str | None) -> Group:

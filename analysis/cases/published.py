@@ -14,6 +14,7 @@ from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation
 from analysis.cases.comparison import Comparison, Group
 from analysis.stats import medians
+from analysis.stats.verdicts import Outcome
 from analysis.text.numbers import MINUS, percent, size_text
 from railyard.records import studies, units
 from railyard.records.benchmark import Labels
@@ -107,7 +108,11 @@ def _of_combinations(contrast: Contrast, case: Case, found: Sequence[Comparison]
     if round(change, 2) == 0:
         return f"no difference ({first.title})"
     is_better = (change < 0) == (first.unit.better is Better.LOWER)
-    return f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'} ({first.title})"
+    shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
+    alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {
+        *first.verdict.apart
+    }
+    return f"no difference shown ({shown}; {first.title})" if alike else f"{shown} ({first.title})"
 
 
 def _of_largest_size(contrast: Contrast, case: Case) -> str:

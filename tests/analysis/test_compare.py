@@ -401,6 +401,9 @@ def test_published_numbers_stand_beside_ours() -> None:
     found = rows["3D, Custom over Plain, up to"]
     assert (found.value, found.study) == ("8.5 %", "Peña et al., EuroMPI'13")
     assert found.here == "8.5 % better (iteration)"
+    (same,) = cases.group([synthetic.halo(dict.fromkeys(synthetic.HALO_SPEED, 1.0), launches=8)])
+    rows = {row.quantity: row for row in published.rows(same, comparison.comparisons(same))}
+    assert rows["3D, Custom over Plain, up to"].here.startswith("no difference shown (")
 
 
 def of_policies(benchmark: str, fom: str, values: Mapping[str, float], sizes: Sequence[int]) -> Record:

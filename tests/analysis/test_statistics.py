@@ -12,7 +12,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.stats import medians, ranktest, verdicts
+from analysis.stats import equivalence, medians, ranktest, verdicts
 from analysis.stats.verdicts import Outcome
 from railyard.records.units import Better
 
@@ -140,3 +140,51 @@ def test_spread_and_percentiles_describe_launches_and_repeats() -> None:
     assert medians.summarise(values).spread_percent == pytest.approx(
         100 * float(np.std(values, ddof=1)) / float(np.mean(values))
     )
+
+
+# ---- how large a difference is still possible ----
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(4, 9), st.integers(4, 9), st.integers(0, 1 << 30))
+def test_a_ratio_of_one_is_excluded_exactly_where_the_rank_test_of_the_same_level_excludes_it(
+    n: int, m: int, seed: int
+) -> None:
+    """SciPy's exact test of groups whose true ratio is the end of the interval is at the level, and not beyond it."""
+    draw = np.random.default_rng(seed)
+    one, other = draw.lognormal(0, 0.1, n), draw.lognormal(0.05, 0.1, m)
+    most = equivalence.largest_percent([one.tolist(), other.tolist()])
+    assert most is not None
+    beyond, within = 1 + (most + 1e-6) / 100, 1 + (most - 1e-6) / 100
+    at = {
+        factor: max(
+            scipy.stats.mannwhitneyu(one, other * factor, method="exact").pvalue,
+            scipy.stats.mannwhitneyu(one * factor, other, method="exact").pvalue,
+        )
+        for factor in (beyond, within)
+    }
+    assert at[beyond] <= 0.05 < at[within]
+
+
+def test_the_excluded_difference_covers_the_true_one_in_19_of_20_draws() -> None:
+    draw = np.random.default_rng(1)
+    excluded = [
+        equivalence.largest_percent([draw.lognormal(mean, 0.03, 6).tolist() for mean in (0, 0.02, 0)])
+        for _ in range(1000)
+    ]
+    true = 100 * np.expm1(0.02)
+    assert sum(each is not None and each >= true for each in excluded) >= 950
+
+
+@pytest.mark.parametrize(
+    "groups", [[], [[1.0, 2.0]], [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[1.0] * 6, [0.0] * 6]]
+)
+def test_too_few_launches_or_values_of_no_ratio_exclude_nothing(groups: list[list[float]]) -> None:
+    assert equivalence.largest_percent(groups) is None
+
+
+def test_the_normal_distribution_of_many_launches_goes_on_where_the_exact_one_ends() -> None:
+    draw = np.random.default_rng(2)
+    one, other = draw.lognormal(0, 0.01, 32).tolist(), draw.lognormal(0, 0.01, 32).tolist()
+    exact, normal = (equivalence.largest_percent([one[:n], other[:n]]) for n in (31, 32))
+    assert exact is not None and normal == pytest.approx(exact, rel=0.2)

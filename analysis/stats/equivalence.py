@@ -1,0 +1,67 @@
+"""How large a difference between groups of launches is still possible where none was shown.
+
+Models: the interval of the ratio of two groups that goes with the Mann-Whitney U test (Hodges and Lehmann, Ann. Math.
+Stat. 34, 1963): the ratios of all pairs of launches in order, from the k-th smallest to the k-th largest, where U is
+below k with at most half the level. The level is shared out over the pairs of groups (Bonferroni), so that all
+intervals hold together. Leaves out: whether groups differ (`analysis.stats.ranktest`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from analysis.stats.medians import CONFIDENCE
+
+Values = Sequence[float]
+#: Above this many pairs of launches the exact distribution is left for the normal one.
+_MOST_EXACT = 1000
+
+
+def largest_percent(groups: Sequence[Values]) -> float | None:
+    """Return the difference, in percent of the smaller, that no two of the groups exceed with 95 % confidence.
+
+    None for fewer than two groups, for too few launches, and for values that are not positive.
+    """
+    pairs = list(itertools.combinations(groups, 2))
+    if not pairs or any(value <= 0 for group in groups for value in group):
+        return None
+    level = (1 - CONFIDENCE) / len(pairs)
+    found = [_largest_log(one, other, level) for one, other in pairs]
+    logs = [each for each in found if each is not None]
+    return 100 * math.expm1(max(logs)) if len(logs) == len(found) else None
+
+
+def _largest_log(one: Values, other: Values, level: float) -> float | None:
+    rank = _rank(len(one), len(other), level)
+    if rank == 0:
+        return None
+    logs = np.sort(np.subtract.outer(np.log(one), np.log(other)), axis=None)
+    return float(max(abs(logs[rank - 1]), abs(logs[-rank])))
+
+
+@functools.cache
+def _rank(n: int, m: int, level: float) -> int:
+    """The largest k for which U of groups of n and m launches is below k with at most half the level."""
+    if n * m > _MOST_EXACT:
+        deviation = math.sqrt(n * m * (n + m + 1) / 12)
+        return max(0, math.floor(n * m / 2 + NormalDist().inv_cdf(level / 2) * deviation))
+    most = level / 2 * math.comb(n + m, n)
+    upto = itertools.accumulate(_ways(n, m))
+    return sum(1 for _ in itertools.takewhile(lambda ways: ways <= most, upto))
+
+
+def _ways(n: int, m: int) -> list[int]:
+    """How many orders of n and m launches have each U from 0 to n m: the coefficients of a Gaussian binomial."""
+    ways = [1] + [0] * (n * m)
+    for i in range(1, m + 1):
+        for u in range(n * m, n + i - 1, -1):
+            ways[u] -= ways[u - n - i]
+        for u in range(i, n * m + 1):
+            ways[u] += ways[u - i]
+    return ways
