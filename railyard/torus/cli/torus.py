@@ -15,7 +15,7 @@ from rich.table import Table
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError, RunError
-from railyard.torus.cli import links
+from railyard.torus.cli import links, throttle
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router
 from railyard.torus.engines.base import Containers
@@ -320,3 +320,4 @@ def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
 
 torus.add_command(links.fault)
 torus.add_command(links.show_counters)
+torus.add_command(throttle.throttle_torus)

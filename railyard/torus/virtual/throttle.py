@@ -1,0 +1,85 @@
+"""Limits what the nodes of a torus send while its network is congested, as Cray's network daemon does.
+
+Models active throttling (Ezell, CUG'13, section II.G): a router is congested while the ratio of its stalls to the
+flits that it forwards is above a limit. When one has been so for a period, every node sends at a share of its rate,
+until none has been so for as long. A flit takes a clock of its link, so the ratio is the time for which packets stalled
+over the time for which the router's links sent. Needs the network `router`, whose buffers are finite.
+Leaves out: which application is the one that causes it (a torus has one), auto-throttling when the daemon is not heard.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placements.topology.faults import Faults
+from railyard.errors import InputError
+from railyard.torus.virtual import lifecycle, live_faults, locks
+from railyard.torus.virtual.counters import Reading
+from railyard.torus.virtual.lifecycle import Torus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Above which ratio for how long a torus is throttled, and to which share of their rate its NICs are."""
+
+    ratio: float
+    period_s: float
+    percent: float
+
+
+@dataclass(slots=True)
+class Throttle:
+    """Whether a torus is to be throttled, from one sample to the next."""
+
+    limits: Limits
+    is_on: bool = False
+    _other_since_s: float | None = None
+
+    def changes(self, ratio: float, at_s: float) -> bool:
+        """Take a sample of the highest ratio; return whether the torus is to be throttled, or released, from now on."""
+        if (ratio > self.limits.ratio) == self.is_on:
+            self._other_since_s = None
+            return False
+        if self._other_since_s is None:
+            self._other_since_s = at_s
+        if at_s - self._other_since_s < self.limits.period_s:
+            return False
+        self.is_on, self._other_since_s = not self.is_on, None
+        return True
+
+
+def ratios(counted: Reading) -> Mapping[str, float]:
+    """Return each router's stalls over its flits, of what was counted between two readings.
+
+    A router that sent nothing has 0. Raises InputError on the network `kernel`, which counts no stalls.
+    """
+    stalled_ns: dict[str, float] = defaultdict(float)
+    sent_ns: dict[str, float] = defaultdict(float)
+    for link in counted.links:
+        if link.input_stall_ns is None or link.output_stall_ns is None:
+            raise InputError("torus", "network", "kernel", "router: the kernel counts no stalls")
+        stalled_ns[link.target] += link.input_stall_ns
+        stalled_ns[link.source] += link.output_stall_ns
+        if link.rate_mbit_s > 0:  # that of a cable that is down is 0
+            sent_ns[link.source] += link.bytes * 8e3 / link.rate_mbit_s
+    routers = {link.source for link in counted.links if (link.dimension, link.direction) != ("H", "+")}
+    return {name: stalled_ns[name] / sent_ns[name] if sent_ns[name] else 0.0 for name in sorted(routers)}
+
+
+def throttled(torus: Torus, percent: float) -> Faults:
+    """Return a torus's faults with every NIC at a share of its rate at most."""
+    own = torus.faults.injection_percent
+    limited = {node.name: min(percent, own.get(node.name, 100.0)) for node in torus.topology.nodes}
+    return dataclasses.replace(torus.faults, injection_percent=limited)
+
+
+def inject(name: str, percent: float | None, own: Mapping[str, float]) -> None:
+    """Limit the NICs of a torus to a share of their rate, or with None to their `own` again, also during a launch."""
+    launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
+    with locks.turn_unless_held(launching), lifecycle.lock():
+        torus = lifecycle.get(name)
+        back = dataclasses.replace(torus.faults, injection_percent=dict(own))
+        live_faults.apply(torus, back if percent is None else throttled(torus, percent))
