@@ -152,6 +152,6 @@ class congestion_smoke(Pt2ptVictim):
     tags = {"smoke"}
     test = "latency"
     loads = ["incast"]
-    small = {"sizes": [8], "repeats": 20}
+    small = {"sizes": [8], "repeats": 10}
     standard = {"sizes": [8], "repeats": 100}
     launches = 1

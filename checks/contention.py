@@ -103,6 +103,6 @@ class contention_smoke(ContentionCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
-    small = {"sizes": [1 << 10], "repeats": 3}
+    small = {"sizes": [1 << 8], "repeats": 3}
     least_s = 0.05
     launches = 1

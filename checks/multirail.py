@@ -84,4 +84,4 @@ class multirail_smoke(MultirailCheck):
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]
     launches = 1
-    small = {"cells": 4096}
+    small = {"cells": 1024}
