@@ -146,6 +146,8 @@ def _of_series(contrast: Contrast, case: Case) -> str:
     observed = cases.observations(case)
     if contrast.shown is Shown.VALUE:
         return _one_value(contrast, observed, case)
+    if contrast.shown is Shown.APART:
+        return _most_apart(contrast, observed)
     pairs = [
         (dict(labels).get("size_bytes", 0), ours, base)
         for (fom, labels), by_combination in observed.items()
@@ -171,6 +173,22 @@ def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
     if not found:
         return ""
     return f"{contrast.factor * medians.summarise(found).median:.4g} {units.unit_of(contrast.fom).text}"
+
+
+def _most_apart(contrast: Contrast, observed: Observed) -> str:
+    """The largest distance between two samples of one series, as a share of its smallest; over sizes and launches."""
+    found = [
+        (100 * (max(samples) / min(samples) - 1), size_text(int(dict(labels)["size_bytes"])), len(samples))
+        for (fom, labels), by_combination in observed.items()
+        if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
+        for observations in by_combination.values()
+        for samples in [[sample for each in observations for sample in each.repeats]]
+        if len(samples) > 1 and min(samples) > 0
+    ]
+    if not found:
+        return ""
+    apart, size, count = max(found)
+    return f"{percent(apart, signed=False)} at most ({size}, n = {count})"
 
 
 def _shown(contrast: Contrast, ours: float, base: float) -> str:

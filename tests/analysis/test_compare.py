@@ -446,6 +446,25 @@ def test_times_of_a_rate_are_more_where_the_rate_is_higher() -> None:
     assert answers(rate)[row] == "1.5 times (1 KiB)"
 
 
+def test_counts_of_all_soundings_are_compared() -> None:
+    launches = iter(
+        [{8: [100.0, 100.0], 1024: [2000.0, 2001.0]}, {8: [100.0, 101.0], 1024: [2002.0, 2003.0]}]
+    )
+
+    def series(*_: Any) -> list[dict[str, Any]]:
+        labels = {"ping": "send", "payload": "random"}
+        return [
+            {"fom": "source_sent_bytes", "labels": labels | {"size_bytes": size}, "samples": samples}
+            for size, samples in next(launches).items()
+        ]
+
+    asked = synthetic.case(
+        benchmark="sonar", studies=["pedretti2013"], placements=["plain"], launches_per_combination=2
+    )
+    found = answers(synthetic.job(asked, series))
+    assert found["counted bytes, how far apart from run to run, nearly"] == "1.0 % at most (8 B, n = 4)"
+
+
 def test_a_case_without_either_policy_answers_nothing() -> None:
     alone = of_policies("contention", "aggregate_bandwidth_gbyte_s", {"library-default": 2.0}, [8, 1024])
     assert set(answers(alone).values()) == {""}
