@@ -176,9 +176,9 @@ def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
 
 
 def _most_apart(contrast: Contrast, observed: Observed) -> str:
-    """The largest distance between two samples of one series, as a share of its smallest; over sizes and launches."""
+    """Find the series whose samples, of all launches, are farthest apart, in percent of its smallest sample."""
     found = [
-        (100 * (max(samples) / min(samples) - 1), size_text(int(dict(labels)["size_bytes"])), len(samples))
+        (100 * (max(samples) / min(samples) - 1), int(dict(labels).get("size_bytes", 0)), len(samples))
         for (fom, labels), by_combination in observed.items()
         if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
         for observations in by_combination.values()
@@ -188,7 +188,8 @@ def _most_apart(contrast: Contrast, observed: Observed) -> str:
     if not found:
         return ""
     apart, size, count = max(found)
-    return f"{percent(apart, signed=False)} at most ({size}, n = {count})"
+    where = f"{size_text(size)}, " if size else ""
+    return f"{percent(apart, signed=False)} at most ({where}n = {count})"
 
 
 def _shown(contrast: Contrast, ours: float, base: float) -> str:

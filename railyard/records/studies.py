@@ -28,7 +28,7 @@ class Shown(StrEnum):
 
     Of two values the change in percent, the share in percent, the difference, or how many times ours is better: the
     baseline's value over ours, of rates ours over the baseline's. Or one value, the middle of all series that have the
-    labels, times `factor`. Or how far apart all samples of one series are, of the series where that is most.
+    labels, times `factor`. Or the largest distance between two samples of one series, in percent of the smaller.
     """
 
     CHANGE = "change"
