@@ -312,6 +312,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
         )
         if reason := self.where.missing():
             self.skip(reason)
+        self.torus = self.where.torus_for(self.tags, self.torus)
         for name, (elsewhere, measured) in self.on_a_real_machine.items():
             if self.where.origin == "measured" and getattr(self, name) == elsewhere:
                 setattr(self, name, measured)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,16 @@ from railyard.torus.virtual import lifecycle
 
 SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
+#: The tag of checks that try the whole path in seconds.
+SMOKE = "smoke"
 COMPUTED = ("simulated", "modelled")
 ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """`topology` and `coordinates` are names or paths, empty where nothing is known.
+    """`topology` and `coordinates` are names or paths, empty where nothing is known. `smoke_topology` is that of the
+    smoke checks where each job makes a torus of its own; empty for `topology`.
 
     `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
     topology by name. `constraint` is the scheduler's option for `extras: constraint`, or empty. `in_allocation`:
@@ -36,6 +39,7 @@ class Partition:
     scheduler: str
     origin: str
     topology: str
+    smoke_topology: str
     coordinates: str
     nodes: int
     names_nodes: bool
@@ -65,6 +69,7 @@ class Partition:
                 extras, "engine", "docker" if image else DEFAULT, valid=tuple(engines()), partition=fullname
             ),
             topology=str(extras.get("topology") or ""),
+            smoke_topology=str(extras.get("smoke_topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
             nodes=int(extras.get("nodes") or 0)
             or (len(allocated_nodes.names(environment)) if in_allocation else 0),
@@ -89,6 +94,13 @@ class Partition:
     def makes_torus(self) -> bool:
         """Return whether each job has a torus of its own, of the topology that its check asks for."""
         return self.origin != "measured" and not self.scheduled
+
+    def torus_for(self, tags: Collection[str], asked: str) -> str:
+        """Return the topology that a job makes a torus of, by its check's tags and the topology that the check names.
+
+        Empty means the partition's. Smoke checks are made for few nodes; one that names a topology needs that one.
+        """
+        return self.smoke_topology if not asked and self.makes_torus and SMOKE in tags else asked
 
     @property
     def is_computed(self) -> bool:

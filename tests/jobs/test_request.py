@@ -37,6 +37,7 @@ ASKED = Request(
 )
 TORUS = Partition.read("vtorus:netns", "local", {"origin": "emulated", "topology": "gemini-4x4x4"}, {})
 CLUSTER = Partition.read("site:cpu", "slurm", {"nodes": 4}, {})
+SMOKE = {"topology": "gemini-4x4x4", "smoke_topology": "gemini-2x2x2"}
 
 
 def asked(**changes: Any) -> Request:
@@ -159,3 +160,20 @@ def test_a_word_that_reframe_yml_cannot_have_is_one_line(name: str) -> None:
 
 def test_the_case_of_a_record_has_the_check_without_its_parameters() -> None:
     assert request.case(ASKED)["check"] == "halo_3d"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "origin", "tags", "asked_torus", "torus"),
+    [
+        ("local", "emulated", {"smoke"}, "", "gemini-2x2x2"),
+        ("local", "emulated", {"smoke"}, "dual-rail-small", "dual-rail-small"),
+        ("local", "emulated", {"coral"}, "", ""),
+        ("squeue", "emulated", {"smoke"}, "", ""),
+        ("local", "measured", {"smoke"}, "", ""),
+    ],
+)
+def test_smoke_checks_get_the_small_torus_only_where_the_job_makes_one(
+    scheduler: str, origin: str, tags: set[str], asked_torus: str, torus: str
+) -> None:
+    where = Partition.read("vtorus:some", scheduler, {"origin": origin, **SMOKE}, {})
+    assert where.torus_for(tags, asked_torus) == torus
