@@ -51,7 +51,7 @@ EMULATED, SIMULATED = "vtorus:netns", "simvtorus"
 WANTED = {EMULATED: 2, SIMULATED: 1}
 LIMIT_PERCENT = 4.0
 #: What `rowcol_cube` runs on.
-TORUS, BLOCK, SIZE_BYTES = "gemini-4x4x4-two-nodes", (4, 2, 4), 1 << 14
+TORUS, BLOCK, SIZE_BYTES = "gemini-4x4x4-two-nodes", (4, 2, 4), 1 << 16
 
 
 def measure(console: Console, minutes: float | None, networks: Sequence[str]) -> list[dict[str, Any]]:

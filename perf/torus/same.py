@@ -43,7 +43,7 @@ def measure(
     """Measure the launches that build/same.jsonl lacks, and print what all whole pairs show."""
     pieces = Pieces(BUILD / "same.jsonl", minutes)
     topology = catalog.load("gemini-4x4x4")
-    scale = packet_budget.reserved_scale(topology, Shape(), packet_budget.known_packets_s())
+    scale = packet_budget.auto_scale(topology, Shape(), ranks_per_node=1)
     rows = []
     for network in networks or ["router"]:
         todo = [

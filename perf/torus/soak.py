@@ -71,7 +71,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(console: Console, kills: int, launches: int) -> dict[str, Any]:
     """Return the counts of both parts, and print them."""
-    figures = {**_kills(kills), **_launches(launches)}
+    figures = {**(_kills(kills) if kills else {}), **_launches(launches)}
     table = Table("figure", "", title="soak")
     for name, value in figures.items():
         table.add_row(name, str(value))
@@ -89,7 +89,7 @@ def _kills(count: int) -> dict[str, Any]:
             name = list(COMMANDS)[number % len(COMMANDS)]
             found[f"killed {name}"] += _kill_one(name, chance.uniform(0, longest[name]))
             found += _judge()
-            left = _left_after_down()
+            left = _left_after_down("--all", lifecycle.RUN)
             found += left
             print(f"kill {number + 1} of {count}: {name}: left {dict(left)}", file=sys.stderr, flush=True)
         found["processes outside that were ended"] += canary.poll() is not None
@@ -140,24 +140,29 @@ def _judge() -> Counter[str]:
     return Counter({"then not sound": 1, "fault that cannot be repeated": int(repeated.returncode != 0)})
 
 
-def _left_after_down() -> Counter[str]:
-    """Return what `down --all` leaves; processes may take a moment."""
-    done = _railyard("down", "--all")
+def _left_after_down(which: str, folder: Path) -> Counter[str]:
+    """Return what `down` of a torus, or of all, leaves below a folder of /run; processes may take a moment."""
+    done = _railyard("down", which)
     _wait(lambda: not _ranks())
     return Counter(
         {
             "down that failed": int(done.returncode != 0),
             "namespaces left": len(list(netns.NETNS.glob(f"railyard.{NAME}.*"))),
-            "files left in /run": len(list(lifecycle.RUN.rglob("*"))) if lifecycle.RUN.exists() else 0,
+            "files left in /run": len(_files(folder)),
             "processes left": len(_ranks()),
         }
     )
 
 
+def _files(folder: Path) -> list[Path]:
+    return list(folder.rglob("*")) if folder.exists() else []
+
+
 def _launches(count: int) -> dict[str, Any]:
-    """Launches of 8 ranks in a row on one torus."""
+    """Launches of 8 ranks in a row on one torus. Other tori may be up beside it."""
+    folder = lifecycle.RUN / NAME
     _railyard("up", LAUNCH_TOPOLOGY, "--name", NAME, "--rate-scale", "0.001")
-    files_before = len(list(lifecycle.RUN.rglob("*")))
+    files_before = len(_files(folder))
     lost, void = 0, 0
     for number in range(count):
         program = [str(HALO), "--cells", "4", "--repeats", "1"]
@@ -166,9 +171,9 @@ def _launches(count: int) -> dict[str, Any]:
         void += "is void" in done.stderr
         print(f"launch {number + 1} of {count}: {done.returncode}", file=sys.stderr, flush=True)
     _wait(lambda: not _ranks())
-    grown = len(list(lifecycle.RUN.rglob("*"))) - files_before
+    grown = len(_files(folder)) - files_before
     ranks = len(_ranks())
-    left = _left_after_down()
+    left = _left_after_down(NAME, folder)
     return {
         "launches": count,
         "launches lost": lost,

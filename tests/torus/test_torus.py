@@ -131,9 +131,12 @@ def test_two_tori_side_by_side_do_not_see_each_other(
         assert [8 * q["options"]["rate"] for q in queues if q["kind"] == "tbf"] == [rate]
 
 
-def test_up_is_idempotent_and_refuses_a_name_in_use(railyard: Run, small: str) -> None:
-    again = railyard("torus", "up", "gemini-2x2x2", "--name", small, "--rate-scale", "0.001")
+def test_up_is_idempotent_and_refuses_a_name_in_use(railyard: Run, small: str, tmp_path: Path) -> None:
+    written = tmp_path / "torus.json"
+    same = ["up", "gemini-2x2x2", "--name", small, "--rate-scale", "0.001"]
+    again = railyard("torus", *same, "--status", str(written))
     assert again.returncode == 0 and "already up" in again.stdout
+    assert written.read_text() == railyard("torus", "status", small, "--json").stdout
     other = railyard("torus", "up", "gemini-4x4x4", "--name", small)
     assert other.returncode == 2
     assert len(other.stderr.splitlines()) == 1 and small in other.stderr and "down" in other.stderr

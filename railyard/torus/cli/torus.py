@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Literal
+from typing import IO, Literal
 
 import click
 from rich.console import Console
@@ -103,6 +103,12 @@ def torus() -> None:
     is_flag=True,
     help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
 )
+@click.option(
+    "--status",
+    "status_file",
+    type=click.File("w", lazy=False),
+    help="Write the status of the torus to this file, as `railyard torus status --json` prints it.",
+)
 def up(
     *,
     topology: str,
@@ -116,6 +122,7 @@ def up(
     image: str | None,
     volumes: tuple[str, ...],
     with_slurm: bool,
+    status_file: IO[str] | None,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
     topo = catalog.load(topology)
@@ -147,7 +154,10 @@ def up(
             with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
         )
-    if not new and not (report := status.inspect(made)).sound:
+    report = status.inspect(made) if status_file or not new else None
+    if report and status_file:
+        status_file.write(_as_json(report))
+    if report and not report.sound:
         raise RunError(
             f"torus {made.name} is up, but {report.differences[0]}; run: railyard torus down {made.name}"
         )
@@ -183,7 +193,7 @@ def show(name: str, as_json: bool) -> None:
     """Compare the torus NAME with its plan, as the kernel reports it. Exits with 1 where they differ."""
     report = status.inspect(lifecycle.get(name))
     if as_json:
-        click.echo(json.dumps(report.to_dict(), indent=1))
+        click.echo(_as_json(report), nl=False)
     else:
         table = Table(title=f"torus {name}", show_header=False)
         for key, value in report.rows():
@@ -192,6 +202,10 @@ def show(name: str, as_json: bool) -> None:
     if not report.sound:
         click.echo(f"railyard: torus {name}: {report.differences[0]}", err=True)
     sys.exit(0 if report.sound else 1)
+
+
+def _as_json(report: status.Report) -> str:
+    return json.dumps(report.to_dict(), indent=1) + "\n"
 
 
 @torus.command("exec", context_settings=RAW)
@@ -287,8 +301,7 @@ def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: i
     """Return the rate scale that a number, BYTES/TIME or `auto` means for a topology. InputError for anything else."""
     if text == "auto":
         shape = Shape(mtu_bytes=mtu_bytes)
-        budget = packet_budget.known_packets_s()
-        return packet_budget.reserved_scale(topology, shape, budget, ranks_per_node=ranks_per_node)
+        return packet_budget.auto_scale(topology, shape, ranks_per_node=ranks_per_node)
     if (scale := pace.scale(topology, text)) is not None:
         return scale
     try:

@@ -15,7 +15,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from threading import BrokenBarrierError
@@ -47,6 +47,7 @@ ACKNOWLEDGED_PACKETS = 2
 # At a third of it, 8 bytes between 8 nodes were void in half of the smoke runs of an idle machine.
 HOP_US = 1000.0
 GEMINI_HOP_US = 0.1  # for a topology that names no latency
+BUSY_TRIES = 5  # the launches of one suite keep the load average up, so every job would measure for a second
 RESERVE = 15  # at a fifteenth of the packets an A/A pair of 64 ranks was 1.4 % apart; at a quarter, 14 %
 
 
@@ -106,25 +107,36 @@ def advice(topology: Topology, shape: Shape) -> str:
         return ""
 
 
-def known_packets_s() -> float:
+def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int) -> float:
+    """Return the rate scale that `auto` means on this machine. Raises as `known_packets_s` does."""
+
+    def scale(packets_s: float) -> float:
+        return reserved_scale(topology, shape, packets_s, ranks_per_node=ranks_per_node)
+
+    return scale(known_packets_s(lambda packets_s: scale(packets_s) == scale(math.inf)))
+
+
+def known_packets_s(is_enough: Callable[[float], bool] = lambda _: False) -> float:
     """Return the machine's budget: from the cache, else measured now (about a second).
 
-    What was measured while other work was running is too low. It is measured again each time, and the largest is kept.
+    What was measured while other work was running is too low. It is measured again the next time, `BUSY_TRIES` times
+    in all, and the largest is kept. It is not measured again where `is_enough` returns true for what is known.
     Raises BrokenBarrierError where the processes that send do not start within READY_S.
     """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
-    path, known = _cache(), 0.0
+    path, known, tries = _cache(), 0.0, 0
     try:
         cached = json.loads(path.read_text(encoding="utf-8"))
         if cached["machine"] == machine:
-            known = float(cached["packets_per_s"])
-            if not cached["busy"]:
+            known, tries = float(cached["packets_per_s"]), int(cached["busy_tries"])
+            if not tries or tries >= BUSY_TRIES or is_enough(known):
                 return known
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
+    is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
     measured = max(known, measure_packets_s())
-    _store(path, json.dumps({"machine": machine, "packets_per_s": measured, "busy": busy}))
+    kept = {"machine": machine, "packets_per_s": measured, "busy_tries": tries + 1 if is_busy else 0}
+    _store(path, json.dumps(kept))
     return measured
 
 
