@@ -5,6 +5,7 @@
     bound       launches with a known reference beside 0, 1 and 2 busy processors: which the error bound lets pass
     same        A/A: one placement twice, beside 0 and 1 busy processors: how far apart the medians are
     ratios      seven ratios of placements and splits, emulated beside simulated
+    networks    the same halo on the networks router and kernel: time, spread, processor time, error bound
     guard       launches that this machine can carry and launches that it cannot: what the guard says
     scale       up, down and memory of larger tori, two nodes a router, two rails, a fat tree
     docker      containers as nodes: up and down, links, launch (where an engine has the image)
@@ -57,6 +58,7 @@ from perf.torus import (
     dead_links,
     flies_emulated,
     guard,
+    networks,
     ratios,
     same,
     scale,
@@ -89,6 +91,7 @@ def main() -> None:
         "bound": partial(bound.measure, console, arguments.minutes, arguments.network),
         "same": partial(same.measure, console, arguments.minutes, arguments.network, arguments.pairs),
         "ratios": partial(ratios.measure, console, arguments.minutes, arguments.network),
+        "networks": partial(networks.measure, console),
         "guard": partial(guard.measure, console),
         "scale": partial(scale.sizes, console),
         "docker": vtorus.with_docker,
