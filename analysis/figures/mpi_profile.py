@@ -83,10 +83,14 @@ def drawings(grouped: Sequence[Case]) -> list[Drawing]:
 
 def persistent_note(found: Sequence[Profiled]) -> str:
     """Return sentences on persistent sends: which applications have them, and where they were not counted."""
-    counted = [f"{each.name} {each.sends.in_words()}" for each in found if each.sends and each.sends.messages]
+    counted = [
+        f"{each.name} has {each.sends.messages:,.0f} of {each.sends.size_bytes:,.0f} bytes on average"
+        for each in found
+        if each.sends and each.sends.messages
+    ]
     without = [each.name for each in found if each.sends and not each.sends.messages]
     unknown = [each.name for each in found if each.sends is None]
-    parts = [*counted, *([f"none in {', '.join(without)}"] if without else [])]
+    parts = [*counted, *([f"there are none in {', '.join(without)}"] if without else [])]
     sentences = (
         [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
     )
