@@ -148,11 +148,14 @@ def _persistent(sends: Sends) -> Iterator[Series]:
 
 
 def _sent(said: Output, sends: Sends | None) -> dict[int, float]:
-    """Return the percent of all bytes that were sent from point to point, by bin, with those of persistent sends."""
+    """Return the percent of all bytes that were sent from point to point, by bin, with those of persistent sends.
+
+    All bytes are those of every class: mpiP's percents add up to the share of point-to-point messages alone.
+    """
     bins = _bins(said, "Aggregate Point-To-Point Sent")
     if not sends or not sends.total.size_bytes:
         return bins
-    of_mpip = _totals(said)[1][CallClass.POINT_TO_POINT]
+    of_mpip = sum(_totals(said)[1].values())
     whole = of_mpip + sends.total.size_bytes
     shares = {largest: percent * of_mpip / whole for largest, percent in bins.items()}
     for largest, amount in sends.sizes.items():

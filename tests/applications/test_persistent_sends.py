@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -143,9 +144,23 @@ def test_persistent_sends_are_messages_from_point_to_point() -> None:
     assert not {each.fom for each in alone} & {mpip.PERSISTENT, mpip.PERSISTENT_SIZE, mpip.PERSISTENT_SIZES}
 
 
+def test_nearly_all_that_umt_sends_is_persistent() -> None:
+    """Recorded on 8 ranks. Each persistent send has its persistent receive, and mpiP counted the starts of both."""
+    text = (DATA / "umt-8.mpiP").read_text()
+    sends = persistent.load(DATA / "umt-8.persistent", 8)
+    (starts,) = re.findall(r"^Start +\d+ .* (\d+)$", text, re.MULTILINE)
+    assert 2 * sends.total.messages == int(starts) == 11520
+    alone, both = mpip.parse(text, "x").series, mpip.parse(text, "x", sends).series
+    between = {"class": "point-to-point"}
+    assert figure(alone, mpip.SIZE, **between) == 336
+    assert figure(both, mpip.MESSAGES, **between) == 672 + 5760
+    assert figure(both, mpip.SIZE, **between) == pytest.approx((225792 + 5760 * 8192) / (672 + 5760))
+    assert figure(both, mpip.SENT, size_bytes=16383) == pytest.approx(99.377, abs=1e-3)
+
+
 def test_the_histogram_of_bytes_weighs_both_by_their_bytes() -> None:
-    """As many bytes as LULESH's own, half of them in a bin that it has, and some in the smallest."""
-    whole = 14599936
+    """As many bytes as LULESH's own, collectives included, in a bin that it has; 20 of them in the smallest bin."""
+    whole = 14599936 + 14720 + 64
     some = Amount(messages=10, size_bytes=20)
     sizes = {3: some, 1023: Amount(messages=whole // 1000, size_bytes=whole - 20)}
     sends = Sends(ranks=(sum(sizes.values(), Amount()),), sizes=sizes)
