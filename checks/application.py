@@ -126,7 +126,7 @@ class ApplicationCheck(PlacedCheck):
     #: large of other checks mean laptop, node and rack.
     scale = "laptop"
 
-    #: Profile the launches by mpiP.
+    #: Profile the launches by mpiP, and count what they send by persistent requests, which mpiP does not.
     #:
     #: :type: :class:`bool`
     #: :default: ``False``
@@ -250,7 +250,8 @@ class ApplicationCheck(PlacedCheck):
         profiler = "libmpiP.so" if inside or not self.profile else self._from_the_job("libmpiP.so")
         witness = ["railyard-witness", f"launch-{index:03d}.witness"]
         if self.profile:
-            witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", profiler]
+            counted = f"RAILYARD_PERSISTENT=launch-{index:03d}.persistent"
+            witness = ["env", f"MPIP={mpip.OPTIONS}", counted, *witness, "--preload", profiler]
         if self.threads:
             witness = ["env", f"OMP_NUM_THREADS={self.threads}", *witness]
         return [*(self.carried.command if inside and self.carried else ()), *witness, *words]

@@ -2,12 +2,14 @@
 
 Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes
 over the profile's other figures of merit, which stand in the charts of all applications (`analysis.characterisation`).
-Leaves out: the application's own figure of merit, which has the general figures.
+Bytes from point to point include those of persistent sends where these were counted. Leaves out: the application's own
+figure of merit, which has the general figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import median
 
 from matplotlib.axes import Axes
@@ -21,11 +23,18 @@ from analysis.text.numbers import size_text
 
 SHARE, SIZE, MESSAGES = "mpi_time_percent", "message_bytes", "messages_count"
 SENT, COLLECTIVE_TIME = "sent_percent", "collective_time_percent"
-CLAIMED = frozenset({SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME})
+#: Of persistent sends alone: their number, which is there only where they were counted, mean size, and sizes.
+PERSISTENT, PERSISTENT_SIZE = "persistent_messages_count", "persistent_message_bytes"
+PERSISTENT_SIZES = "persistent_messages_percent"
+CLAIMED = frozenset(
+    {SHARE, SIZE, MESSAGES, SENT, COLLECTIVE_TIME, PERSISTENT, PERSISTENT_SIZE, PERSISTENT_SIZES}
+)
 NAMES = {
     SENT: "of all bytes, sent from point to point",
     COLLECTIVE_TIME: "of the time in MPI, in collectives",
+    PERSISTENT_SIZES: "of the persistent sends, by number",
 }
+_ALPHAS = (1.0, 0.6, 0.3)
 _MOST_TICKS = 8
 
 #: Largest size of a bin in bytes -> percent.
@@ -35,7 +44,34 @@ Bins = dict[int, float]
 def drawings(case: Case) -> list[Drawing]:
     """The histograms of a profiled case; nothing for any other."""
     found = {fom: bins for fom in NAMES if (bins := histogram(case, fom))}
-    return [_drawing(found)] if found else []
+    return [_drawing(found, persistent_sends(case))] if found else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentSends:
+    """The persistent sends of one launch: their number, and mean size in bytes, 0 where there is none."""
+
+    messages: float
+    size_bytes: float
+
+    def in_words(self) -> str:
+        """Return number and mean size for a sentence."""
+        if not self.messages:
+            return "no persistent sends"
+        return f"{self.messages:,.0f} persistent sends of {self.size_bytes:,.0f} bytes on average"
+
+
+def persistent_sends(case: Case) -> PersistentSends | None:
+    """Return the persistent sends of a case, medians over its launches; None where they were not counted."""
+    messages, size_bytes = _median(case, PERSISTENT), _median(case, PERSISTENT_SIZE)
+    return None if messages is None else PersistentSends(messages=messages, size_bytes=size_bytes or 0.0)
+
+
+def _median(case: Case, fom: str) -> float | None:
+    """Return the median of a figure of merit without labels over all launches; None for one that is not there."""
+    by_arm = cases.observations(case).get((fom, ()), {})
+    values = [each.value for observed in by_arm.values() for each in observed]
+    return median(values) if values else None
 
 
 def histogram(case: Case, fom: str) -> Bins:
@@ -48,15 +84,16 @@ def histogram(case: Case, fom: str) -> Bins:
     return dict(sorted(found.items()))
 
 
-def _drawing(found: Mapping[str, Bins]) -> Drawing:
+def _drawing(found: Mapping[str, Bins], sends: PersistentSends | None) -> Drawing:
     title = "Sizes of messages"
+    counted = f"included: {sends.in_words()}" if sends else "persistent sends were not counted"
     return Drawing(
         name="sizes",
         title=title,
         description=f"{title}, each bar up to the size below it: {_in_words(found)}.",
         paint=lambda figure: _paint(figure.subplots(), found, title),
         data=_data(found),
-        statement=f"Most is in {_in_words(found)}.",
+        statement=f"Most is in {_in_words(found)} ({counted}).",
         foms=CLAIMED,
     )
 
@@ -82,7 +119,7 @@ def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
             color=svg.sentinel(series),
             edgecolor=svg.INK,
             linewidth=0.5,
-            alpha=(1.0, 0.6)[series % 2],
+            alpha=_ALPHAS[series],
             label=NAMES[fom],
         )
     axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(sizes), -(-len(sizes) // _MOST_TICKS)))))

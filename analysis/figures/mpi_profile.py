@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from analysis.cases import cases
 from analysis.cases.cases import Case
 from analysis.figures import svg
-from analysis.figures.applications import SHARE, SIZE
+from analysis.figures.applications import SHARE, SIZE, PersistentSends, persistent_sends
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.text.numbers import size_text
 
@@ -33,12 +33,16 @@ ByClass = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profiled:
-    """One application of one case: percent of its time and mean size in bytes, by class of call."""
+    """One application of one case: percent of its time and mean size in bytes, by class of call.
+
+    `sends` is None where nobody counted persistent sends; the mean size then leaves them out.
+    """
 
     name: str
     origin: str
     shares: ByClass
     sizes: ByClass
+    sends: PersistentSends | None
 
 
 def profiled(grouped: Sequence[Case]) -> list[Profiled]:
@@ -51,6 +55,7 @@ def profiled(grouped: Sequence[Case]) -> list[Profiled]:
             origin=str(case.origin),
             shares=by_class(case, SHARE),
             sizes=by_class(case, SIZE),
+            sends=persistent_sends(case),
         )
         for number, case in found
     ]
@@ -74,6 +79,24 @@ def drawings(grouped: Sequence[Case]) -> list[Drawing]:
         members = [each for each in found if each.origin == origin]
         made += [_shares(members, origin), _sizes(members, origin)]
     return made
+
+
+def persistent_note(found: Sequence[Profiled]) -> str:
+    """Return sentences on persistent sends: which applications have them, and where they were not counted."""
+    counted = [
+        f"{each.name} has {each.sends.messages:,.0f} of {each.sends.size_bytes:,.0f} bytes on average"
+        for each in found
+        if each.sends and each.sends.messages
+    ]
+    without = [each.name for each in found if each.sends and not each.sends.messages]
+    unknown = [each.name for each in found if each.sends is None]
+    parts = [*counted, *([f"there are none in {', '.join(without)}"] if without else [])]
+    sentences = (
+        [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
+    )
+    if unknown:
+        sentences.append(f"Persistent sends were not counted, and are missing here: {', '.join(unknown)}.")
+    return " ".join(sentences)
 
 
 def _names(found: Sequence[tuple[int, Case]]) -> dict[int, str]:
@@ -107,6 +130,7 @@ def _sizes(members: Sequence[Profiled], origin: str) -> Drawing:
         members=members,
         values={each.name: each.sizes for each in members},
         stacked=False,
+        note=persistent_note(members),
     )
 
 
@@ -119,11 +143,12 @@ def _chart(
     members: Sequence[Profiled],
     values: Mapping[str, ByClass],
     stacked: bool,
+    note: str = "",
 ) -> Drawing:
     return Drawing(
         name=f"{name}-{origin}",
         title=f"{title} ({origin})",
-        description=f"{title} of each application, by class of call: {_in_words(values, unit)}.",
+        description=f"{title} of each application, by class of call: {_in_words(values, unit)}.{note and ' '}{note}",
         paint=lambda figure: _paint(figure, values, title, unit, stacked=stacked),
         data=_data(values, unit),
         height_in=1.5 + _BAR_IN * len(members),

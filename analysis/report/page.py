@@ -145,6 +145,7 @@ def html(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
         .render(
             cases=views,
             applications=_figures(charts, "a"),
+            persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
             over=over.sections(judged),
             extent_statements=[(each.title, each.statement) for each in by_extent if each.statement],

@@ -10,39 +10,25 @@
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"
+#include "lib/output/whole.h"
 #include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
+#include "lib/run/preload.h"
 #include "lib/run/singleton.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
+#define LIBRARY "railyard-witness"
 
-enum { PATH_BYTES = 4096 };
-
-static void write_witness(FILE *file, const struct evidence_list *list) {
+static void write_witness(FILE *file, const void *written) {
+    const struct evidence_list *list = written;
     struct json json = json_start(file);
     json_object(&json);
     json_key_text(&json, "format", "railyard-witness/1");
     output_mpi(&json, list->ranks);
     output_ranks(&json, list);
     json_object_end(&json);
-}
-
-/* Whole or not at all. A file that cannot be written stops nothing: who needs it will miss it. */
-static void write_file(const char *path, const struct evidence_list *list) {
-    char temporary[PATH_BYTES];
-    (void)snprintf(temporary, sizeof temporary, "%s.%s.%ld.tmp", path, list->of_rank[0].host, (long)getpid());
-    FILE *file = fopen(temporary, "w");
-    if (file)
-        write_witness(file, list);
-    if (!file || fclose(file) != 0 || rename(temporary, path) != 0)
-        (void)fprintf(stderr, "railyard-witness: %s: cannot be written: %s\n", path, strerror(errno));
 }
 
 /* Of this process, from MPI_Init to MPI_Finalize: the program passes nothing on. */
@@ -62,7 +48,7 @@ static void look(void) {
         return;
     evidence_gather(&list);
     if (list.ranks > 0)
-        write_file(path, &list);
+        whole_write(LIBRARY, path, write_witness, &list); /* a file that is not there will be missed */
     evidence_free(&list);
 }
 
@@ -72,28 +58,18 @@ typedef int init_thread_function(int *argc, char ***argv, int required, int *pro
 typedef void fortran_function(MPI_Fint *code);
 typedef void fortran_thread_function(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
 
-/* The next library's function of that name: a profiler's, or MPI's own. */
-static void next_function(const char *name, void *function, size_t bytes) {
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found) {
-        (void)fprintf(stderr, "railyard-witness: no %s behind this library: the program has no MPI\n", name);
-        abort();
-    }
-    memcpy(function, &found, bytes);
-}
-
-EXPORTED int MPI_Init(int *argc, char ***argv) {
+PRELOAD_EXPORTED int MPI_Init(int *argc, char ***argv) {
     init_function *next = NULL;
-    next_function("MPI_Init", &next, sizeof next);
+    preload_next(LIBRARY, "MPI_Init", &next, sizeof next);
     int code = next(argc, argv);
     if (code == MPI_SUCCESS)
         look();
     return code;
 }
 
-EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+PRELOAD_EXPORTED int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     init_thread_function *next = NULL;
-    next_function("MPI_Init_thread", &next, sizeof next);
+    preload_next(LIBRARY, "MPI_Init_thread", &next, sizeof next);
     int code = next(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         look();
@@ -105,9 +81,9 @@ static void stop_looking(void) {
     nics = NULL;
 }
 
-EXPORTED int MPI_Finalize(void) {
+PRELOAD_EXPORTED int MPI_Finalize(void) {
     finalize_function *next = NULL;
-    next_function("MPI_Finalize", &next, sizeof next);
+    preload_next(LIBRARY, "MPI_Finalize", &next, sizeof next);
     stop_looking();
     return next();
 }
@@ -117,7 +93,7 @@ static void fortran_init(const char *name, MPI_Fint *code) {
     fortran_function *next = NULL;
     MPI_Fint own = MPI_SUCCESS;
     MPI_Fint *result = code ? code : &own;
-    next_function(name, &next, sizeof next);
+    preload_next(LIBRARY, name, &next, sizeof next);
     next(result);
     if (*result == MPI_SUCCESS)
         look();
@@ -127,7 +103,7 @@ static void fortran_init_thread(const char *name, MPI_Fint *required, MPI_Fint *
     fortran_thread_function *next = NULL;
     MPI_Fint own = MPI_SUCCESS;
     MPI_Fint *result = code ? code : &own;
-    next_function(name, &next, sizeof next);
+    preload_next(LIBRARY, name, &next, sizeof next);
     next(required, provided, result);
     if (*result == MPI_SUCCESS)
         look();
@@ -135,17 +111,17 @@ static void fortran_init_thread(const char *name, MPI_Fint *required, MPI_Fint *
 
 static void fortran_finalize(const char *name, MPI_Fint *code) {
     fortran_function *next = NULL;
-    next_function(name, &next, sizeof next);
+    preload_next(LIBRARY, name, &next, sizeof next);
     stop_looking();
     next(code);
 }
 
-EXPORTED void mpi_init_(MPI_Fint *code);
-EXPORTED void mpi_init_f08_(MPI_Fint *code);
-EXPORTED void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
-EXPORTED void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
-EXPORTED void mpi_finalize_(MPI_Fint *code);
-EXPORTED void mpi_finalize_f08_(MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_init_(MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_init_f08_(MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_finalize_(MPI_Fint *code);
+PRELOAD_EXPORTED void mpi_finalize_f08_(MPI_Fint *code);
 
 void mpi_init_(MPI_Fint *code) {
     fortran_init("mpi_init_", code);

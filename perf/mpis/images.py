@@ -91,7 +91,8 @@ def command(program: Program, inside: Sequence[str]) -> list[str]:
         return [*inside, *program.words.split(), "--json", "launch.json"]
     witness = ["railyard-witness", "launch.witness"]
     if program.profiled:
-        witness = ["env", f"MPIP={mpip.OPTIONS}", *witness, "--preload", "libmpiP.so"]
+        variables = [f"MPIP={mpip.OPTIONS}", "RAILYARD_PERSISTENT=launch.persistent"]
+        witness = ["env", *variables, *witness, "--preload", "libmpiP.so"]
     threads = ["env", "OMP_NUM_THREADS=1"] if program.benchmark == "umt" else []
     return [*inside, *threads, *witness, *program.words.split()]
 

@@ -4,6 +4,7 @@
     launch-NNN.left     the file that it wrote, for programs that do
     launch-NNN.witness  where its ranks ran (`railyard-witness`)
     launch-NNN.mpiP     mpiP's report, for launches that were profiled
+    launch-NNN.persistent  what they sent by persistent requests (benchmarks/persistent)
     launch-NNN.counted  what the virtual torus counted, for launches whose stalls are kept
     launch-NNN.json     the benchmark output, made here
 
@@ -21,7 +22,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.applications import convert, mpip, osu, patterns, torus_counters, witness
+from railyard.applications import convert, mpip, osu, patterns, persistent, torus_counters, witness
 from railyard.applications.reading import Parser
 from railyard.errors import InputError
 from railyard.records.benchmark import Series
@@ -29,9 +30,11 @@ from railyard.records.json_io import Json
 from railyard.records.store import archive
 
 #: What a profiled case says in its parameter `profiled_by`.
-PROFILER = "mpiP"
+PROFILER = "mpiP, persistent sends"
+#: The same of a case whose persistent sends were not counted: of earlier versions.
+MPIP_ALONE = "mpiP"
 #: Modules here whose `parse` reads something else than a program's output.
-HELPERS = ("mpip",)
+HELPERS = ("mpip", "persistent")
 
 
 def programs() -> list[str]:
@@ -118,14 +121,19 @@ def _document(
     convert.check_world(seen, ranks)
     reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
     convert.check_threads(reading, parameters.get("threads_per_rank"))
-    profile = list(_profile(folder / f"{stem}.mpiP")) if parameters.get("profiled_by") == PROFILER else []
+    profile = list(_profile(folder, stem, parameters.get("profiled_by"), ranks))
     if parameters.get("counted_by") == torus_counters.COUNTED_BY:
         profile += torus_counters.read(folder / f"{stem}.counted")
     return convert.document(benchmark, reading, seen, ranks=ranks, profile=profile), reading.fault
 
 
-def _profile(path: Path) -> Sequence[Series]:
-    return mpip.parse(_text(path), path.name).series
+def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> Sequence[Series]:
+    """Return what the profilers of a case counted; nothing for a case without one."""
+    if profiled_by not in (PROFILER, MPIP_ALONE):
+        return ()
+    path = folder / f"{stem}.mpiP"
+    sends = persistent.load(folder / f"{stem}.persistent", ranks) if profiled_by == PROFILER else None
+    return mpip.parse(_text(path), path.name, sends).series
 
 
 def _text(path: Path) -> str:

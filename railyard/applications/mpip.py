@@ -1,5 +1,8 @@
 """mpiP's report: the share of time that a program spends in MPI, by class of call, and how large its messages are.
 
+mpiP counts the time of persistent sends and not their bytes. So `parse` adds those that railyard's own library counted
+(`railyard.applications.persistent`) to mpiP's messages from point to point.
+
 Models: the report of mpiP 3.5 run with `MPIP=-k 0 -e -p -y -d` (no call sites, so a line for each MPI function; plain
 decimals; histograms of sizes). Shares are of all ranks' time between MPI_Init and MPI_Finalize. What a collective sends
 is what mpiP counts: the caller's own buffer. Leaves out: call sites, files, one-sided calls beyond their class.
@@ -8,10 +11,11 @@ is what mpiP counts: the caller's own buffer. Leaves out: call sites, files, one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from railyard.applications.persistent import Sends
 from railyard.applications.reading import NUMBER, Output, finite, single
 from railyard.errors import InputError
 from railyard.records.benchmark import Series
@@ -23,7 +27,12 @@ SHARE = "mpi_time_percent"
 SIZE = "message_bytes"
 MESSAGES = "messages_count"
 SENT = "sent_percent"
+PERSISTENT = "persistent_messages_count"
+PERSISTENT_SIZE = "persistent_message_bytes"
+PERSISTENT_SIZES = "persistent_messages_percent"
 COLLECTIVE_TIME = "collective_time_percent"
+#: Largest size of mpiP's first bin in bytes.
+SMALLEST_BIN = 7
 
 
 class CallClass(StrEnum):
@@ -60,8 +69,11 @@ def call_class(function: str) -> CallClass:
     return CallClass.COLLECTIVE if _COLLECTIVE.fullmatch(function) else CallClass.OTHER
 
 
-def parse(text: str, source: str) -> Profile:
-    """A report's profile; raises InputError for one that is cut off or lacks its options."""
+def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
+    """A report's profile; raises InputError for one that is cut off or lacks its options.
+
+    `sends` are the launch's persistent sends, None for a launch in which nobody counted them.
+    """
     said = Output(source=source, text=text)
     said.token("mpiP", r"(@ mpiP)")
     said.token("end", r"(@--- End of Report) -*")
@@ -72,9 +84,10 @@ def parse(text: str, source: str) -> Profile:
     series = [
         single(SHARE, share),
         *_shares(said),
-        *_messages(said),
-        *_histogram(said, "Aggregate Point-To-Point Sent", SENT),
-        *_histogram(said, "Aggregate Collective Time", COLLECTIVE_TIME),
+        *_messages(said, sends),
+        *_histogram(SENT, _sent(said, sends)),
+        *_histogram(COLLECTIVE_TIME, _bins(said, "Aggregate Collective Time")),
+        *(_persistent(sends) if sends else ()),
     ]
     return Profile(ranks=len(said.lines(r"@ MPI Task Assignment +: \d+ \S+")), series=series)
 
@@ -100,24 +113,70 @@ def _shares(said: Output) -> Iterator[Series]:
             yield single(SHARE, round(percent, 2), **{"class": str(kind)})
 
 
-def _messages(said: Output) -> Iterator[Series]:
-    """Number and mean size of messages, by class."""
+def _totals(said: Output) -> tuple[dict[CallClass, int], dict[CallClass, float]]:
+    """Return number and bytes of the messages that mpiP counted, by class."""
     row = rf"^(\w+) +\d+ +(\d+) +{NUMBER} +{NUMBER} +{NUMBER}"
     counts, totals = dict.fromkeys(CallClass, 0), dict.fromkeys(CallClass, 0.0)
     for line in re.finditer(row, _section(said, "Aggregate Sent Message Size"), re.M):
         counts[call_class(line[1])] += int(line[2])
         totals[call_class(line[1])] += float(line[3])
+    return counts, totals
+
+
+def _messages(said: Output, sends: Sends | None) -> Iterator[Series]:
+    """Number and mean size of messages, by class; persistent sends are messages from point to point."""
+    counts, totals = _totals(said)
+    if sends:
+        counts[CallClass.POINT_TO_POINT] += sends.total.messages
+        totals[CallClass.POINT_TO_POINT] += sends.total.size_bytes
     for kind, count in counts.items():
         if count:
             yield single(MESSAGES, count, **{"class": str(kind)})
             yield single(SIZE, totals[kind] / count, **{"class": str(kind)})
 
 
-def _histogram(said: Output, title: str, fom: str) -> Iterator[Series]:
-    """Percent of each bin of sizes, all functions and sizes of communicators together; the bin's largest size."""
+def _persistent(sends: Sends) -> Iterator[Series]:
+    """Number, mean size and sizes of the persistent sends alone; the number is there where there was none."""
+    total = sends.total
+    yield single(PERSISTENT, total.messages)
+    if total.messages:
+        yield single(PERSISTENT_SIZE, total.size_bytes / total.messages)
+    bins: dict[int, float] = {}
+    for largest, amount in sends.sizes.items():
+        bins[_bin(largest)] = bins.get(_bin(largest), 0.0) + 100 * amount.messages / total.messages
+    yield from _histogram(PERSISTENT_SIZES, bins)
+
+
+def _sent(said: Output, sends: Sends | None) -> dict[int, float]:
+    """Return the percent of all bytes that were sent from point to point, by bin, with those of persistent sends.
+
+    All bytes are those of every class: mpiP's percents add up to the share of point-to-point messages alone.
+    """
+    bins = _bins(said, "Aggregate Point-To-Point Sent")
+    if not sends or not sends.total.size_bytes:
+        return bins
+    of_mpip = sum(_totals(said)[1].values())
+    whole = of_mpip + sends.total.size_bytes
+    shares = {largest: percent * of_mpip / whole for largest, percent in bins.items()}
+    for largest, amount in sends.sizes.items():
+        shares[_bin(largest)] = shares.get(_bin(largest), 0.0) + 100 * amount.size_bytes / whole
+    return shares
+
+
+def _bin(largest: int) -> int:
+    """Return mpiP's bin of a class of sizes, by its largest: the first bin of mpiP ends with 7 bytes."""
+    return max(largest, SMALLEST_BIN)
+
+
+def _bins(said: Output, title: str) -> dict[int, float]:
+    """Percent of each bin of sizes, all functions and sizes of communicators together; by the bin's largest size."""
     row = rf"^(\w+) +{NUMBER} +\d+ - +\d+ +\d+ - +(\d+)"
     bins: dict[int, float] = {}
     for line in re.finditer(row, _section(said, title), re.M):
         bins[int(line[3])] = bins.get(int(line[3]), 0.0) + float(line[2])
+    return bins
+
+
+def _histogram(fom: str, bins: Mapping[int, float]) -> Iterator[Series]:
     for largest, percent in sorted(bins.items()):
         yield single(fom, round(percent, 3), size_bytes=largest)

@@ -17,8 +17,8 @@ def point(fom: str, value: float, **labels: str | int) -> dict[str, Any]:
     return {"fom": fom, "labels": labels, "samples": [value]}
 
 
-def profiled(benchmark: str, between: float, together: float) -> Record:
-    """One job of one launch: shares of time, sizes of messages, a histogram."""
+def profiled(benchmark: str, between: float, together: float, persistent: int | None = None) -> Record:
+    """One job of one launch: shares of time, sizes of messages, a histogram; persistent sends if they were counted."""
     series = [
         point("fom_zone_s", 1000.0),
         point("mpi_time_percent", between + together),
@@ -31,6 +31,11 @@ def profiled(benchmark: str, between: float, together: float) -> Record:
         point("sent_percent", 75.0, size_bytes=1023),
         point("collective_time_percent", 40.0, size_bytes=15),
     ]
+    if persistent is not None:
+        series.append(point("persistent_messages_count", persistent))
+    if persistent:
+        series.append(point("persistent_message_bytes", 65536.0))
+        series.append(point("persistent_messages_percent", 100.0, size_bytes=131071))
     asked = {"placements": ["cart-create"], "launches_per_combination": 1, "extents": [2, 1, 1]}
     made = synthetic.case(
         benchmark=benchmark, check=f"{benchmark}_profile", studies=["llnl-multirail"], **asked
@@ -70,9 +75,41 @@ def test_a_profiled_case_has_its_histogram_and_keeps_its_own_figure_of_merit() -
     (own,) = registry.own_drawings(case)
     assert own.statement == (
         "Most is in messages up to 1 KiB with 75.0 % of all bytes, sent from point to point; "
-        "messages up to 16 B with 40.0 % of the time in MPI, in collectives."
+        "messages up to 16 B with 40.0 % of the time in MPI, in collectives (persistent sends were not counted)."
     )
     assert "fom_zone_s" not in own.foms and "mpi_time_percent" in own.foms
+
+
+def test_persistent_sends_are_included_and_the_page_says_of_which_applications() -> None:
+    records = [profiled("umt", 30, 10, 1200), profiled("lulesh", 30, 10, 0), profiled("amg", 5, 45)]
+    note = (
+        "Messages from point to point include persistent sends: umt has 1,200 of 65,536 bytes on average; "
+        "there are none in lulesh. Persistent sends were not counted, and are missing here: amg."
+    )
+    text = page.html(judge_all(records))
+    assert note in text
+    files = dict(exports.svg_files(judge_all(records)))
+    assert note in files["applications-sizes-emulated.svg"], "a file has no page around it"
+    assert "persistent" not in files["applications-shares-emulated.svg"]
+
+
+def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_them() -> None:
+    (case,) = cases.group([profiled("umt", 30.0, 10.0, 1200)])
+    (own,) = registry.own_drawings(case)
+    assert own.statement.endswith(
+        "messages up to 128 KiB with 100.0 % of the persistent sends, by number "
+        "(included: 1,200 persistent sends of 65,536 bytes on average)."
+    )
+    assert ("of the persistent sends, by number", "131071", "100") in own.data.rows
+    named = {
+        "persistent_messages_count",
+        "persistent_message_bytes",
+        "persistent_messages_percent",
+    }
+    assert named <= own.foms
+    (none,) = cases.group([profiled("umt", 30.0, 10.0, 0)])
+    (own,) = registry.own_drawings(none)
+    assert own.statement.endswith("(included: no persistent sends).")
 
 
 def test_the_page_and_the_folder_of_figures_show_them() -> None:

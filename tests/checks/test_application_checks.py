@@ -150,6 +150,14 @@ def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, progra
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_TOPOLOGY="gemini-4x4x4")
     assert done.returncode == 0, done.stdout
     assert ", 0 skipped," in done.stdout, done.stdout
+    # A profiled launch, and it alone, counts its persistent sends.
+    counted = {
+        path.parent.name
+        for path in tmp_path.glob("stage/**/rfm_job.sh")
+        if "RAILYARD_PERSISTENT=launch-000.persistent railyard-witness" in path.read_text()
+    }
+    assert {"lulesh_profile", "umt_mpi_time"} <= counted
+    assert {name for name in counted if not name.endswith(("_profile", "_mpi_time"))} == set()
 
 
 def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:

@@ -1,0 +1,18 @@
+/*
+ * What a preloaded library calls in place of a function that it wraps: the next library's function of that
+ * name.
+ *
+ * That is a profiler's, or MPI's own. So every library that is preloaded sees each call.
+ */
+#ifndef RAILYARD_LIB_RUN_PRELOAD_H
+#define RAILYARD_LIB_RUN_PRELOAD_H
+
+#include <stddef.h>
+
+#define PRELOAD_EXPORTED __attribute__((visibility("default")))
+
+/* Writes the address of the next function of that name to `function`, a pointer to a function, of so many
+ * bytes. Aborts this process with one line that names the library, where there is no such function. */
+void preload_next(const char *library, const char *name, void *function, size_t bytes);
+
+#endif

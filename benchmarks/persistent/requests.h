@@ -1,0 +1,40 @@
+/*
+ * The persistent requests of this process that send: which handle sends how many bytes each time it is
+ * started.
+ *
+ * A hash table. MPI gives the handle of a freed request to a later one, so an entry stays and is used again;
+ * there are as many entries as the program had persistent sends at one time, and as MPI has handles for them.
+ * Leaves out: threads (the caller holds a lock).
+ */
+#ifndef RAILYARD_PERSISTENT_REQUESTS_H
+#define RAILYARD_PERSISTENT_REQUESTS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request {
+    uint64_t key; /* the handle's bits */
+    uint64_t bytes;
+    bool taken; /* whether this place of the table has a handle */
+    bool sends; /* false once it is freed */
+};
+
+/* Zeroed at first. */
+struct requests {
+    struct request *place;
+    size_t places; /* 0, or a power of two */
+    size_t count;
+};
+
+/* Notes that a handle sends so many bytes; false where there is no memory. */
+bool requests_add(struct requests *requests, MPI_Request handle, uint64_t bytes);
+
+/* Forgets a handle; one that is not known is no error. */
+void requests_remove(struct requests *requests, MPI_Request handle);
+
+/* True for a handle that sends; its bytes are then written. */
+bool requests_find(const struct requests *requests, MPI_Request handle, uint64_t *bytes);
+
+#endif
