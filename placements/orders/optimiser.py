@@ -17,6 +17,7 @@ machine; it returns the best so far.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -174,9 +175,10 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
     """Name and placement (places in the allocation) of everything worth evaluating."""
     place_of = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     place_of[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
+    without_argument = dataclasses.replace(job, argument="")  # which is the seed of `optimised`
     for kind in FIXED:
         try:
-            yield str(kind), place_of[fixed.ordered(kind, job)]
+            yield str(kind), place_of[fixed.ordered(kind, without_argument)]
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:
