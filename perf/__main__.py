@@ -25,6 +25,7 @@
     dead-links  dead cables without a detour that topobw names
     topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
     injection   S3D's faces by injection on 96, 384 and 1,536 nodes, in the router's network alone
+    hot-spot    which jobs one misbehaving job hurts, by division of the nodes, in the router's network alone
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
@@ -58,6 +59,7 @@ from perf.torus import (
     dead_links,
     flies_emulated,
     guard,
+    hot_spot,
     injection,
     ratios,
     same,
@@ -109,6 +111,7 @@ def main() -> None:
         "topobw": partial(topobw.measure, minutes=arguments.minutes),
         "dead-links": partial(dead_links.measure, minutes=arguments.minutes),
         "topobw-flies": topobw_flies.measure,
+        "hot-spot": partial(hot_spot.measure, console),
         "injection": partial(injection.measure, console),
         "simulated": partial(simulated.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),

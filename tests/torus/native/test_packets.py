@@ -1,10 +1,11 @@
-"""perf/torus/packets.py and injection.py: messages in the router's network alone, in virtual time."""
+"""perf/torus/packets.py, injection.py and hot_spot.py: messages in the router's network alone, in virtual time."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from perf.torus import injection
+from perf.torus import hot_spot, injection
 from perf.torus.packets import Message, arrivals_s
 from placements.topology import catalog
 from placements.topology.faults import Faults
@@ -48,3 +49,36 @@ def test_a_larger_run_in_the_schedulers_order_has_its_optimum_lower_and_gains_mo
 def test_of_equal_times_the_largest_share_is_the_best() -> None:
     run = injection.Run(nodes=1, order="snake", exchange_ms={80: 2.0, 90: 2.0, 100: 2.0})
     assert (run.best_percent, run.gain_percent) == (100, 0.0)
+
+
+def test_a_hot_spot_hurts_jobs_on_scattered_nodes_and_none_in_a_box_of_its_own() -> None:
+    boxes, scattered = (
+        next(hot_spot.rows({rule: seeds}, ("incast",))) for rule, seeds in (("boxes", (0,)), ("random", (1,)))
+    )
+    assert boxes.hurt == 0 and max(boxes.factors) == pytest.approx(1, abs=0.01)
+    assert scattered.hurt >= 4 and max(scattered.factors) > 2
+
+
+def test_throttling_the_misbehaving_job_relieves_the_others() -> None:
+    full, throttled = hot_spot.rows({"random": (1,)}, ("incast",))
+    assert throttled.injection_percent < full.injection_percent == 100
+    assert throttled.hurt < full.hurt and max(throttled.factors) < max(full.factors)
+
+
+@pytest.mark.parametrize("rule", hot_spot.DIVISIONS)
+def test_every_node_has_one_of_eight_jobs(rule: str) -> None:
+    topology = catalog.load(hot_spot.TORUS)
+    jobs = hot_spot.divide(topology, rule, 1)
+    assert sorted(np.concatenate(jobs).tolist()) == list(range(len(topology.nodes)))
+    assert {len(nodes) for nodes in jobs} == {16}
+
+
+@pytest.mark.parametrize("pattern", hot_spot.LOADS)
+def test_a_node_of_a_load_sends_as_much_as_any_other(pattern: str) -> None:
+    nodes = np.arange(100, 116)
+    sent: dict[int, int] = {}
+    for message in hot_spot.load(nodes, pattern):
+        assert message.source != message.target and {message.source, message.target} <= set(nodes.tolist())
+        sent[message.source] = sent.get(message.source, 0) + message.size_bytes
+    assert len(set(sent.values())) == 1
+    assert min(sent.values()) > 0.99 * hot_spot.LOAD_BYTES
