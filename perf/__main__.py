@@ -30,6 +30,7 @@
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     fuzz        10,000 hostile bundles, records, topologies and tender files each: tracebacks, time, memory
+    rank-zero   what rank 0 needs for counters of 10,000 routers, and topobw on all of Titan; other ranks are made up
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
     matrix-torus  the same with 16 ranks on a virtual torus
@@ -52,7 +53,7 @@ from typing import Any
 from perf import pieces
 from perf.jobs import slurm
 from perf.models import flies, fly_study, placements, rivals, simulated
-from perf.mpis import concurrency, halo_mpis, matrix, osu, stacks, suite
+from perf.mpis import concurrency, halo_mpis, matrix, osu, rank_zero, stacks, suite
 from perf.records import archive, forgeries, fuzz, tenders
 from perf.torus import (
     bound,
@@ -114,6 +115,7 @@ def main() -> None:
         "hot-spot": partial(hot_spot.measure, console),
         "injection": partial(injection.measure, console),
         "simulated": partial(simulated.measure, console),
+        "rank-zero": partial(rank_zero.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "matrix": partial(matrix.measure, console),
         "matrix-torus": partial(matrix.measure, console, matrix.ON_TORUS),

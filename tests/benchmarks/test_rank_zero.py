@@ -1,0 +1,54 @@
+"""Rank 0 of launches larger than this machine: bytes of the counters' report, and topobw's verdict on Titan."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from perf.mpis import rank_zero
+
+#: Bytes of a leader's part, from the sizes in benchmarks/counters: a heading, then seven links and their numbers.
+PART_BYTES = 132 + 7 * (104 + 6 * 8)
+
+
+def test_the_counters_report_of_10000_routers_needs_what_its_structures_say() -> None:
+    small, large = rank_zero.counters(2_500), rank_zero.counters(10_000)
+    for found in (small, large):
+        assert (found["links"], found["counters"]) == (7, 6)
+        # Gathered, then unpacked beside it; the rest is pages and buffers of files.
+        twice_bytes = 2 * found["leaders"] * PART_BYTES
+        assert twice_bytes * 0.9 < found["peak_bytes"] < twice_bytes + 3e6
+    assert large["peak_bytes"] > 3 * small["peak_bytes"]
+
+
+@pytest.mark.parametrize("bad", [(), ("0,0,0",), ("1,2,3", "3,0,2")])
+def test_exactly_the_bad_routers_are_named_where_two_nodes_share_each(bad: tuple[str, ...]) -> None:
+    """A node explains as many links as its router, but the router explains the other node's transfers, too."""
+    found = rank_zero.topobw("gemini-4x4x4-two-nodes", bad)
+    assert (found["ranks"], found["links"], found["transfers"]) == (128, 384, 768)
+    assert sorted(text.split(" links")[0] for text in found["findings"]) == sorted(
+        f"router {router}, 12" for router in bad
+    )
+
+
+def test_both_bad_routers_of_titan_are_named_and_nothing_else() -> None:
+    found = rank_zero.topobw()
+    assert (found["ranks"], found["links"], found["phases"]) == (19_200, 57_600, 13)
+    assert [text.split(" links")[0] for text in found["findings"]] == [
+        "router 3,4,5, 12",
+        "router 17,9,20, 12",
+    ]
+    # Of each rank: 13 phases with the routers on the way, and start and end of 13 rounds.
+    assert found["gathered_bytes"] == 19_200 * 13 * (1 + 2 * 13) * 8
+    assert found["peak_bytes"] < 200e6
+
+
+def test_wrong_input_is_one_line(tmp_path: Path) -> None:
+    for program in ("counters_rank_zero", "topobw_rank_zero"):
+        done = subprocess.run(
+            [rank_zero.build(program, tmp_path)], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert done.stderr.startswith(f"usage: {program} ")
