@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,19 @@ class Message:
     size_bytes: int
 
 
-def arrivals_s(
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """When each message arrived, and what each link between routers did, by name: bytes and seconds of output stall."""
+
+    arrivals_s: list[float]
+    sent_bytes: Mapping[str, int]
+    output_stall_s: Mapping[str, float]
+
+
+def simulated(
     topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
-) -> list[float]:
-    """Return when the last byte of each message arrives, in seconds of the virtual torus; all are sent at 0."""
+) -> Simulated:
+    """Run the messages, all sent at 0, in seconds of the virtual torus."""
     described = router_description.description(topology, shape, faults, namespace_prefix="/")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "description"
@@ -49,9 +58,27 @@ def arrivals_s(
             text=True,
             check=True,
         )
-    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("message ")]
-    due_s = {int(number): int(due_ns) / 1e9 for _, number, _, due_ns in lines}
-    return [due_s[number] for number in range(len(messages))]
+    due_s: dict[int, float] = {}
+    counted: dict[int, list[int]] = {}
+    for kind, number, *words in map(str.split, done.stdout.splitlines()):
+        if kind == "message":
+            due_s[int(number)] = int(words[1]) / 1e9
+        elif kind == "link":
+            counted[int(number)] = [int(word) for word in words]
+    first = 2 * len(topology.nodes) * topology.rails  # the NICs' links come before
+    links = {link.name: counted[first + place] for place, link in enumerate(topology.links())}
+    return Simulated(
+        arrivals_s=[due_s[number] for number in range(len(messages))],
+        sent_bytes={name: words[0] for name, words in links.items()},
+        output_stall_s={name: words[5] / 1e9 for name, words in links.items()},
+    )
+
+
+def arrivals_s(
+    topology: Topology, messages: Sequence[Message], *, faults: Faults = HEALTHY, shape: Shape = SHAPE
+) -> list[float]:
+    """Return when the last byte of each message arrives, in seconds of the virtual torus; all are sent at 0."""
+    return simulated(topology, messages, faults=faults, shape=shape).arrivals_s
 
 
 def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:
