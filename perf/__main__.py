@@ -26,6 +26,7 @@
     topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
     injection   S3D's faces by injection on 96, 384 and 1,536 nodes, in the router's network alone
     hot-spot    which jobs one misbehaving job hurts, by division of the nodes, in the router's network alone
+    topobw-beside  sound links that topobw calls slow because of other jobs, in the router's network alone
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
@@ -67,6 +68,7 @@ from perf.torus import (
     scale,
     soak,
     topobw,
+    topobw_beside,
     topobw_flies,
     vtorus,
 )
@@ -111,6 +113,7 @@ def main() -> None:
         "slurm": partial(slurm.measure, console),
         "topobw": partial(topobw.measure, minutes=arguments.minutes),
         "dead-links": partial(dead_links.measure, minutes=arguments.minutes),
+        "topobw-beside": partial(topobw_beside.measure, console),
         "topobw-flies": topobw_flies.measure,
         "hot-spot": partial(hot_spot.measure, console),
         "injection": partial(injection.measure, console),

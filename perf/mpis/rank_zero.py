@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,19 +66,32 @@ def counters(leaders: int = LEADERS) -> dict[str, Any]:
 
 
 def topobw(
-    topology: str = "titan", bad_routers: Sequence[str] = BAD_ROUTERS, *, seed: int = 1
+    topology: str = "titan",
+    bad_routers: Sequence[str] = BAD_ROUTERS,
+    *,
+    seed: int = 1,
+    tolerance_percent: float = 15,
+    left: Mapping[str, float] | None = None,
+    slots: int | None = None,
 ) -> dict[str, Any]:
-    """Return what rank 0 of topobw makes of a whole machine whose bad routers (X,Y,Z) nobody names to it."""
+    """Return what rank 0 of topobw makes of a machine whose bad routers (X,Y,Z) nobody names to it.
+
+    `left` is the share of each link, by name, that other jobs leave. With `slots` only so many nodes of each router
+    take part.
+    """
     machine = catalog.load(topology)
+    nodes = [node for node in machine.nodes if slots is None or node.slot < slots]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "coordinates").write_text(files.coordinates(machine))
+        (folder / "coordinates").write_text(files.coordinates(machine, nodes))
         (folder / "links").write_text(files.links(machine))
         read = [str(folder / name) for name in ("coordinates", "links")]
         written = [str(folder / name) for name in ("text", "json")]
         program = build("topobw_rank_zero", folder)
-        numbers = (str(len(machine.nodes)), str(FACTOR), str(seed))
-        return _run(program, *read, *numbers, *written, *bad_routers)
+        numbers = (str(len(nodes)), str(FACTOR), str(seed), str(tolerance_percent))
+        shares = folder / "shares"
+        shares.write_text("".join(f"{share:.6f} {name}\n" for name, share in (left or {}).items()))
+        return _run(program, *read, *numbers, *written, *bad_routers, f"@{shares}")
 
 
 def _run(program: Path, *words: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
  * A whole machine under topobw, as its rank 0 sees it: the plan, the verdict, the blame and both reports are
  * topobw's own; the times of the transfers are made up.
  *
- *     topobw_rank_zero COORDINATES LINKS RANKS FACTOR SEED TEXT JSON [BAD-ROUTER...]
+ *     topobw_rank_zero COORDINATES LINKS RANKS FACTOR SEED TOLERANCE TEXT JSON [BAD-ROUTER|@SHARES...]
  *
  * Every rank is on the node of its line. A transfer takes what the links file allows times FACTOR, divided
  * among the senders of its link, and a random disturbance of 1 % in the mean. Transfers from and to a
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_MAX = 16, ARGUMENTS = 8 };
+enum { BAD_MAX = 16, ARGUMENTS = 9 };
 
 static const double bad_share = 0.48;
 static const double disturbance = 0.01;
@@ -29,6 +29,8 @@ static const double disturbance = 0.01;
 struct machine {
     struct topobw run;
     const char *hosts; /* EVIDENCE_HOST_BYTES each, in the order of the coordinates file */
+    char *shares;      /* the text of that file, or NULL */
+    double *left;      /* of each link: the share that others leave */
     int bad_count;
     int bad[BAD_MAX][TORUS_DIMENSIONS];
     uint64_t random;
@@ -55,6 +57,7 @@ static double made_up_seconds(struct machine *machine, const struct tested_link 
     const struct topobw *run = &machine->run;
     struct verdict_config limits = {.host_gbyte_s = run->rates.host_gbyte_s};
     double rate = run->config.factor * verdict_limit(&limits, link) / link->sharers;
+    rate *= machine->left[link - run->plan.links];
     if (is_bad(machine, link->from) || is_bad(machine, link->to))
         rate *= bad_share;
     double bytes = (double)run->config.stream.message_bytes * run->config.stream.messages;
@@ -81,6 +84,31 @@ static void fill(void *context, const void *own, size_t bytes, char *all) {
     (void)own;
     if (bytes == EVIDENCE_HOST_BYTES)
         memcpy(all, machine->hosts, bytes * (size_t)check_ranks());
+}
+
+/* Lines `SHARE LINK`; a link that the test does not have is a problem. */
+static void read_shares(struct machine *machine, struct problem *problem) {
+    const struct plan *plan = &machine->run.plan;
+    char *rest = machine->shares;
+    int line_number = 0;
+    machine->left = check_alloc((size_t)plan->link_count, sizeof *machine->left);
+    for (int link = 0; link < plan->link_count; link++)
+        machine->left[link] = 1;
+    for (char *line; rest && (line = textfile_line(&rest, &line_number)) != NULL;) {
+        char *wanted = NULL;
+        double share = strtod(line, &wanted);
+        char name[LINK_NAME_BYTES] = "";
+        int link = 0;
+        for (; link < plan->link_count; link++) {
+            plan_link_name(&plan->links[link], name);
+            if (strcmp(name, wanted + strspn(wanted, " ")) == 0)
+                break;
+        }
+        if (link == plan->link_count || !(share > 0))
+            problem_set(problem, "shares: line %d: no share above 0 of a tested link", line_number);
+        else
+            machine->left[link] = share;
+    }
 }
 
 /* ---- the steps of topobw ---- */
@@ -142,6 +170,13 @@ static int count_phases(const struct plan *plan) {
     return count;
 }
 
+static int count_bad_links(const struct topobw *run) {
+    int bad = 0;
+    for (int link = 0; link < run->plan.link_count; link++)
+        bad += verdict_is_bad(&run->results[link]);
+    return bad;
+}
+
 static void print_findings(FILE *out, const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
     for (int i = 0; i < run->finding_count; i++) {
@@ -162,6 +197,9 @@ static int run_machine(struct machine *machine, const char *text, const char *js
         return EXIT_USAGE;
     plan_make(&run->coordinates, &run->rates, &run->plan);
     plan_share(&run->plan, run->roles);
+    read_shares(machine, &problem);
+    if (problem_tell(MPI_COMM_WORLD, &problem, "topobw_rank_zero"))
+        return EXIT_USAGE;
     double planned_s = rank_zero_now_s();
     measure(machine);
     double judged_s = rank_zero_now_s();
@@ -174,14 +212,16 @@ static int run_machine(struct machine *machine, const char *text, const char *js
     (void)fprintf(out,
                   "{\"ranks\": %d, \"links\": %d, \"transfers\": %d, \"phases\": %d, \"rounds\": %d, "
                   "\"gathered_bytes\": %.0f, \"plan_s\": %.3f, \"judge_s\": %.3f, \"report_s\": %.3f, "
-                  "\"judged_peak_bytes\": %.0f, \"peak_bytes\": %.0f, \"findings\": [",
+                  "\"judged_peak_bytes\": %.0f, \"peak_bytes\": %.0f, \"bad_links\": %d, \"findings\": [",
                   check_ranks(), run->plan.link_count, run->plan.transfer_count, count_phases(&run->plan),
                   run->rounds, (double)(numbers_per_rank(run) * sizeof(double)) * check_ranks(),
                   planned_s - begun_s, judged_s - planned_s, rank_zero_now_s() - judged_s, peak_bytes,
-                  rank_zero_peak_bytes());
+                  rank_zero_peak_bytes(), count_bad_links(run));
     print_findings(out, run, &evidence);
     (void)fprintf(out, "]}\n");
     evidence_free(&evidence);
+    free(machine->left);
+    free(machine->shares);
     topobw_free(run);
     return EXIT_SUCCESS;
 }
@@ -210,6 +250,11 @@ static char *read_hosts(const char *path, int ranks, struct problem *problem) {
 
 static void read_bad(int count, char **words, struct machine *machine, struct problem *problem) {
     for (int i = 0; i < count; i++) {
+        size_t length = 0;
+        if (*words[i] == '@') {
+            machine->shares = textfile_load(words[i] + 1, "shares", &length, problem);
+            continue;
+        }
         int *router = machine->bad[machine->bad_count++];
         if (sscanf(words[i], "%d,%d,%d", &router[0], &router[1], &router[2]) != TORUS_DIMENSIONS)
             problem_set(problem, "%s: no router; expected X,Y,Z", words[i]);
@@ -221,8 +266,8 @@ int main(int argc, char **argv) {
     struct problem problem = {0};
     int ranks = argc >= ARGUMENTS ? atoi(argv[3]) : 0;
     if (ranks < 2 || argc > ARGUMENTS + BAD_MAX) {
-        (void)fprintf(stderr, "usage: topobw_rank_zero COORDINATES LINKS RANKS FACTOR SEED TEXT JSON "
-                              "[BAD-ROUTER...]\n");
+        (void)fprintf(stderr, "usage: topobw_rank_zero COORDINATES LINKS RANKS FACTOR SEED TOLERANCE TEXT "
+                              "JSON [BAD-ROUTER|@SHARES...]\n");
         return EXIT_USAGE;
     }
     machine.run.config = (struct topobw_config){.coordinates = argv[1],
@@ -231,7 +276,7 @@ int main(int argc, char **argv) {
                                                 .stream = {1 << 22, 300, 60, 1},
                                                 .repeats = 3,
                                                 .retests = 5,
-                                                .tolerance_percent = 15};
+                                                .tolerance_percent = atof(argv[6])};
     machine.random = (uint64_t)atoll(argv[5]);
     rank_zero_of(ranks, fill, &machine);
     char *hosts = read_hosts(argv[1], ranks, &problem);
@@ -240,7 +285,7 @@ int main(int argc, char **argv) {
     FILE *out = fdopen(dup(fileno(stdout)), "w");
     int status = EXIT_USAGE;
     if (!problem_tell(MPI_COMM_WORLD, &problem, "topobw_rank_zero"))
-        status = run_machine(&machine, argv[6], argv[7], out);
+        status = run_machine(&machine, argv[7], argv[8], out);
     (void)fclose(out);
     free(hosts);
     return status;

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from perf.mpis import rank_zero
+from perf.torus import topobw_beside
+from placements.topology import catalog
 
 #: Bytes of a leader's part, from the sizes in benchmarks/counters: a heading, then seven links and their numbers.
 PART_BYTES = 132 + 7 * (104 + 6 * 8)
@@ -43,6 +45,31 @@ def test_both_bad_routers_of_titan_are_named_and_nothing_else() -> None:
     # Of each rank: 13 phases with the routers on the way, and start and end of 13 rounds.
     assert found["gathered_bytes"] == 19_200 * 13 * (1 + 2 * 13) * 8
     assert found["peak_bytes"] < 200e6
+
+
+def test_sound_links_look_slow_beside_the_traffic_of_other_jobs() -> None:
+    none, loaded = topobw_beside.rows(("none", "incast"))
+    assert (none["links"], none["bad_links"], none["findings"]) == (384, 0, [])
+    assert none["least_left"] == pytest.approx(1)
+    assert loaded["bad_links"] > 20 and loaded["findings"]
+    assert loaded["least_left"] < 0.1 < loaded["median_left"]
+
+
+def test_each_link_is_in_one_phase_in_which_no_router_sends_and_receives() -> None:
+    """As in benchmarks/topobw/plan/phases.c, for rings of even length."""
+    topology = catalog.load(topobw_beside.TORUS)
+    phases = topobw_beside.phases(topology)
+    assert len(phases) == 12
+    assert sorted(link.name for links in phases for link in links) == sorted(
+        link.name for link in topology.first_rail
+    )
+    for links in phases:
+        assert not {link.source.coordinate for link in links} & {link.target.coordinate for link in links}
+
+
+def test_shares_of_links_that_there_are_not_are_one_line() -> None:
+    with pytest.raises(SystemExit, match="no share above 0 of a tested link"):
+        rank_zero.topobw("gemini-4x4x4", (), left={"X+ 9,9,9>0,0,0": 0.5})
 
 
 def test_wrong_input_is_one_line(tmp_path: Path) -> None:
