@@ -145,7 +145,7 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``6``
     launches = variable(int, value=6)
 
-    #: Order in which the scheduler grants the nodes: snake, contiguous, random, axes.
+    #: Order in which the scheduler grants the nodes: snake, snake-8x8x8, contiguous, random, axes.
     #:
     #: :type: :class:`str`
     #: :default: ``'snake'``

@@ -8,7 +8,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 
-from checks.base import PlacedCheck
+from checks.base import REAL, PlacedCheck
 from placements.launchers import files
 
 
@@ -121,6 +121,23 @@ class topobw_titan(TopoBwCheck):
     block = [1, 1, 24]
     small = {"message_bytes": 1 << 18, "repeats": 1}
     tolerance_percent = 15.0
+
+
+@rfm.simple_test
+class topobw_beside(TopoBwCheck):
+    """Rates of all links alone and beside a load on the second node of every router (Ezell, CUG'13, section III.G).
+
+    Other jobs send through the nodes of the test, so that a sound link looks slow. The verdict is left out: the
+    tolerance lets every link pass that answers. docs/topobw.md has verdicts at the usual tolerance.
+    """
+
+    valid_systems = ["+torus %origin=emulated", REAL]
+    tags = {"topobw", "congestion"}
+    torus = "gemini-4x2x6-two-nodes"
+    block = [4, 2, 2]
+    loads = ["permutation", "incast"]
+    launches = 6
+    tolerance_percent = 95.0
 
 
 @rfm.simple_test

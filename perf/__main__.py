@@ -25,10 +25,14 @@
     topobw      injected faults that are named, false alarms in 100 clean runs, what counters add to a launch
     dead-links  dead cables without a detour that topobw names
     topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
+    injection   S3D's faces by injection on 96, 384 and 1,536 nodes, in the router's network alone
+    hot-spot    which jobs one misbehaving job hurts, by division of the nodes, in the router's network alone
+    topobw-beside  sound links that topobw calls slow because of other jobs, in the router's network alone
     simulated   the papers' figures on the simulated torus: what each takes of this machine
     tender      evaluate five bids of 2,000 records each
     forgeries   100,000 random changes of single fields of a record: which the strict check accepts
     fuzz        10,000 hostile bundles, records, topologies and tender files each: tracebacks, time, memory
+    rank-zero   what rank 0 needs for counters of 10,000 routers, and topobw on all of Titan; other ranks are made up
     soak        random kill -9 of up, down, fault and mpirun, and launches in a row: what is lost, what is left
     matrix      every rank order and binding under every launcher and MPI: proved from inside, refused, or absent
     matrix-torus  the same with 16 ranks on a virtual torus
@@ -51,19 +55,22 @@ from typing import Any
 from perf import pieces
 from perf.jobs import slurm
 from perf.models import flies, fly_study, placements, rivals, simulated
-from perf.mpis import concurrency, halo_mpis, matrix, osu, stacks, suite
+from perf.mpis import concurrency, halo_mpis, matrix, osu, rank_zero, stacks, suite
 from perf.records import archive, forgeries, fuzz, tenders
 from perf.torus import (
     bound,
     dead_links,
     flies_emulated,
     guard,
+    hot_spot,
+    injection,
     networks,
     ratios,
     same,
     scale,
     soak,
     topobw,
+    topobw_beside,
     topobw_flies,
     vtorus,
 )
@@ -109,8 +116,12 @@ def main() -> None:
         "slurm": partial(slurm.measure, console),
         "topobw": partial(topobw.measure, minutes=arguments.minutes),
         "dead-links": partial(dead_links.measure, minutes=arguments.minutes),
+        "topobw-beside": partial(topobw_beside.measure, console),
         "topobw-flies": topobw_flies.measure,
+        "hot-spot": partial(hot_spot.measure, console),
+        "injection": partial(injection.measure, console),
         "simulated": partial(simulated.measure, console),
+        "rank-zero": partial(rank_zero.measure, console),
         "soak": partial(soak.measure, console, arguments.kills, arguments.launches),
         "matrix": partial(matrix.measure, console),
         "matrix-torus": partial(matrix.measure, console, matrix.ON_TORUS),

@@ -44,6 +44,7 @@ MODULES = {
     "torus/native/test_next_hops.py": "unit",
     "torus/test_locks.py": "unit",
     "torus/test_pace.py": "unit",
+    "torus/native/test_packets.py": "mpi",
     "torus/native/test_router.py": "mpi",
     "torus/test_simulated.py": "unit",
     "torus/slurm/test_slurm.py": "slurm",

@@ -3,8 +3,8 @@
  *
  * Models: bytes that cross the memory bus (a cell that stands alone in its cache line costs the line) over
  * what one core moves, RAILYARD_CORE_GBYTE_S of the environment, which `railyard sim` sets from its
- * calibration. Leaves out caches, address translation, and ranks that share the bus. In every other build
- * these functions do nothing.
+ * calibration: of ranks that share a memory bank, each has its part. Leaves out caches, address translation,
+ * and ranks of one bank that pack at different times. In every other build these functions do nothing.
  */
 #ifndef RAILYARD_HALO_COPYTIME_H
 #define RAILYARD_HALO_COPYTIME_H

@@ -2,7 +2,8 @@
 
 `python -m perf.torus.topobw [--clean RUNS] [--minutes M]` runs it alone; 100 clean runs take 20 minutes. Each launch
 is kept in build/topobw.jsonl, and a second call goes on where the first one stopped. A clean run that the guard voids
-counts as void, not as clean.
+counts as void, not as clean. `--beside RUNS` measures instead what a load on the second node of every router does to
+the verdict (Ezell, CUG'13, section III.G), on 16 routers of the check `topobw_beside`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +29,10 @@ from rich.table import Table
 
 from perf import pieces
 from perf.pieces import Pieces
+from perf.torus import shared_links
 from placements.launchers import files
+from placements.orders import division
+from placements.orders.allocation import allocate
 from placements.topology import catalog
 from railyard.checkout import BUILD
 from railyard.torus.plan.plan import Shape
@@ -39,6 +45,10 @@ COUNTED_RUNS = 5
 LOAD = ("--size", "64KiB", "--messages", "4", "--routes", "strict")
 KEPT = BUILD / "topobw.jsonl"
 KINDS = ("fault", "counters", "clean")
+#: The torus and block of the check `topobw_beside`, and a rate scale at which two programs do not fill the processors.
+BESIDE, BESIDE_BLOCK, BESIDE_SCALE = "gemini-4x2x6-two-nodes", (4, 2, 2), 3e-5
+BESIDE_LOADS = ("permutation", "incast")
+LONGEST_S = 600.0
 Row = Mapping[str, Any]
 console = Console(width=110)
 
@@ -180,6 +190,82 @@ def counters(made: Machine, kept: Pieces) -> None:
         _show(kept.add(row | launch, "counters", number))
 
 
+def beside(runs: int) -> list[Row]:
+    """Return what topobw finds on sound links, alone and beside loads on the second node of every router."""
+    topology = catalog.load(BESIDE)
+    granted = allocate(topology, block=BESIDE_BLOCK)
+    own, rest = division.split(granted, "interleaved", len(granted.indices) // 2)
+    first, second = ([topology.nodes[node].name for node in granted.indices[part]] for part in (own, rest))
+    parts = first, second
+    rows: list[Row] = []
+    with machine(BESIDE, BESIDE_SCALE) as made:
+        for number in range(runs):
+            for load in ("", *BESIDE_LOADS):
+                row = {"load": load or "none", **_beside(made, f"run-{number}-{load}", parts, load)}
+                rows.append(row)
+                _show(row)
+    return rows
+
+
+def _beside(
+    made: Machine, stem: str, parts: tuple[Sequence[str], Sequence[str]], load: str
+) -> dict[str, Any]:
+    """Run one launch; return how many links it judged how, and its findings."""
+    files = ["--coordinates", "coordinates", "--links", "links", *LOAD[:4], "--json", f"{stem}.json"]
+    words = _mpirun(made.folder, stem, parts[0], "topobw", *files)
+    if load:
+        companion = [
+            "congestor",
+            "--pattern",
+            load,
+            "--size",
+            "32KiB",
+            "--window",
+            "4",
+            "--json",
+            f"{stem}.load.json",
+        ]
+        companion += ["--ready", f"{stem}.load.ready", "--stop", f"{stem}.stop"]
+        line = shlex.join(_mpirun(made.folder, f"{stem}.load", parts[1], *companion))
+        words = [
+            str(shared_links.BIN / "railyard"),
+            "together",
+            stem,
+            f"--congestor=load={line}",
+            "--",
+            *words,
+        ]
+    done = subprocess.run(
+        words,
+        cwd=made.folder,
+        env=shared_links.variables(NAME, stem),
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    if done.returncode not in (0, 5):
+        raise SystemExit(f"bench: {stem}: exit status {done.returncode}: {done.stderr[-2000:]}")
+    verdict = json.loads((made.folder / f"{stem}.json").read_text())["verdict"]
+    guard = json.loads((made.folder / f"{stem}.evidence").read_text())["guard"]
+    return {
+        "status": verdict["status"],
+        "findings": len(verdict["findings"]),
+        "first": verdict["findings"][0]["text"] if verdict["findings"] else "",
+        "states": dict(Counter(link["state"] for link in verdict["links"])),
+        "missing_percent": median(link["missing_percent"] for link in verdict["links"]),
+        "guard": guard["verdict"],
+        "bound_percent": guard.get("error_bound_percent"),
+    }
+
+
+def _mpirun(folder: Path, stem: str, nodes: Sequence[str], *program: str) -> list[str]:
+    hosts = folder / f"{stem}.hosts"
+    hosts.write_text("".join(f"{name}\n" for name in nodes))
+    ranks = ["-np", str(len(nodes)), "--map-by", "seq", "--hostfile", hosts.name, "--bind-to", "none"]
+    return ["mpirun", *ranks, *program]
+
+
 def _show(row: Row) -> None:
     print(json.dumps(row), flush=True)
 
@@ -227,9 +313,13 @@ def main() -> None:
     """This part of the bench alone: `python -m perf.torus.topobw`."""
     parser = argparse.ArgumentParser(prog="python -m perf.torus.topobw", description="topobw against faults")
     parser.add_argument("--clean", type=int, default=CLEAN_RUNS, help="clean runs  [default: %(default)s]")
+    parser.add_argument("--beside", type=int, default=0, help="runs of each load, instead of all else")
     pieces.options(parser)
     asked = parser.parse_args()
-    measure(asked.clean, asked.minutes)
+    if asked.beside:
+        beside(asked.beside)
+    else:
+        measure(asked.clean, asked.minutes)
 
 
 if __name__ == "__main__":

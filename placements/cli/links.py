@@ -113,16 +113,12 @@ def links(
     wrong = fault_words.parse(granted.topology, faults)
     faulty.check(wrong)
     sent = _traffic(asked, pattern, matrix, within=within, sizes=sizes, cells=cells)
-    found = {
-        name: model.load(
-            granted.topology,
-            asked.placed(name, granted, sent).indices,
-            sent,
-            PROTOCOLS[protocol],
-            faults=wrong,
-        )
-        for name in placements.split(",")
-    }
+    left = asked.left(granted.topology)
+    found = {}
+    for name in placements.split(","):
+        placed = asked.placed(name, granted, sent).indices
+        loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
+        found[name] = loads if left is None else left.beside(loads)
     if as_json:
         click.echo(json.dumps({name: _document(loads) for name, loads in found.items()}))
     else:

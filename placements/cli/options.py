@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from placements.hosts import hostfile, naming, sources
+from placements.linkload import background
+from placements.linkload.background import Background
 from placements.linkload.traffic import Traffic
 from placements.orders import spec
 from placements.orders.allocation import Allocation, Order, allocate, occupied, scheduled
@@ -44,6 +46,7 @@ class Asked:
     ranks_per_node: int
     seed: int | None
     time_limit_s: float
+    background: Path | None
 
     def granted(self) -> Allocation:
         """The allocation; InputError for options that say none."""
@@ -88,8 +91,16 @@ class Asked:
                 ranks_per_node=self.ranks_per_node,
                 seed=self.seed,
                 traffic=traffic,
-                effort=Effort(time_limit_s=self.time_limit_s, progress=heard),
+                effort=Effort(
+                    time_limit_s=self.time_limit_s,
+                    progress=heard,
+                    background=self.left(granted.topology),
+                ),
             )
+
+    def left(self, topology: Topology) -> Background | None:
+        """Return what others leave of the links, where a file of counters is given."""
+        return None if self.background is None else background.read(self.background, topology)
 
 
 def shared(command: Command) -> Command:
@@ -150,6 +161,12 @@ _OPTIONS = (
         default=60.0,
         show_default=True,
         help="Seconds after which `optimised` returns the best so far.",
+    ),
+    click.option(
+        "--background",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Counters of the links while other jobs run, which `optimised` avoids: JSON of `railyard torus counters "
+        "NAME --since FILE --json`, or of the counters library.",
     ),
 )
 

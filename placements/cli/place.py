@@ -85,6 +85,8 @@ def place(
         check_ranks(asked.grid, ranks)
     if output is not None and launcher is None:
         raise InputError("--output", "", str(output), "with --launcher only")
+    if asked.background is not None and spec.parse(placement).order != spec.Kind.OPTIMISED:
+        raise InputError("--background", "", str(asked.background), "with --placement optimised only")
     granted = asked.granted()
     placed = asked.placed(placement, granted, None)
     topo = granted.topology

@@ -1,9 +1,10 @@
 """The nodes that a job was granted, in the scheduler's order.
 
 Orders: `contiguous` (the topology's own, X slowest), `snake` (as ALPS numbers nodes: every node beside the one before,
-block by block; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `random` (from a seed), `axes` (the first node and
-one node at each hop count from it along X, Y and Z: what a point-to-point benchmark by dimension and hops needs),
-`scheduler` (as a host file lists them). `occupied` thins an allocation out, as a machine full of other jobs does.
+block by block of 4x2x8 routers; Peña et al., EuroMPI'13, Fig. 2 and section 3.3), `snake-8x8x8` (the same in the blocks
+with which that work began), `random` (from a seed), `axes` (the first node and one node at each hop count from it along
+X, Y and Z: what a point-to-point benchmark by dimension and hops needs), `scheduler` (as a host file lists them).
+`occupied` thins an allocation out, as a machine full of other jobs does.
 `choose` takes some of the granted nodes for a job that is smaller than its allocation.
 """
 
@@ -22,7 +23,10 @@ from placements.orders import by_group
 from placements.topology.base import Coordinate, Node, Topology
 from railyard.errors import InputError
 
+#: ALPS's building block, in routers.
 ALPS_BLOCK: Coordinate = (4, 2, 8)
+#: What usage data suggested first (section 3.3). The paper prints no unit: both blocks are taken in routers here.
+FIRST_ALPS_BLOCK: Coordinate = (8, 8, 8)
 #: The dimension, Y, along which the nodes of a router are neighbours (Peña et al., EuroMPI'13, section 4.1).
 NODES_ALONG = 1
 
@@ -32,9 +36,14 @@ class Order(StrEnum):
 
     CONTIGUOUS = "contiguous"
     SNAKE = "snake"
+    SNAKE_8X8X8 = "snake-8x8x8"
     RANDOM = "random"
     AXES = "axes"
     SCHEDULER = "scheduler"
+
+
+#: The building block of each order that is a walk.
+WALKS: Mapping[str, Coordinate] = {Order.SNAKE: ALPS_BLOCK, Order.SNAKE_8X8X8: FIRST_ALPS_BLOCK}
 
 
 class Choice(StrEnum):
@@ -149,7 +158,7 @@ def allocate(
     if order == Order.AXES:
         indices = _axes(topology, box)
     else:
-        indices = _nodes_of(topology, alps_walk(box) if order == Order.SNAKE else row_major(box))
+        indices = _nodes_of(topology, alps_walk(box, WALKS[order]) if order in WALKS else row_major(box))
     if order == Order.RANDOM:
         indices = np.random.default_rng(seed).permutation(indices)
     return Allocation(topology=topology, order=Order(order), seed=seed, block=box, indices=indices)
@@ -262,9 +271,12 @@ def snake(extents: Coordinate, block: Coordinate) -> NDArray[np.int64]:
     return np.concatenate(walk)
 
 
-def alps_walk(extents: Coordinate) -> NDArray[np.int64]:
-    """Return ALPS's walk through a box of three dimensions, one block of any other; shape (cells, dimensions)."""
-    return snake(extents, ALPS_BLOCK if len(extents) == len(ALPS_BLOCK) else extents)
+def alps_walk(extents: Coordinate, block: Coordinate = ALPS_BLOCK) -> NDArray[np.int64]:
+    """Return ALPS's walk through a box, block by block; shape (cells, dimensions).
+
+    Blocks at the far sides are cut to the box. A box of other dimensions than the block's is one block.
+    """
+    return snake(extents, block if len(extents) == len(block) else extents)
 
 
 def _axes(topology: Topology, extents: Coordinate) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ plain        grid positions, the first dimension fastest, take the slots in orde
 cart-create  rank k takes slot k: what MPI_Cart_create does, whose reordering is the identity (their "Cart_create")
 scheduler    the same ranks on the same slots, but the launcher is told nothing: what a user gets who asks nothing
 custom       grid neighbours become torus neighbours (their "Custom"; `placements.matched`)
-snake        rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time
+snake        rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time, or so many as are named
 by-group     rank k takes slot k of the nodes sorted by group (`by_group`)
 by-switch    the same by group and switch
 blocks       each node takes a block of AxBxC ranks of the grid, blocks in row-major order (Pedretti et al.'s remap)
@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from placements.hosts import hostfile
 from placements.orders import by_group, hilbert
-from placements.orders.allocation import Allocation, alps_walk, row_major
+from placements.orders.allocation import ALPS_BLOCK, Allocation, alps_walk, row_major
 from placements.orders.custom import Grid, grids, matched
 from placements.orders.spec import Kind
-from placements.topology.base import Topology
+from placements.topology.base import Coordinate, Topology
 from railyard.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -67,7 +67,7 @@ def ordered(kind: Kind, job: Job) -> Ints:
         case Kind.CUSTOM:
             return matched(job.allocation, job.grid, job.ranks_per_node)
         case Kind.SNAKE:
-            return job.along(snake_walk(job.allocation))
+            return job.along(snake_walk(job.allocation, walk_block(job)))
         case Kind.BY_GROUP | Kind.BY_SWITCH:
             return job.along(by_group.walk(job.allocation, by_switch=kind == Kind.BY_SWITCH))
         case Kind.BLOCKS:
@@ -94,10 +94,19 @@ def cells(allocation: Allocation) -> Ints:
     return allocation.topology.cells(allocation.indices)
 
 
-def snake_walk(allocation: Allocation) -> Ints:
-    """Places in the allocation, sorted along ALPS's walk through the whole machine."""
+def snake_walk(allocation: Allocation, block: Coordinate = ALPS_BLOCK) -> Ints:
+    """Places in the allocation, sorted along ALPS's walk through the whole machine, block by block."""
     topology = allocation.topology
-    return np.argsort(_walk_places(topology)[allocation.indices], kind="stable")
+    return np.argsort(_walk_places(topology, block)[allocation.indices], kind="stable")
+
+
+def walk_block(job: Job) -> Coordinate:
+    """Return the building block of `snake`, in routers; InputError unless its argument is none or AxBxC."""
+    words = job.argument.split("x") if job.argument else list(map(str, ALPS_BLOCK))
+    block = tuple(int(word) for word in words) if all(word.isdecimal() for word in words) else ()
+    if len(block) != len(ALPS_BLOCK) or min(block) < 1:
+        raise InputError("placement", "snake", job.argument, "AxBxC routers, each at least 1, such as 8x8x8")
+    return block
 
 
 def hilbert_walk(allocation: Allocation) -> Ints:
@@ -165,9 +174,9 @@ def _inverse(ranks: Ints, nodes: Ints) -> Ints:
     return found
 
 
-def _walk_places(topology: Topology) -> Ints:
+def _walk_places(topology: Topology, block: Coordinate) -> Ints:
     """Each node's place on ALPS's walk; shape (nodes,)."""
-    routers = np.ravel_multi_index(tuple(alps_walk(topology.extents).T), topology.extents)
+    routers = np.ravel_multi_index(tuple(alps_walk(topology.extents, block).T), topology.extents)
     place = _inverse(routers, np.arange(len(routers)))
     return np.argsort(np.argsort(place[topology.router_of_node], kind="stable"), kind="stable")
 

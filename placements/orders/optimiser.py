@@ -11,6 +11,9 @@ placement that spares the network by sending more out of a node would be no gain
 Where packets are spread over third groups, or the load decides, exchanges follow the minimal routes, but the link-load
 model judges what they lead to.
 
+Where counters show what other jobs load (`placements.linkload.background`), seconds are of what they leave of each
+link. The placement found without the counters is then one of the starts.
+
 One seed, one result: work is counted in trials, not in seconds. Only a run that its time limit ends depends on the
 machine; it returns the best so far.
 """
@@ -20,11 +23,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.linkload.background import Background
 from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders import bisection, by_group, fixed, refine
@@ -46,13 +50,14 @@ LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long to try. `progress(done, slowest_s)` hears of every round, `done` from 0 to 1."""
+    """How long to try, and beside what. `progress(done, slowest_s)` is called after every round, `done` from 0 to 1."""
 
     trials_per_rank: int = 300
     most_trials: int = 3_000_000
     time_limit_s: float = 60.0
     protocol: Protocol = PROTOCOLS["payload"]
     progress: Callable[[float, float], None] | None = None
+    background: Background | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,6 +77,7 @@ class _Case:
     problem: refine.Problem
     traffic: Traffic
     protocol: Protocol
+    background: Background | None
 
     def found(self, name: str, at: Ints) -> Found:
         """Return a placement with its seconds; by the link-load model where packets do not follow one route."""
@@ -81,6 +87,7 @@ class _Case:
         else:
             nodes = allocation.indices[at[: self.traffic.ranks]]
             loads = load(allocation.topology, nodes, self.traffic, self.protocol)
+            loads = loads if self.background is None else self.background.beside(loads)
             slowest, host = loads.slowest_s, loads.slowest_host_s
         return Found(name=name, at=at, slowest_s=slowest, host_s=host)
 
@@ -99,9 +106,12 @@ def optimised(job: Job, traffic: Traffic | None, effort: Effort) -> NDArray[np.i
 def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
     """The best placement found; `name` is the start that it came from."""
     deadline = time.monotonic() + effort.time_limit_s
-    problem = refine.problem(job.allocation, job.ranks_per_node, traffic, effort.protocol)
-    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol)
-    found = sorted(_evaluated(job, case, deadline), key=lambda f: (f.slowest_s, f.host_s))
+    problem = refine.problem(
+        job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
+    )
+    case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
+    starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
+    found = sorted(starts, key=lambda f: (f.slowest_s, f.host_s))
     if found[0].slowest_s == 0:
         return found[0]
     total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
@@ -115,6 +125,14 @@ def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
     best = min([found[0], *tried], key=lambda f: f.slowest_s)
     _report(effort, 3 / (len(ROUNDS) + 2), best)
     return _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
+
+
+def _without_background(job: Job, case: _Case, effort: Effort) -> Iterator[Found]:
+    """Yield what the search finds without the counters, in half of the time, with its seconds beside the others."""
+    if effort.background is not None:
+        alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
+        blind = search(job, case.traffic, alone)
+        yield case.found(f"{blind.name} without background", blind.at)
 
 
 def _main_rounds(
@@ -174,9 +192,10 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
     """Name and placement (places in the allocation) of everything worth evaluating."""
     place_of = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     place_of[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
+    without_argument = replace(job, argument="")  # which is the seed of `optimised`
     for kind in FIXED:
         try:
-            yield str(kind), place_of[fixed.ordered(kind, job)]
+            yield str(kind), place_of[fixed.ordered(kind, without_argument)]
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:

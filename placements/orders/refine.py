@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from placements.linkload.background import Background
 from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
 from placements.orders import route_table
@@ -60,7 +61,8 @@ class Problem:
     """What refine.c works on. A rank's message list holds every rank it sends to or receives from.
 
     `out_bytes[m]` is what a message list's entry puts on the route to the other rank, answers to it included,
-    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages.
+    `in_bytes[m]` on the route back. `slots` x nodes ranks: those beyond the program's have no messages. `link_s` is
+    seconds per byte of each link, 0 where there is none.
     """
 
     allocation: Allocation
@@ -70,14 +72,22 @@ class Problem:
     other: Ints
     out_bytes: NDArray[np.float64]
     in_bytes: NDArray[np.float64]
+    link_s: NDArray[np.float64]
 
     @property
     def ranks(self) -> int:
         return len(self.first) - 1
 
 
-def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Protocol) -> Problem:
-    """The arrays of a traffic on an allocation with `slots` ranks a node."""
+def problem(
+    allocation: Allocation,
+    slots: int,
+    traffic: Traffic,
+    protocol: Protocol,
+    *,
+    background: Background | None = None,
+) -> Problem:
+    """The arrays of a traffic on an allocation with `slots` ranks a node, on what others leave of the links."""
     from scipy import sparse  # here: most commands optimise nothing
 
     ranks = len(allocation.indices) * slots
@@ -87,6 +97,8 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
     both = _same_pattern(out)
     back = both.T.tocsr()
     back.sort_indices()
+    rates = allocation.topology.link_rates * (1.0 if background is None else background.left)
+    rates_byte_s = rates.ravel() * 1e9
     return Problem(
         allocation=allocation,
         table=route_table.table(allocation),
@@ -95,6 +107,7 @@ def problem(allocation: Allocation, slots: int, traffic: Traffic, protocol: Prot
         other=both.indices.astype(np.int32),
         out_bytes=both.data,
         in_bytes=back.data,
+        link_s=np.divide(1.0, rates_byte_s, out=np.zeros_like(rates_byte_s), where=rates_byte_s > 0),
     )
 
 
@@ -165,14 +178,12 @@ def _call(
 ) -> float:
     topology, table = problem.allocation.topology, problem.table
     where = problem.allocation.indices.astype(np.int32)
-    rates = topology.link_rates.ravel() * 1e9
-    link_s = np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
-    arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, link_s)
+    arrays = (where, problem.first, problem.other, problem.out_bytes, problem.in_bytes, problem.link_s)
     described = _Problem(
         (ctypes.c_int32 * 3)(*table.rings),
         topology.nodes_per_router,
         len(topology.nodes),
-        len(link_s),
+        len(problem.link_s),
         table.routes.shape[2],
         *(array.ctypes.data for array in (table.routes, table.switch_of, table.near, table.by_switch)),
         len(where),

@@ -60,7 +60,8 @@ ORDERS: Mapping[Kind, Order] = {
         after='"Custom"',
     ),
     Kind.SNAKE: Order(
-        does="rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time",
+        does="rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time; `snake:8x8x8` is its "
+        "first rule",
         after="ALPS",
     ),
     Kind.BLOCKS: Order(
@@ -84,6 +85,7 @@ ORDERS: Mapping[Kind, Order] = {
     ),
 }
 ARGUMENTS = {
+    Kind.SNAKE: "AxBxC",
     Kind.BLOCKS: "AxB or AxBxC",
     Kind.RANDOM: "SEED",
     Kind.FILE: "PATH",

@@ -45,6 +45,30 @@ def test_a_snake_fills_a_4x2x8_block_before_the_next() -> None:
     assert first.max(axis=0).tolist() == [3, 1, 7]
 
 
+def test_alps_first_rule_fills_a_block_of_8x8x8_before_the_next() -> None:
+    """Peña et al., EuroMPI'13, section 3.3; what is left over at the far sides is the best approximation."""
+    granted = allocate(gemini("12x8x8", nodes_per_router=2), Order.SNAKE_8X8X8)
+    at = granted.topology.node_coordinates[granted.indices]
+    assert at[:1024].max(axis=0).tolist() == [7, 7, 7]
+    assert at[1024:].min(axis=0).tolist() == [8, 0, 0]
+    assert (
+        np.abs(np.diff(at[::2], axis=0)).sum(axis=1)[:511] == 1
+    ).all()  # every router beside the one before
+
+
+def test_the_order_snake_takes_the_blocks_that_are_named() -> None:
+    shuffled = allocate(gemini("12x8x8"), "random", seed=4)
+    as_first = allocate(gemini("12x8x8"), Order.SNAKE_8X8X8).indices.tolist()
+    assert place("snake:8x8x8", shuffled, (768,)).indices.tolist() == as_first
+    assert (
+        place("snake:4x2x8", shuffled, (768,)).indices.tolist()
+        == place("snake", shuffled, (768,)).indices.tolist()
+    )
+    for wrong in ("8x8", "8x0x8", "8x8xz", "8x8x8x8"):
+        with pytest.raises(InputError, match="AxBxC routers"):
+            place(f"snake:{wrong}", shuffled, (768,))
+
+
 def test_a_random_allocation_repeats_from_its_seed() -> None:
     topo = gemini("4x4x4")
     one, again, other = (allocate(topo, "random", seed=s).indices.tolist() for s in (1, 1, 2))

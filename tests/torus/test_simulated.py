@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -264,6 +265,38 @@ def test_packing_takes_what_one_core_moves(simulate: Simulate) -> None:
 
 
 @simulates
+def test_ranks_of_a_node_share_its_memory_banks_when_they_pack(simulate: Simulate, tmp_path: Path) -> None:
+    """16 ranks per node: an XE6's two banks feed eight cores each, an XK7's one bank not all sixteen."""
+    (tmp_path / "ranks").write_text("n0-0-0\n" * 16 + "n1-0-0\n" * 16)
+    words = ["halo", "--cells", "32", "--repeats", "1", "--warmups", "0"]
+    pack_us = {}
+    for name in ("gemini", "gemini-xe6", "gemini-xk7"):
+        options = ("--hostfile", "ranks", "--calibration", name)
+        pack_us[name] = middle(simulate("gemini-2x2x2", *words, options=options), "pack_us")
+    assert pack_us["gemini-xe6"] == pytest.approx(pack_us["gemini"], rel=0.01)
+    assert pack_us["gemini-xk7"] == pytest.approx(
+        pack_us["gemini"] * GEMINI.core_gbyte_s / (50 / 16), rel=0.02
+    )
+
+
+def test_the_banks_limit_packing_where_their_cores_could_move_more() -> None:
+    xe6, xk7 = calibration.load("gemini-xe6"), calibration.load("gemini-xk7")
+    assert dataclasses.replace(xe6, name="", memory_banks=None, sha256="") == dataclasses.replace(
+        GEMINI, name="", sha256=""
+    )
+    assert [each.packing_gbyte_s(1) for each in (GEMINI, xe6, xk7)] == [GEMINI.core_gbyte_s] * 3
+    assert [each.packing_gbyte_s(16) for each in (xe6, xk7)] == [GEMINI.core_gbyte_s, 50 / 16]
+    assert xe6.packing_gbyte_s(32) == 50 / 16
+    assert len({each.sha256 for each in (GEMINI, xe6, xk7)}) == 3
+
+
+def test_a_calibration_with_an_unknown_base_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.yml").write_text("base: nothing\nname: mine\n")
+    with pytest.raises(ValueError, match="'nothing'"):
+        calibration.load(str(tmp_path / "mine.yml"))
+
+
+@simulates
 def test_long_alltoall_of_an_odd_number_of_ranks_needs_a_ring(simulate: Simulate, tmp_path: Path) -> None:
     (tmp_path / "ranks").write_text("n0-0-0\nn1-0-0\nn2-0-0\n")
     words = ["rowcol", "--coordinates", "coordinates", "--splits", "X", "--collectives", "alltoall"]
@@ -380,7 +413,10 @@ def test_the_router_network_of_the_virtual_torus_takes_hop_latency_from_the_topo
 
 
 def test_every_calibrated_value_has_a_source() -> None:
-    assert calibration.known() == ["gemini", "plain", "virtual-torus", "virtual-torus-router"]
+    assert calibration.known() == [
+        *("gemini", "gemini-xe6", "gemini-xk7"),
+        *("plain", "virtual-torus", "virtual-torus-router"),
+    ]
     assert GEMINI.payload_share == 0.6355 and PLAIN.router_gbyte_s is None and GEMINI.sha256 != PLAIN.sha256
     nodes = gemini("4x1x1").nodes
     reach = [

@@ -32,11 +32,11 @@ static size_t numbers_per_phase(const struct topobw *run) {
 }
 
 static size_t numbers_per_rank(const struct topobw *run) {
-    return PHASES_MAX * numbers_per_phase(run);
+    return (size_t)run->slots * numbers_per_phase(run);
 }
 
 static double *routers_of(const struct topobw *run, double *numbers, int phase) {
-    return &numbers[(size_t)phase * numbers_per_phase(run)];
+    return &numbers[(size_t)run->slot_of_phase[phase] * numbers_per_phase(run)];
 }
 
 /* Start and end of sending, in the clock of the link's first sender. */
@@ -492,11 +492,15 @@ static void measure_round(struct topobw *run, struct stream *stream, uint64_t ph
         }
 }
 
-static void make_room(struct topobw *run) {
+static void make_room(struct topobw *run, uint64_t phases) {
     run->rounds = run->config.repeats + 2 * run->config.retests;
+    for (int phase = 0; phase < PHASES_MAX; phase++)
+        if (phases >> phase & 1)
+            run->slot_of_phase[phase] = run->slots++;
     run->own = check_alloc(numbers_per_rank(run), sizeof(double));
     for (int phase = 0; phase < PHASES_MAX; phase++)
-        *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
+        if (phases >> phase & 1)
+            *routers_of(run, run->own, phase) = ROUTE_UNKNOWN;
     if (check_rank() == 0) {
         run->all = check_alloc((size_t)check_ranks() * numbers_per_rank(run), sizeof(double));
         run->results = check_alloc((size_t)run->plan.link_count, sizeof *run->results);
@@ -521,12 +525,12 @@ static bool soaks(const struct topobw *run) {
 
 void topobw_measure(struct topobw *run, struct problem *problem) {
     struct stream stream = stream_open(&run->config.stream);
-    make_room(run);
+    uint64_t phases = used_phases(run);
+    make_room(run, phases);
     run->limit_s = run->config.stream.limit_s;
     run->begun_s = MPI_Wtime();
     if (check_rank() == 0)
         open_stream(run, problem);
-    uint64_t phases = used_phases(run);
     uint64_t suspects = 0;
     for (bool first = true; first || soaks(run); first = false) {
         for (int round = 0; round < run->config.repeats && !run->stuck; round++) {

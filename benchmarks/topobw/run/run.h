@@ -18,8 +18,10 @@
 struct topobw {
     struct topobw_config config;
     struct role roles[PHASES_MAX];
-    int rounds;  /* repeats + twice the retests */
-    double *own; /* of this rank: for each phase the routers behind its sender, then start and end by round */
+    int rounds; /* repeats + twice the retests */
+    int slots;  /* phases that are used by any rank: numbers are kept of these alone */
+    int slot_of_phase[PHASES_MAX];
+    double *own; /* of this rank: for each slot the routers behind its sender, then start and end by round */
     int rounds_begun;
     double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */
     double given_up_bytes; /* of the transfer that was given up, within given_up_s */

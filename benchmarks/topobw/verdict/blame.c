@@ -25,7 +25,7 @@ struct search {
     const bool *bad;      /* of each transfer */
     int *explained_by;    /* of each link */
     struct place *places; /* by router, then transfer: two of each transfer */
-    int *most; /* [(transfer * ENDS + end) * KINDS + kind]: links that the suspect explains, at most */
+    int *most; /* [(transfer * ENDS + end) * KINDS + kind]: transfers that the suspect explains, at most */
     int *open; /* bad transfers that are not explained yet */
     int open_count;
     int count;
@@ -116,8 +116,11 @@ static bool belongs(const struct search *search, const struct suspect *suspect, 
            (receives && suspect->direction != DIRECTION_SENDING);
 }
 
-/* How many links not yet explained the suspect explains; 0 when one of its transfers is good. */
+/* How many transfers over links not yet explained the suspect explains; 0 when one of its transfers is good
+ * or they are on too few links. Where both nodes of a router are bad on all links, the router explains more.
+ */
 static int explains(const struct search *search, const struct suspect *suspect) {
+    int transfers = 0;
     int links = 0;
     int last = -1;
     int place = first_place(search, suspect->router);
@@ -127,10 +130,11 @@ static int explains(const struct search *search, const struct suspect *suspect) 
             continue;
         if (!search->bad[t])
             return 0;
+        transfers += search->explained_by[link] < 0;
         links += link != last && search->explained_by[link] < 0;
         last = link;
     }
-    return links >= (suspect->direction == DIRECTION_ANY ? BLAME_MIN : BLAME_MIN_ONE_WAY) ? links : 0;
+    return links >= (suspect->direction == DIRECTION_ANY ? BLAME_MIN : BLAME_MIN_ONE_WAY) ? transfers : 0;
 }
 
 /* Whether every transfer of the router is this node's. */

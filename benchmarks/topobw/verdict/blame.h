@@ -3,9 +3,9 @@
  *
  * More than half of all links bad is one finding, the network. A node or router explains its transfers when
  * all that were tested are bad and they are on BLAME_MIN links or more (BLAME_MIN_ONE_WAY if only what it
- * sends, or receives, is bad); the one that explains most comes first, until none is left. Then both
- * directions of one cable make one finding, and each remaining link its own. With one node a router the two
- * cannot be told apart, and are named together. Pure; rank 0 alone uses it.
+ * sends, or receives, is bad); the one that explains most transfers comes first, until none is left. Then
+ * both directions of one cable make one finding, and each remaining link its own. With one node a router the
+ * two cannot be told apart, and are named together. Pure; rank 0 alone uses it.
  *
  * Leaves out: larger components (a module, a cabinet) and probabilities.
  */

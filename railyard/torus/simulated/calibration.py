@@ -1,15 +1,18 @@
 """Calibration files: what a network costs beyond its topology file, each value with its source.
 
 `calibrations/*.yml` come with railyard; their schema is `calibrations/schema.json`. One set of values serves every run
-on a network: nothing is fitted for a figure. Leaves out how SimGrid is told (`torus.smpi`,
-`torus.simnetwork`).
+on a network: nothing is fitted for a figure. A file with `base: NAME` has the values of that one, but for its own.
+
+Leaves out how SimGrid is told (`torus.smpi`, `torus.simnetwork`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -25,8 +28,8 @@ SCHEMA = FOLDER / "schema.json"
 class Calibration:
     """The values of one file, payload rates in GB/s (1e9 bytes per second).
 
-    `router_gbyte_s`, `reach_hops` and `reach_most_times` None are no limit, `hop_latency_us` None what the topology
-    says.
+    `router_gbyte_s`, `reach_hops`, `reach_most_times` and `memory_banks` None are no limit, `hop_latency_us` None what
+    the topology says.
     """
 
     name: str
@@ -41,11 +44,19 @@ class Calibration:
     router_gbyte_s: float | None = None
     reach_hops: int | None = None
     reach_most_times: int | None = None
+    memory_banks: int | None = None
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:
         """Return what one more router adds: this file's word, or else the topology's."""
         return topology.hop_latency_us if self.hop_latency_us is None else self.hop_latency_us
+
+    def packing_gbyte_s(self, ranks_per_node: int) -> float:
+        """Return what one rank moves while all ranks of its node pack, dealt out among the memory banks."""
+        if self.memory_banks is None:
+            return self.core_gbyte_s
+        ranks_per_bank = math.ceil(ranks_per_node / self.memory_banks)
+        return min(self.core_gbyte_s, self.memory_gbyte_s / ranks_per_bank)
 
 
 def known() -> list[str]:
@@ -60,15 +71,25 @@ def usual(topology: Topology) -> str:
 
 def load(name_or_path: str) -> Calibration:
     """The calibration of a shipped name or of a YAML file; InputError in one line for anything else."""
+    text, document, path = _read(name_or_path)
+    if isinstance(document, dict) and isinstance(document.get("base"), str):
+        base_text, base, base_path = _read(document["base"])
+        schemas.validate(base, schemas.validator(SCHEMA), str(base_path))
+        document = {**base, **{key: value for key, value in document.items() if key != "base"}}
+        text = base_text + text
+    schemas.validate(document, schemas.validator(SCHEMA), str(path))
+    values = {name: entry["value"] for name, entry in document.items() if name != "name"}
+    return Calibration(name=document["name"], sha256=hashlib.sha256(text.encode()).hexdigest(), **values)
+
+
+def _read(name_or_path: str) -> tuple[str, Any, Path]:
+    """Return the text of a calibration file, what it contains, and its path."""
     path = Path(name_or_path)
     if path.suffix not in {".yml", ".yaml"}:
         path = FOLDER / f"{name_or_path}.yml"
     try:
         text = path.read_text(encoding="utf-8")
-        document = yaml.safe_load(text)
+        return text, yaml.safe_load(text), path
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         valid = f"{', '.join(known())}, or the path of a readable .yml file"
         raise InputError("--calibration", "", name_or_path, valid) from error
-    schemas.validate(document, schemas.validator(SCHEMA), str(path))
-    values = {name: entry["value"] for name, entry in document.items() if name != "name"}
-    return Calibration(name=document["name"], sha256=hashlib.sha256(text.encode()).hexdigest(), **values)

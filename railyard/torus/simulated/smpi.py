@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,7 +156,7 @@ def run(launch: Launch) -> Ended:
             **os.environ,
             "RAILYARD_NETWORK": str(folder / "network"),
             "RAILYARD_LINK_BYTES": str(folder / "bytes"),
-            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.core_gbyte_s:g}",
+            "RAILYARD_CORE_GBYTE_S": f"{launch.calibration.packing_gbyte_s(_ranks_per_node(launch)):g}",
         }
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:
@@ -174,6 +175,11 @@ def run(launch: Launch) -> Ended:
             link_bytes=network.link_bytes(counted.read_text()) if counted.is_file() else {},
             memory_mib=memory_kib / 1024,
         )
+
+
+def _ranks_per_node(launch: Launch) -> int:
+    """Return the most ranks that any node has."""
+    return max(Counter(nic.node.name for nic in launch.ranks).values())
 
 
 def write(launch: Launch, folder: Path) -> None:

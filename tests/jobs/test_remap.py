@@ -1,0 +1,46 @@
+"""perf/jobs/remap.py: a placement that avoids what another job loads, in the router's network alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perf.jobs import remap
+from perf.torus.packets import Message, simulated
+from placements.linkload import background
+from placements.linkload.faulty import places_by_name
+from placements.topology import catalog
+
+pytestmark = pytest.mark.mpi
+
+
+def test_the_counters_of_a_simulated_load_show_the_links_on_its_way(tmp_path: Path) -> None:
+    topology = catalog.load(remap.TORUS)
+    number = {node.name: index for index, node in enumerate(topology.nodes)}
+    message = Message(source=number["n0-0-0"], target=number["n1-0-1"], size_bytes=1 << 20)
+    path = tmp_path / "counters.json"
+    path.write_text(json.dumps(remap.counters_of(topology, simulated(topology, [message]))))
+    left = background.read(path, topology).left.ravel()
+    used = {"X+ 0,0,0>1,0,0", "Z+ 1,0,0>1,0,1"}
+    places = places_by_name(topology)
+    assert {name for name in places if left[places[name]] < 1} == used
+    # The cable is the slowest link of the way, and nearly never idle.
+    assert left[places["X+ 0,0,0>1,0,0"]] < 0.1
+    assert left[places["Z+ 1,0,0>1,0,1"]] == pytest.approx(1 - 9.36 / 15.04, abs=0.05)
+
+
+@pytest.mark.parametrize("rule", ["random:1", "random:4"])
+def test_with_the_counters_the_halo_loses_less_to_the_load(rule: str) -> None:
+    (row,) = remap.modelled([rule])
+    assert row["blind_ms"] > 1.2 * row["alone_ms"]
+    assert row["seeing_ms"] < 0.9 * row["blind_ms"]
+
+
+def test_halo_and_load_share_no_node() -> None:
+    topology = catalog.load(remap.TORUS)
+    parts = remap.divided(topology, "random:1")
+    assert len(parts.own.indices) == len(parts.others) == 32
+    assert sorted(np.concatenate([parts.own.indices, parts.others]).tolist()) == list(range(64))
