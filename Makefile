@@ -170,9 +170,8 @@ $(STAMPS)/packages: Makefile
 $(STAMPS)/venv: requirements.txt pyproject.toml
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment; run: apt-get install python3-venv, or make setup PYTHON=..." >&2; exit 1; }
-	@$(PIP) --no-compile --require-hashes -r requirements.txt
-	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation -e .
-	@$(BIN)/python -c 'import site; open(site.getsitepackages()[0] + "/railyard-checkout.pth", "w").write("$(CURDIR)\n")'
+	@$(if $(WHEELS),$(PIP) --no-compile --require-hashes -r,tools/install-python-packages $(VENV)) requirements.txt
+	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@mkdir -p $(@D) && touch $@
 
 # The machine's own where it is new enough; otherwise a wheel.

@@ -95,6 +95,37 @@ def test_benchmarks_are_built_with_the_wrapper_that_is_there(foreign: Path) -> N
     assert '--no-index --find-links "elsewhere"' in offline.stdout
 
 
+#: A pinned list, and pip's settings: whether uv installs the list, and what pip installs.
+LISTED = "numpy==2.0 \\\n    --hash=sha256:aa\nuv==0.9 \\\n    --hash=sha256:bb\n    # via railyard\nzizmor==1.32\n"
+SETTINGS = {
+    "none": ("", "", ["uv==0.9", "uv"]),
+    "a certificate": ("global.cert='/etc/ca.crt'", "", ["uv==0.9", "uv"]),
+    "an index of the site": ("global.index-url='https://site.invalid/'", "", ["numpy==2.0"]),
+    "no index": (":env:.no-index='1'", "", ["numpy==2.0"]),
+    "no wheel of uv": ("", "pip", ["uv==0.9", "numpy==2.0"]),
+    "uv fails": ("", "uv", ["uv==0.9", "uv", "numpy==2.0"]),
+}
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_uv_installs_python_packages_unless_pip_has_settings_that_uv_does_not_read(
+    foreign: Path, tmp_path: Path, case: str
+) -> None:
+    """Where uv cannot install them, pip does. Both are pretended, and note the first line of the list that they get."""
+    settings, failing, expected = SETTINGS[case]
+    (tmp_path / "list.txt").write_text(LISTED)
+    programs = tmp_path / "venv/bin"
+    programs.mkdir(parents=True)
+    pinned = f'for list; do :; done; read -r name _ <"$list"; echo "$name" >>"{tmp_path}/installed"'
+    configured = f'case "$*" in *"config list") echo "{settings}"; exit;; esac'
+    refused = f'case "$name" in uv==*) exit {int(failing == "pip")};; esac'
+    program(programs, "python", f"{configured}\n{pinned}\n{refused}")
+    program(programs, "uv", f'echo uv >>"{tmp_path}/installed"; exit {int(failing == "uv")}')
+    done = run([TOOLS / "install-python-packages", "venv", "list.txt"], foreign, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "installed").read_text().split() == expected
+
+
 def test_what_failed_of_set_up_is_what_make_test_prints_last(tmp_path: Path) -> None:
     """Set-up runs beside the unit tests; before, its output and theirs were mixed."""
     (tmp_path / "Makefile").write_text((CHECKOUT / "Makefile").read_text())

@@ -11,7 +11,7 @@ from support.commands import CHECKOUT
 #: A command's module, and what it does without until it is needed.
 LIGHT = {
     "railyard.records.cli": ("numpy", "scipy", "matplotlib", "placements", "analysis"),
-    "railyard.torus.cli.torus": ("scipy", "matplotlib", "analysis", "docker"),
+    "railyard.torus.cli.torus": ("scipy", "matplotlib", "analysis", "docker", "rich"),
     "railyard.torus.simulated.cli": ("scipy", "matplotlib", "analysis"),
     "railyard.jobs.cli": ("scipy", "matplotlib"),
     "railyard.jobs.nodes.node_cli": ("numpy", "yaml", "placements", "analysis"),

@@ -8,9 +8,6 @@ import sys
 from typing import IO, Literal
 
 import click
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 
 from placements.topology import catalog
 from placements.topology.base import Topology
@@ -142,6 +139,10 @@ def up(
     if overflow := neighbours.advice(plan.make(topo, shape), with_slurm=with_slurm):
         click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
+    # Loaded here and in the commands below because `mpirun` and `down`, which each launch starts, print no table.
+    from rich.console import Console
+    from rich.progress import Progress
+
     steps = routers + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("making hosts", total=steps)
@@ -180,6 +181,9 @@ def list_tori(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("torus", "topology", "state", "nodes", "rate scale")
     for row in rows:
         table.add_row(*(str(row[key]) for key in ("name", "topology", "state", "nodes", "rate_scale")))
@@ -195,6 +199,9 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(_as_json(report), nl=False)
     else:
+        from rich.console import Console
+        from rich.table import Table
+
         table = Table(title=f"torus {name}", show_header=False)
         for key, value in report.rows():
             table.add_row(key, value)
