@@ -40,6 +40,8 @@ from railyard.records.record import Software
 #: Below a folder of programs: as Spack's view, as OSU installs its own, as OSU's sources build them.
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
+SEVERAL = 2
+VARIANTS_LABEL = "railyard.variants."
 DECOMPOSITIONS = ("cube", "plane", "chain")
 
 
@@ -138,6 +140,9 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``False``
     counted = variable(typ.Bool, value=False)
 
+    #: How Spack names a build of the program without OpenMP, among its variants.
+    without_openmp = "~openmp"
+
     #: OpenMP threads of each rank, 0 for a program that is built or started without OpenMP.
     #:
     #: :type: :class:`int`
@@ -206,6 +211,11 @@ class ApplicationCheck(PlacedCheck):
         self.paths: dict[str, Path] = {}
         if self.carried:
             images.need_packages(self.carried, self._packages())
+            if not self.package and images.SOURCES_LABEL in self.carried.labels:
+                file = self.carried.provenance["file"]
+                self.skip(
+                    f"{file} has no {self.program}: railyard does not build it; -S image names one that has it"
+                )
         if Software.NATIVE not in self.chosen:
             return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
@@ -236,6 +246,22 @@ class ApplicationCheck(PlacedCheck):
             **({"counted_by": torus_counters.COUNTED_BY} if self.counted else {}),
             **({"threads_per_rank": self.threads} if self.threads else {}),
         }
+
+    @run_after("setup")
+    def need_openmp(self) -> None:
+        """Skip where Spack built the program without OpenMP, and its ranks are to have several threads.
+
+        Of a program that Spack did not build the witness tells when it has run.
+        """
+        if self.threads < SEVERAL:
+            return
+        native = labels_of(self.paths[self.program]) if self.paths else {}
+        for labels in (native, self.carried.labels if self.carried else {}):
+            if self.without_openmp in labels.get(f"{VARIANTS_LABEL}{self.package}", "").split():
+                self.skip(
+                    f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and "
+                    f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
+                )
 
     @run_before("run")
     def write_inputs(self) -> None:
@@ -404,8 +430,13 @@ def build_of(program: Path) -> dict[str, str]:
     spec = spack_spec(program)
     if not spec:
         return sum_of
-    view = next((each for each in program.parents if each.name == "view"), program.parent)
-    return sum_of | built_from(building.labels(view), spec.partition("@")[0]) | {"spack_spec": spec}
+    return sum_of | built_from(labels_of(program), spec.partition("@")[0]) | {"spack_spec": spec}
+
+
+def labels_of(program: Path) -> dict[str, str]:
+    """Return the labels of the native build that a program is of; nothing for a program of another origin."""
+    view = next((folder for folder in program.parents if folder.name == "view"), program.parent)
+    return building.labels(view)
 
 
 def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:

@@ -181,6 +181,12 @@ class PlacedCheck(rfm.RunOnlyRegressionTest):
     #: :default: ``''``
     network = variable(str, value="")
 
+    #: Rate scale of the virtual torus that the job brings up, where RAILYARD_RATE_SCALE is not set; empty for `auto`.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''``
+    rate_scale = variable(str, value="")
+
     #: Ranks on each node; those of a node are consecutive slots.
     #:
     #: :type: :class:`int`

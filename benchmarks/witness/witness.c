@@ -4,9 +4,10 @@
  * A library to preload (railyard-witness does it): it looks on once, when MPI has started, and
  * rank 0 writes what it saw to the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Between
  * that and MPI_Finalize it counts what the NICs send, where it is asked to (counters/nics.h). Processes that
- * were meant to be ranks of one world and are not each write a world of one. Further preloaded libraries
- * still get their turn. A program whose main is Fortran starts MPI by a symbol that ends in "_". Leaves out:
- * compilers that name it otherwise, and migrations after the start.
+ * were meant to be ranks of one world and are not each write a world of one. Of rank 0 it also writes how
+ * many OpenMP threads it would start. Further preloaded libraries still get their turn. A program whose main
+ * is Fortran starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and
+ * migrations after the start.
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"
@@ -16,16 +17,31 @@
 #include "lib/run/preload.h"
 #include "lib/run/singleton.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LIBRARY "railyard-witness"
+
+typedef int openmp_function(void);
+
+/* Threads of a parallel region in this process; 0 where no OpenMP is loaded, so the program has none. */
+static int openmp_threads(void) {
+    openmp_function *count = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (!found)
+        return 0;
+    memcpy(&count, &found, sizeof count);
+    return count();
+}
 
 static void write_witness(FILE *file, const void *written) {
     const struct evidence_list *list = written;
     struct json json = json_start(file);
     json_object(&json);
     json_key_text(&json, "format", "railyard-witness/1");
+    json_key_integer(&json, "openmp_threads", openmp_threads());
     output_mpi(&json, list->ranks);
     output_ranks(&json, list);
     json_object_end(&json);

@@ -15,6 +15,7 @@ class MinifeCheck(MiniAppCheck):
     benchmark = "minife"
     program = "miniFE.x"
     package = "minife"
+    without_openmp = "build=ref"
     leaves = "miniFE.*.yaml"
 
     #: Elements of the whole cube along each edge for each rank along it (weak: the edge is that times the ranks').

@@ -89,6 +89,7 @@ class minighost_stalls(MinighostCheck):
     valid_systems = ["+torus %origin=emulated"]
     torus = "gemini-3x3x3"
     network = "router"
+    rate_scale = "0.00001"  # a third of what `auto` takes on two cores, because the ranks compute, too
     allocation = "contiguous"
     placements = ["cart-create", "blocks:2x2x2", "random:1"]
     grid = [6, 6, 6]

@@ -43,14 +43,20 @@ def check_world(witness: Witness, ranks: int) -> None:
         raise InputError("the witness", "ranks", witness.size, wanted)
 
 
-def check_threads(reading: Reading, wanted: Json) -> None:
-    """Raise InputError when the program reports another number of threads per rank than was requested, if any was.
+def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
+    """Raise InputError unless each rank has as many OpenMP threads as were requested, if any were.
 
-    A program that reports none is built without OpenMP, or does not print them; its figures count as they are.
+    Both the program's own output and the witness must agree, as far as they report threads.
     """
-    reported = reading.parameters.get("threads")
-    if wanted and reported not in (None, wanted):
-        raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
+    if not wanted:
+        return
+    if seen.openmp_threads == 0 and wanted > 1:
+        raise InputError(
+            reading.program, "threads", 0, f"{wanted}, as were requested; the program is built without OpenMP"
+        )
+    for reported in (seen.openmp_threads, reading.parameters.get("threads")):
+        if reported not in (None, 0, wanted):
+            raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
 
 
 def _series(each: Series) -> dict[str, Json]:

@@ -120,7 +120,7 @@ def _document(
     seen = witness.load(folder / f"{stem}.witness")
     convert.check_world(seen, ranks)
     reading = parse(_text(folder / f"{stem}.out"), _text(folder / f"{stem}.left"), f"{stem}.out")
-    convert.check_threads(reading, parameters.get("threads_per_rank"))
+    convert.check_threads(reading, seen, parameters.get("threads_per_rank"))
     profile = list(_profile(folder, stem, parameters.get("profiled_by"), ranks))
     if parameters.get("counted_by") == torus_counters.COUNTED_BY:
         profile += torus_counters.read(folder / f"{stem}.counted")

@@ -20,10 +20,15 @@ FORMAT = "railyard-witness/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """What rank 0 wrote. `mpi` and `ranks` are valid once a benchmark's output holds them."""
+    """What rank 0 wrote. `mpi` and `ranks` are valid once a benchmark's output holds them.
+
+    `openmp_threads` is how many threads rank 0 would start, 0 in a program without OpenMP; None in files of older
+    witnesses, which have no such number.
+    """
 
     mpi: Mapping[str, Json]
     ranks: Json
+    openmp_threads: int | None = None
 
     @property
     def size(self) -> int:
@@ -38,7 +43,8 @@ def load(path: Path) -> Witness:
     document = json_io.read(path)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise InputError(path.name, "format", _format(document), FORMAT)
-    return Witness(mpi=document["mpi"], ranks=document["ranks"])
+    threads = document.get("openmp_threads")
+    return Witness(mpi=document["mpi"], ranks=document["ranks"], openmp_threads=threads)
 
 
 def _format(document: Json) -> Json:

@@ -51,6 +51,7 @@ class Request:
     nodes: int
     torus: str
     network: str
+    rate_scale: str
     ranks_per_node: int
     grid: Sequence[int]
     needs_coordinates: bool

@@ -106,6 +106,8 @@ def _write_torus(folder: Path, submission: Submission) -> None:
     (folder / "ranks-per-node").write_text(f"{asked.ranks_per_node}\n")
     if asked.network:
         (folder / "network").write_text(f"{asked.network}\n")
+    if asked.rate_scale:
+        (folder / "rate-scale").write_text(f"{asked.rate_scale}\n")
     located = _located(where, submission.granted)
     (folder / "coordinates").write_text(files.coordinates(submission.granted.topology, located))
 

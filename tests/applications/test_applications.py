@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -248,12 +249,22 @@ def test_mcbs_lines_are_read_and_its_error_judged_by_its_particles(old: str, new
 
 
 def test_threads_that_the_program_did_not_have_are_refused() -> None:
-    """UMT prints its OpenMP threads; a program that prints none counts as it is."""
-    convert.check_threads(read("umt-8"), 1)
-    convert.check_threads(read("lulesh-8"), 2)
-    convert.check_threads(read("umt-8"), None)
+    """UMT prints its OpenMP threads; of a program that prints none the witness counts them."""
+
+    def seen(threads: int | None) -> Witness:
+        return dataclasses.replace(witness_of(8), openmp_threads=threads)
+
+    convert.check_threads(read("umt-8"), seen(1), 1)
+    convert.check_threads(read("amg-8"), seen(0), 1)
+    convert.check_threads(read("amg-8"), seen(2), 2)
+    convert.check_threads(read("amg-8"), seen(None), 2)
+    convert.check_threads(read("umt-8"), seen(4), None)
     with pytest.raises(InputError, match=r"UMT: threads: .*2, as were requested"):
-        convert.check_threads(read("umt-8"), 2)
+        convert.check_threads(read("umt-8"), seen(2), 2)
+    with pytest.raises(InputError, match=r"AMG: threads: 4 .*2, as were requested"):
+        convert.check_threads(read("amg-8"), seen(4), 2)
+    with pytest.raises(InputError, match=r"AMG: threads: 0 .*2, as were requested.* without OpenMP"):
+        convert.check_threads(read("amg-8"), seen(0), 2)
 
 
 @pytest.mark.parametrize("said", ["nan", "-nan", "NaN", "inf"])

@@ -160,6 +160,43 @@ def test_every_check_survives_a_dry_run_with_the_programs(tmp_path: Path, progra
     assert {name for name in counted if not name.endswith(("_profile", "_mpi_time"))} == set()
 
 
+def test_a_build_without_openmp_is_skipped_where_ranks_are_to_have_threads(
+    tmp_path: Path, programs: Path
+) -> None:
+    """AMG and miniFE print no number of threads, and were recorded as hybrid whatever they were built of."""
+    shutil.copytree(programs, tmp_path / "view/bin")
+    (tmp_path / "labels").write_text(
+        "railyard.variants.amg2013 ~int64 ~openmp\nrailyard.variants.minife build=ref\n"
+    )
+    done = reframe(tmp_path, "--dry-run", "-n", "_hybrid$", "-S", f"programs={tmp_path}/view")
+    assert done.returncode == 0, done.stdout
+    assert "Spack built amg without OpenMP (amg2013 ~openmp), and 2 threads per rank need it" in done.stdout
+    assert "Spack built miniFE.x without OpenMP (minife build=ref)" in done.stdout
+    assert ", 2 skipped," in done.stdout, "UMT and LULESH, which no label calls so, are to run"
+
+
+def test_a_program_without_openmp_is_no_hybrid(tmp_path: Path, programs: Path, replay: Path) -> None:
+    """The witness counts the threads from inside, so that a program by hand cannot pass for a hybrid one."""
+    (replay / "0.out").write_text((DATA / "amg-8.out").read_text())
+    chosen = ["-n", "amg_hybrid", "-S", f"programs={programs}", "-S", "placements=plain", "-S", "launches=1"]
+    done = reframe(tmp_path, "-r", *chosen, REPLAY=str(replay))
+    record = of_record(tmp_path)
+    assert done.returncode != 0 and record.status == "failed"
+    assert "AMG: threads: 0 is not valid; expected 2, as were requested" in record.reason, record.reason
+
+
+@pytest.mark.parametrize(("scale", "words"), [("", "cat rate-scale"), ("0.0003", "--rate-scale 0.0003")])
+def test_a_checks_own_rate_scale_gives_way_to_the_users(
+    tmp_path: Path, programs: Path, scale: str, words: str
+) -> None:
+    chosen = ["-n", "^minighost_stalls$", "-S", f"programs={programs}"]
+    done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_RATE_SCALE=scale)
+    assert done.returncode == 0, done.stdout
+    (file,) = tmp_path.glob("stage/*/*/*/minighost_stalls/rate-scale")
+    assert file.read_text() == "0.00001\n"
+    assert words in (file.parent / "rfm_job.sh").read_text()
+
+
 def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
     done = reframe(tmp_path, "-r", "-n", "amg_weak", "-S", f"programs={programs}", "-S", "scale=planet")
     assert done.returncode != 0

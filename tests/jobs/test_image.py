@@ -373,6 +373,14 @@ def test_the_lock_of_the_environment_becomes_labels(tmp_path: Path) -> None:
     ]
 
 
+def test_the_variants_of_a_package_become_a_label(tmp_path: Path) -> None:
+    lock = json.loads(lock_of(("lulesh", "2.0.3"), ("mpip", "3.5")))
+    parameters = {"openmp": False, "mpi": True, "build": "ref", "build_system": "makefile", "cflags": []}
+    lock["concrete_specs"]["luleshhash"]["parameters"] = parameters
+    done = check_lock(tmp_path, json.dumps(lock), "--labels", "--only", "lulesh")
+    assert done.stdout.splitlines()[-1] == "railyard.variants.lulesh build=ref +mpi ~openmp", done.stderr
+
+
 @pytest.mark.parametrize(
     ("lock", "words"),
     [

@@ -28,6 +28,7 @@ ASKED = Request(
     nodes=0,
     torus="",
     network="",
+    rate_scale="",
     ranks_per_node=1,
     grid=[],
     needs_coordinates=False,
