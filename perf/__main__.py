@@ -56,21 +56,19 @@ from perf import pieces
 from perf.jobs import slurm
 from perf.models import flies, fly_study, placements, rivals, simulated
 from perf.mpis import concurrency, halo_mpis, matrix, osu, rank_zero, stacks, suite
+from perf.packets import hot_spot, injection, topobw_beside
 from perf.records import archive, forgeries, fuzz, tenders
 from perf.torus import (
     bound,
     dead_links,
     flies_emulated,
     guard,
-    hot_spot,
-    injection,
     networks,
     ratios,
     same,
     scale,
     soak,
     topobw,
-    topobw_beside,
     topobw_flies,
     vtorus,
 )

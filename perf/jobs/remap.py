@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from perf.packets.messages import Message, Simulated, arrivals_s, simulated
 from perf.torus import shared_links
-from perf.torus.packets import Message, Simulated, arrivals_s, simulated
 from placements.linkload import background
 from placements.linkload.background import Background
 from placements.linkload.traffic import Traffic, stencil

@@ -3,7 +3,7 @@
 Jobs of ReFrame: `rowcol_cube` and `halo_3d` on `vtorus:netns` at the default rate scale, and on `simvtorus`. Their
 records are kept in build/ratios, so that a call adds what is missing and another the rest. A ratio is the median over
 all launches that are not void. Beside Alltoall stands what the router's network alone makes of it
-(`perf.torus.packets`): SimGrid's flows have no queues. Leaves out `paths_parallel`, whose ratios are those of single
+(`perf.packets.messages`): SimGrid's flows have no queues. Leaves out `paths_parallel`, whose ratios are those of single
 links.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from perf.torus import packets
+from perf.packets import messages
 from placements.topology import catalog
 from railyard.checkout import BUILD, CHECKOUT
 from railyard.records.record import Launch, Origin
@@ -136,7 +136,7 @@ def _packets(check: str, one: Series, other: Series) -> float | None:
     if check != "rowcol_cube" or one[1]["collective"] != "alltoall":
         return None
     times = [
-        packets.alltoall_s(catalog.load(TORUS), BLOCK, labels["split"], size_bytes=SIZE_BYTES)
+        messages.alltoall_s(catalog.load(TORUS), BLOCK, labels["split"], size_bytes=SIZE_BYTES)
         for _, labels in (one, other)
     ]
     return times[0] / times[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perf.mpis import rank_zero
-from perf.torus import topobw_beside
+from perf.packets import topobw_beside
 from placements.topology import catalog
 
 #: Bytes of a leader's part, from the sizes in benchmarks/counters: a heading, then seven links and their numbers.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perf.jobs import remap
-from perf.torus.packets import Message, simulated
+from perf.packets.messages import Message, simulated
 from placements.linkload import background
 from placements.linkload.faulty import places_by_name
 from placements.topology import catalog

@@ -1,12 +1,12 @@
-"""perf/torus/packets.py, injection.py and hot_spot.py: messages in the router's network alone, in virtual time."""
+"""perf/packets/messages.py, injection.py and hot_spot.py: messages in the router's network alone, in virtual time."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from perf.torus import hot_spot, injection
-from perf.torus.packets import Message, arrivals_s
+from perf.packets import hot_spot, injection
+from perf.packets.messages import Message, arrivals_s
 from placements.topology import catalog
 from placements.topology.faults import Faults
 from railyard.torus.plan.plan import ETHERNET_BYTES

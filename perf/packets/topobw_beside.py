@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from perf.mpis import rank_zero
-from perf.torus.packets import Message, arrivals_s
+from perf.packets.messages import Message, arrivals_s
 from placements.topology import catalog
 from placements.topology.base import Link, Topology
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from perf.torus.packets import Message, arrivals_s
+from perf.packets.messages import Message, arrivals_s
 from placements.linkload.traffic import stencil
 from placements.orders.allocation import allocate
 from placements.topology import catalog
