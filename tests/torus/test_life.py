@@ -210,10 +210,12 @@ def test_the_torus_of_a_job_that_lives_is_left_alone(railyard: Run, torus_name: 
 
 def test_who_waits_for_the_lock_says_for_whom(railyard: Run, small: str, torus_name: str) -> None:
     descriptor = locks.acquire(lifecycle.RUN / "lock", what="the tests")
-    up = started("up", "gemini-2x2x2", "--name", torus_name)
-    assert up.stderr is not None
-    line = up.stderr.readline()
-    os.close(descriptor)
+    try:
+        up = started("up", "gemini-2x2x2", "--name", torus_name)
+        assert up.stderr is not None
+        line = up.stderr.readline()
+    finally:
+        os.close(descriptor)  # or this process would wait for itself at its next torus
     assert up.wait(timeout=HUNG_S) == 0
     assert f"process {os.getpid()} (" in line and "waiting for another torus command" in line
 
