@@ -39,6 +39,12 @@ def title(case: Case) -> str:
     return ", ".join(filter(None, parts)) + where
 
 
+def heading(case: Case, among: Sequence[Case]) -> str:
+    """Return the title, with the check's name where a case of another check among these has the same title."""
+    checks = {each.first.case.check for each in among if title(each) == title(case)}
+    return f"{title(case)}, {case.first.case.check}" if len(checks) > 1 else title(case)
+
+
 def origin_note(case: Case) -> str:
     """Return what the numbers are, and for the virtual torus how far its rates and latencies are scaled."""
     note, torus = ORIGIN_NOTES[case.origin], case.first.provenance["torus"]
@@ -76,7 +82,7 @@ def facts(case: Case) -> list[tuple[str, str]]:
     if topology:
         extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
-        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} a router"
+        routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} per router"
         found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
     found.append(("nodes", f"{len(nodes)}, order {asked.allocation['order']}"))
     found.append(("placements", ", ".join(asked.placements)))

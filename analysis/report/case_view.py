@@ -20,7 +20,7 @@ from analysis.cases.judgement import JudgedCase
 from analysis.cases.published import PublishedRow
 from analysis.cases.spread import Captioned
 from analysis.cases.tables import Row
-from analysis.cases.titles import facts, kept_apart, known_text, origin_note, title
+from analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
 from analysis.figures import general, registry
 from analysis.figures.drawing import DataTable, Drawing
 from railyard.records import units
@@ -118,16 +118,16 @@ def statements(drawn: DrawnCase) -> list[Statement]:
     return [*_own_statements(drawn.own), *_statements(shown), *_curve_statements(drawn.panels)]
 
 
-def view(drawn: DrawnCase, number: int, images: Sequence[Markup], earlier: Sequence[Case] = ()) -> CaseView:
-    """Return everything that the page shows of a case; `images` are its drawings as markup."""
+def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()) -> CaseView:
+    """Return everything that the page shows of a case, `number` from 1 of those shown; `images` are its drawings."""
     case, found = drawn.case, drawn.found
     rest = [each for members in general.by_fom(found)[general.SHOWN_FOMS :] for each in members]
     asked, system = case.first.case, case.first.system
     return CaseView(
         number=number,
         anchor=f"case-{number}",
-        apart=kept_apart(case, earlier),
-        title=title(case),
+        apart=kept_apart(case, shown[: number - 1]),
+        title=heading(case, shown),
         subtitle=f"{asked.check} on {system.name} ({system.partition}, {system.environment})",
         origin=str(case.origin),
         origin_note=origin_note(case),

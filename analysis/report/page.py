@@ -134,8 +134,7 @@ def html(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
     charts = mpi_profile.drawings(grouped)
     by_extent = extents.drawings([(each.case, each.comparisons) for each in judged])
     views = [
-        case_view.view(each, number, images[number - 1], grouped[: number - 1])
-        for number, each in enumerate(drawn, 1)
+        case_view.view(each, number, images[number - 1], grouped) for number, each in enumerate(drawn, 1)
     ]
     days = sorted(record.created[:10] for case in grouped for record in case.records)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")

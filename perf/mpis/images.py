@@ -6,7 +6,8 @@
 
 The first figure of merit of each is printed, or why there is none. Programs are verified as in their checks
 (railyard/applications), and a witness within each launch counts its ranks. As root, or as any user who may make
-namespaces; IMAGE is a SIF file or an unpacked folder. Sizes are those of the scale laptop.
+namespaces; with --here as any user at all, on this machine without a torus. IMAGE is a SIF file or an unpacked folder.
+Sizes are those of the scale laptop.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ from railyard.jobs.image_engines import apptainer
 from railyard.records.json_io import Json
 
 TORUS, RANKS = "perf-images", 8
+#: Open MPI's settings without a torus: more ranks than processors, and ranks in user namespaces of their own, which
+#: cannot copy from each other's memory. With its default, AMG under mpiP hung in MPI_Finalize.
+HERE = {
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
 LIMIT_S = 300
 
 
@@ -97,11 +105,11 @@ def command(program: Program, inside: Sequence[str]) -> list[str]:
     return [*inside, *threads, *witness, *program.words.split()]
 
 
-def run(program: Program, launcher: str, inside: Sequence[str], folder: Path) -> str:
+def run(program: Program, launcher: Sequence[str], inside: Sequence[str], folder: Path) -> str:
     """Launch a program; what it printed first, or why it is no result."""
     for name, text in program.inputs.items():
         (folder / name).write_text(text)
-    words = ["railyard", "torus", "launch", TORUS, launcher, "-n", str(RANKS), *command(program, inside)]
+    words = [*launcher, "-n", str(RANKS), *command(program, inside)]
     with (folder / "launch.out").open("w") as out, (folder / "errors").open("w") as errors:
         try:
             done = subprocess.run(words, stdout=out, stderr=errors, cwd=folder, timeout=LIMIT_S, check=False)
@@ -143,6 +151,7 @@ def main() -> None:
     parser.add_argument(
         "--launcher", default="mpirun.openmpi", help="path of the MPI's launcher (default: mpirun.openmpi)"
     )
+    parser.add_argument("--here", action="store_true", help="launch on this machine, without a torus")
     parser.add_argument("--only", default="", help="names of programs, a comma between")
     chosen = parser.parse_args()
     if chosen.native:
@@ -154,17 +163,26 @@ def main() -> None:
     os.environ["PATH"] += f":{apptainer.OWN}"
     runs = [(str(file), ["apptainer", "--quiet", "exec", str(file.absolute())]) for file in chosen.images]
     runs += [(str(chosen.native), [])] if chosen.native else []
+    if chosen.here:
+        os.environ.update(HERE)
+        launch_all(runs, [chosen.launcher], chosen.only)
+        return
     up = ["railyard", "torus", "up", "gemini-2x2x2", "--name", TORUS, "--rate-scale", "0.001"]
     subprocess.run(up, check=True)
     try:
-        for name, inside in runs:
-            for title, program in PROGRAMS.items():
-                if not chosen.only or title in chosen.only.split(","):
-                    with TemporaryDirectory(prefix="images-") as folder:
-                        said = run(program, chosen.launcher, inside, Path(folder))
-                    print(f"{name}\t{title}\t{said}", flush=True)
+        launch_all(runs, ["railyard", "torus", "launch", TORUS, chosen.launcher], chosen.only)
     finally:
         subprocess.run(["railyard", "torus", "down", TORUS], check=False)
+
+
+def launch_all(runs: Sequence[tuple[str, Sequence[str]]], launcher: Sequence[str], only: str) -> None:
+    """Print a line for each program of each run, or for those of a list of titles."""
+    for name, inside in runs:
+        for title, program in PROGRAMS.items():
+            if not only or title in only.split(","):
+                with TemporaryDirectory(prefix="images-") as folder:
+                    outcome = run(program, launcher, inside, Path(folder))
+                print(f"{name}\t{title}\t{outcome}", flush=True)
 
 
 if __name__ == "__main__":

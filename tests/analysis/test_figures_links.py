@@ -99,6 +99,26 @@ def test_a_grid_of_another_type_ends_neither_published_numbers_nor_figures(grid:
     registry.own_drawings(case)
 
 
+def test_cases_of_one_title_are_told_apart_by_their_checks() -> None:
+    """Three cases of the page were headed `amg on gemini-2x2x2`."""
+
+    def of(check: str, grid: list[int]) -> Any:
+        document = json.loads(SMALL.read_text())
+        document.pop("id", None)
+        document["case"]["check"], document["case"]["parameters"]["grid"] = check, grid
+        return record.from_content(document, "the test's record")
+
+    shown = cases.group([of("halo_one", [2, 2]), of("halo_two", [2, 2]), of("halo_two", [4, 1])])
+    headings = {(case.first.case.check, titles.heading(case, shown)) for case in shown}
+    same, other = (titles.title(case) for case in (shown[0], shown[-1]))
+    assert same != other
+    assert headings == {
+        ("halo_one", f"{same}, halo_one"),
+        ("halo_two", f"{same}, halo_two"),
+        ("halo_two", other),
+    }
+
+
 def test_efficiency_by_size() -> None:
     def point(fom: str, size: int, value: float) -> dict[str, Any]:
         labels = {"ping": "send", "payload": "random", "size_bytes": size}
