@@ -10,6 +10,7 @@ import click
 
 from placements.hosts import naming, sources
 from placements.hosts.sources import names as hosts
+from placements.launchers import files
 from placements.topology import catalog
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -46,6 +47,6 @@ def coordinates(
         click.echo(json.dumps({**asdict(found), "extents": extents}, indent=1))
         return
     if extents is not None:
-        click.echo("torus " + " ".join(map(str, extents)))
+        click.echo(f"torus {files.three(extents, 1)}")
     for name, at in found.stands.items():
-        click.echo(f"{name} {at[0]} {at[1]} {at[2]}")
+        click.echo(f"{name} {files.three(at, 0)}")

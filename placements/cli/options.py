@@ -26,6 +26,8 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 
+#: The most dimensions that a box of routers may have; the coordinates file has as many (docs/formats.md).
+MOST_DIMENSIONS = 8
 #: In place of a topology: a machine of which only the names of the nodes are known.
 UNKNOWN = "unknown"
 MADE_ORDERS = [str(order) for order in Order if order != Order.SCHEDULER]
@@ -53,7 +55,7 @@ class Asked:
         topology = self._machine()
         if self.nodes is not None:
             return scheduled(topology, hostfile.read(self.nodes, topology))
-        box = parse_extents(self.block, "--block") if self.block else None
+        box = parse_extents(self.block, "--block", most=MOST_DIMENSIONS) if self.block else None
         granted = allocate(topology, self.allocation, block=box, seed=self.seed)
         if self.occupied_percent is None:
             return granted
@@ -129,7 +131,9 @@ _OPTIONS = (
         show_default=True,
         help="Order in which the nodes are granted.",
     ),
-    click.option("--block", help="Routers of the allocation, AxBxC from 0,0,0.  [default: all]"),
+    click.option(
+        "--block", help="Routers of the allocation, AxBxC from 0,0,0, a number per dimension.  [default: all]"
+    ),
     click.option(
         "--nodes",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -171,10 +175,11 @@ _OPTIONS = (
 )
 
 
-def parse_extents(text: str, option: str) -> tuple[int, ...]:
-    """`4x4x2` as (4, 4, 2); InputError names the option."""
-    if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){0,2}", text):
-        raise InputError(option, "", text, "AxB or AxBxC, each at least 1")
+def parse_extents(text: str, option: str, *, most: int = 3) -> tuple[int, ...]:
+    """Return `4x4x2` as (4, 4, 2), of at most `most` numbers; InputError names the option."""
+    if not re.fullmatch(rf"[1-9]\d{{0,8}}(x[1-9]\d{{0,8}}){{0,{most - 1}}}", text):
+        more = f", at most {most} numbers" if most > 3 else ""
+        raise InputError(option, "", text, f"AxB or AxBxC, each at least 1{more}")
     return tuple(int(word) for word in text.split("x"))
 
 

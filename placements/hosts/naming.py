@@ -24,7 +24,8 @@ def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "c
     """
     slots: Counter[Coordinate] = Counter()
     names: dict[tuple[Coordinate, int], str] = {}
-    for name, at in stands.items():
+    for name, place in stands.items():
+        at = _without_padding(place, len(topology.extents))
         _check(topology, name, at, slot=slots[at], source=source)
         names[at, slots[at]] = name
         slots[at] += 1
@@ -53,6 +54,11 @@ def flat(names: Sequence[str], rails: int = 1) -> Topology:
         names={((index, 0, 0), 0): name for index, name in enumerate(names)},
         leaves=len(names),
     )
+
+
+def _without_padding(at: Coordinate, dimensions: int) -> Coordinate:
+    """Return a coordinate without the zeros that fill a line of a file up to three numbers."""
+    return at[:dimensions] if not any(at[dimensions:]) else at
 
 
 def _check(topology: Topology, name: str, at: Coordinate, *, slot: int, source: str) -> None:

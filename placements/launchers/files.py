@@ -21,8 +21,8 @@ def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
 
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
     """The coordinates file of docs/formats.md, for all nodes or some."""
-    lines = [f"torus {_three(topology.extents, 1)}\n"]
-    lines += [f"{node.name} {_three(node.coordinate, 0)}\n" for node in nodes or topology.nodes]
+    lines = [f"torus {three(topology.extents, 1)}\n"]
+    lines += [f"{node.name} {three(node.coordinate, 0)}\n" for node in nodes or topology.nodes]
     return "".join(lines)
 
 
@@ -44,12 +44,12 @@ def links(topology: Topology) -> str:
     """
     lines = [f"host {topology.host_rate_gbyte_s:.10g}\n"]
     lines += [
-        f"link {link.direction} {_three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
+        f"link {link.direction} {three(link.coordinate, 0)} {link.link_class} {link.rate_gbyte_s:.10g}\n"
         for link in topology.lattice_links()
     ]
     return "".join(lines if len(lines) > 1 else [*lines, *link_tests.lines(topology)])
 
 
-def _three(numbers: Coordinate, rest: int) -> str:
-    """Return three numbers, `rest` for those that a shorter coordinate lacks."""
+def three(numbers: Coordinate, rest: int) -> str:
+    """Return the numbers as text, three or more: `rest` for those that a shorter coordinate lacks."""
     return " ".join(map(str, (*numbers, rest, rest)[: max(3, len(numbers))]))

@@ -130,6 +130,17 @@ def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:
     ]
 
 
+def test_the_fourth_dimension_counts_with_the_third(pretend: Pretend) -> None:
+    """Of Z and W with extents of 2 and 3 the programs see one ring of six: (z, w) is 3 z + w."""
+    nodes = [(0, 0), (0, 1), (1, 0), (1, 2)]
+    text = "torus 1 1 2 3\n" + "".join(f"n{i} 0 0 {z} {w}\n" for i, (z, w) in enumerate(nodes))
+    read = pretend(text).measured(
+        "hops", 4, "--tests", "latency", "--sizes", "8", "--dimensions", "Z", "--hops", "3", *TWICE
+    )
+    (series,) = read["series"]
+    assert {series["labels"]["from"], series["labels"]["to"]} == {"n0", "n2"}
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -142,6 +153,9 @@ def test_twelve_hops_of_a_ring_of_24(pretend: Pretend) -> None:
         ("torus 2 1 1\nn0 0 0 0\nn0 1 0 0\n", ["line 3", "twice"]),
         ("torus 2 1 1\nn0 0 0 0\nx 1 0 0\n", ["rank 1", "host n1"]),
         ("torus 4 1 1\nn0 0 0 0\nn1 2 0 0\n", ["no two of the 2 ranks"]),
+        ("torus 2 1 1 1\nn0 0 0 0\n", ["line 2", "inside the torus 2x1x1x1"]),
+        ("torus 2 1 1\nn0 0 0 0 0\n", ["line 2", "more than HOST X Y Z"]),
+        ("torus 2 1 1 1 1 1 1 1 1\nn0 0 0 0\n", ["line 1", "more than 8 dimensions"]),
     ],
 )
 def test_wrong_coordinates_are_refused(text: str, parts: list[str], pretend: Pretend) -> None:

@@ -108,10 +108,11 @@ def read(tmp_path: Path, text: str, kind: str | None = None) -> sources.Stands:
         ("slurm", SLURM, {"n00": (0, 0, 0), "m7": (0, 0, 0), "n02": (1, 0, 0)}),
         ("csv", CSV, {"nid000001": (0, 3, 16), "nid000002": (1, 0, 2)}),
         ("coordinates", "torus 2 2 2\nn1 1 0 1\n", {"n1": (1, 0, 1)}),
+        ("coordinates", "torus 2 2 2 3\nn1 1 0 1 2\n", {"n1": (1, 0, 1, 2)}),
     ],
 )
 def test_every_source_is_recognised_and_read(
-    tmp_path: Path, kind: str, text: str, expected: dict[str, tuple[int, int, int]]
+    tmp_path: Path, kind: str, text: str, expected: dict[str, tuple[int, ...]]
 ) -> None:
     found = read(tmp_path, text)
     assert found.kind == kind

@@ -1,4 +1,4 @@
-/* Reads "HOST X Y Z" lines and places the ranks on them; see coordinates.h. */
+/* Reads "HOST X Y Z" lines, with three numbers or more, and places the ranks on them; see coordinates.h. */
 #include "lib/ranks/coordinates.h"
 
 #include "lib/input/parse.h"
@@ -39,33 +39,68 @@ static bool read_int(char **rest, int low, int high, int *value) {
     return true;
 }
 
-static void read_extents(char *rest, struct place place, int *extents, struct problem *problem) {
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        if (!read_int(&rest, 1, EXTENT_MAX, &extents[d])) {
+/* Adds a number to a coordinate of three: numbers from the third on become one, the last fastest. */
+static void fold(int *folded, int dimension, int number, int extent) {
+    if (dimension < TORUS_DIMENSIONS)
+        folded[dimension] = number;
+    else
+        folded[TORUS_DIMENSIONS - 1] = folded[TORUS_DIMENSIONS - 1] * extent + number;
+}
+
+static void read_extents(char *rest, struct place place, struct coordinates *coordinates,
+                         struct problem *problem) {
+    size_t routers = 1;
+    int count = 0;
+    for (; count < FILE_DIMENSIONS_MAX && (count < TORUS_DIMENSIONS || *rest); count++) {
+        int *extent = &coordinates->file_extents[count];
+        if (!read_int(&rest, 1, EXTENT_MAX, extent)) {
             problem_set(problem,
                         "--coordinates %s: line %d: not valid; expected torus X Y Z, each at least 1",
                         place.path, place.line);
             return;
         }
+        routers *= (size_t)*extent;
+        if (routers > ROUTERS_MAX) {
+            problem_set(problem, "--coordinates %s: line %d: more than %d routers", place.path, place.line,
+                        ROUTERS_MAX);
+            return;
+        }
+        if (count < TORUS_DIMENSIONS)
+            coordinates->extents[count] = *extent;
+        else
+            coordinates->extents[TORUS_DIMENSIONS - 1] *= *extent;
+    }
     if (textfile_word(&rest))
-        problem_set(problem, "--coordinates %s: line %d: more than torus X Y Z", place.path, place.line);
-    if ((size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] > ROUTERS_MAX)
-        problem_set(problem, "--coordinates %s: line %d: more than %d routers", place.path, place.line,
-                    ROUTERS_MAX);
+        problem_set(problem, "--coordinates %s: line %d: more than %d dimensions", place.path, place.line,
+                    FILE_DIMENSIONS_MAX);
+    coordinates->file_dimensions = count;
+}
+
+/* The extents of the file as text: 4x4x4. */
+static void name_extents(const struct coordinates *coordinates, char *text, size_t size) {
+    size_t used = 0;
+    for (int d = 0; d < coordinates->file_dimensions && used < size; d++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%d", d ? "x" : "", coordinates->file_extents[d]);
 }
 
 static void read_node(const char *host, char *rest, struct place place, struct coordinates *coordinates,
                       struct problem *problem) {
     struct torus_node *node = &coordinates->nodes[coordinates->node_count];
     node->host = host;
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        if (!read_int(&rest, 0, coordinates->extents[d] - 1, &node->coordinate[d])) {
+    for (int d = 0; d < coordinates->file_dimensions; d++) {
+        int number = 0;
+        int extent = coordinates->file_extents[d];
+        if (!read_int(&rest, 0, extent - 1, &number)) {
+            char extents[FILE_DIMENSIONS_MAX * 12];
+            name_extents(coordinates, extents, sizeof extents);
             problem_set(problem,
-                        "--coordinates %s: line %d: not valid; expected HOST X Y Z inside the torus %dx%dx%d",
-                        place.path, place.line, coordinates->extents[0], coordinates->extents[1],
-                        coordinates->extents[2]);
+                        "--coordinates %s: line %d: not valid; expected HOST X Y Z inside the torus %s",
+                        place.path, place.line, extents);
             return;
         }
+        fold(node->coordinate, d, number, extent);
+    }
     if (textfile_word(&rest))
         problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", place.path, place.line);
     node->line = place.line;
@@ -80,7 +115,7 @@ static void read_line(char *line, struct place place, struct coordinates *coordi
     if (strcmp(first, "torus") == 0 && extents_known)
         problem_set(problem, "--coordinates %s: line %d: a second torus line", place.path, place.line);
     else if (strcmp(first, "torus") == 0)
-        read_extents(rest, place, coordinates->extents, problem);
+        read_extents(rest, place, coordinates, problem);
     else if (!extents_known)
         problem_set(problem, "--coordinates %s: line %d: a node before the line torus X Y Z", place.path,
                     place.line);

@@ -9,7 +9,8 @@
 
 #include "lib/run/problem.h"
 
-enum { TORUS_DIMENSIONS = 3 };
+/* Dimensions that programs know, and those that a file may have: the third and the rest count as one. */
+enum { TORUS_DIMENSIONS = 3, FILE_DIMENSIONS_MAX = 8 };
 
 struct torus_node {
     const char *host;
@@ -25,6 +26,8 @@ struct host_entry {
 
 struct coordinates {
     int extents[TORUS_DIMENSIONS];
+    int file_extents[FILE_DIMENSIONS_MAX]; /* as the file has them */
+    int file_dimensions;
     int node_count;
     struct torus_node *nodes;   /* in the order of the file */
     struct host_entry *by_host; /* sorted by name */

@@ -1,4 +1,7 @@
-"""railyard's own coordinates file (docs/formats.md): `HOST X Y Z` a line, `torus X Y Z` before the first."""
+"""railyard's own coordinates file (docs/formats.md): `HOST X Y Z` per line, `torus X Y Z` before the first.
+
+A topology with more dimensions has more numbers per line; all lines of a file have as many.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,27 @@ from railyard.errors import InputError
 
 
 def matches(text: str) -> bool:
-    """Return whether every line has four words, the last three of them numbers."""
+    """Return whether every line has four words or more, all but the first of them numbers."""
     lines = [line for _, line in content_lines(text)]
-    return bool(lines) and all(re.fullmatch(r"\S+(\s+\d+){3}", line) for line in lines)
+    return bool(lines) and all(re.fullmatch(r"\S+(\s+\d+){3,}", line) for line in lines)
 
 
 def parse(text: str, source: str) -> Stands:
-    """Name -> coordinate; InputError names the line."""
+    """Return name -> coordinate; InputError names the line."""
     stands: dict[str, Coordinate] = {}
     extents: Coordinate | None = None
+    dimensions = 0
     for number, line in content_lines(text):
         words = line.split()
-        if len(words) != 4:
-            raise InputError(source, f"line {number}", line, "HOST X Y Z")
-        x, y, z = (whole_number(word, source, number, "HOST X Y Z") for word in words[1:])
+        if len(words) < 4 or len(words) != 1 + (dimensions or len(words) - 1):
+            valid = "HOST X Y Z" + (
+                f", with {dimensions} numbers as the lines before" if dimensions > 3 else ""
+            )
+            raise InputError(source, f"line {number}", line, valid)
+        dimensions = len(words) - 1
+        at = tuple(whole_number(word, source, number, "HOST X Y Z") for word in words[1:])
         if words[0] == "torus":
-            extents = x, y, z
+            extents = at
         else:
-            put(stands, words[0], (x, y, z), source=source, number=number)
+            put(stands, words[0], at, source=source, number=number)
     return Stands(kind="coordinates", stands=stands, extents=extents)

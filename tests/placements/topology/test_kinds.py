@@ -16,6 +16,7 @@ from support.topology import flies
 from support.topology.mesh import Mesh, mesh
 from support.topology.topologies import gemini
 
+from placements.hosts import naming, sources
 from placements.launchers import files
 from placements.orders import custom
 from placements.orders.allocation import allocate
@@ -160,6 +161,15 @@ def test_every_room_takes_every_kind(topology: Topology) -> None:
     assert all(f"{node.name}" in switches for node in topology.nodes)
     lines = files.coordinates(topology).splitlines()
     assert {len(line.split()) for line in lines} == {4} and len(lines) == 1 + len(topology.nodes)
+
+
+@every_network
+def test_names_of_a_coordinates_file_fit_every_kind(topology: Topology, tmp_path: Path) -> None:
+    """Coordinates shorter than three are filled up with zeros in the file, and longer ones are written whole."""
+    path = tmp_path / "coordinates"
+    path.write_text(files.coordinates(topology))
+    named = naming.named(topology, sources.read(path).stands)
+    assert [node.name for node in named.nodes] == [node.name for node in topology.nodes]
 
 
 def test_a_mesh_is_placed_upon() -> None:
