@@ -103,7 +103,7 @@ check:  ## lint, types, and every test that needs neither root, MPI nor a compil
 
 test: $(STAMPS)/packages  ## all tests, on real namespaces, containers, MPIs and SimGrid
 	@$(call side_by_side,4,unit test-lint test-builds test-image test-sif)
-	$(BIN)/python -m pytest -q -m "not unit" -n 3 --dist loadfile --no-loadscope-reorder --durations 25
+	$(BIN)/python -m pytest -q -m "not unit" -n 4 --dist loadfile --no-loadscope-reorder --durations 25
 
 # The unit tests run beside lint and beside what the other tests need, which waits for packages half of its time. The output
 # of these goes into files. The end of one that failed is printed last: what failed is always the last thing on the screen.

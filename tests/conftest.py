@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import functools
+import gc
 import os
 import shutil
 import subprocess
@@ -82,10 +84,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if any(item.get_closest_marker(name) for name in (*NEEDS, "unit")):
             continue
         named = [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
-        place = item.path.relative_to(TESTS)
-        room = MODULES.get(str(place), ROOMS.get(place.parts[0], "unit"))
+        room = needs_of_module(item.path)
         item.add_marker(room if room != "unit" or not named else named[0])
     items.sort(key=lambda item: sharing.by_length(item.nodeid))
+
+
+@functools.cache
+def needs_of_module(path: Path) -> str:
+    """Return what the tests of a module need, unless they themselves need something else."""
+    module = path.relative_to(TESTS)
+    return MODULES.get(str(module), ROOMS.get(module.parts[0], "unit"))
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests and their modules from garbage collection, which would visit them again and again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
