@@ -103,6 +103,8 @@ class contention_smoke(ContentionCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
+    ranks_per_node = 1
+    pairs = [1]
     small = {"sizes": [1 << 8], "repeats": 3}
     least_s = 0.05
     launches = 1

@@ -229,5 +229,6 @@ class rowcol_smoke(RowcolCheck):
 
     tags = {"smoke"}
     block = [2, 2, 2]
+    splits = ["X", "YZ"]
     small = {"sizes": [1 << 11], "start": "barrier"}
     launches = 1

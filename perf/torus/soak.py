@@ -160,19 +160,19 @@ def _files(folder: Path) -> list[Path]:
 
 def _launches(count: int) -> dict[str, Any]:
     """Launches of 8 ranks in a row on one torus. Other tori may be up beside it."""
-    folder = lifecycle.RUN / NAME
+    folder, program = lifecycle.RUN / NAME, [str(HALO), "--cells", "4", "--repeats", "1"]
     _railyard("up", LAUNCH_TOPOLOGY, "--name", NAME, "--rate-scale", "0.001")
-    files_before = len(_files(folder))
+    _railyard("mpirun", NAME, "-np", str(RANKS), *program)  # the first one leaves the torus's own lock
+    files_before, processes_before = len(_files(folder)), len(_ranks())
     lost, void = 0, 0
     for number in range(count):
-        program = [str(HALO), "--cells", "4", "--repeats", "1"]
         done = _railyard("mpirun", NAME, "-np", str(RANKS), *program)
         lost += done.returncode != 0
         void += "is void" in done.stderr
         print(f"launch {number + 1} of {count}: {done.returncode}", file=sys.stderr, flush=True)
-    _wait(lambda: not _ranks())
+    _wait(lambda: len(_ranks()) <= processes_before)
     grown = len(_files(folder)) - files_before
-    ranks = len(_ranks())
+    ranks = len(_ranks()) - processes_before
     left = _left_after_down(NAME, folder)
     return {
         "launches": count,
