@@ -215,7 +215,7 @@ def allocation(request: Request, where: Partition) -> Allocation:
         whole = allocate(catalog.load(named), request.allocation, seed=request.seed)
         return scheduled(whole.topology, whole.indices[:count])
     names = [f"node{k}" for k in range(count)] if where.scheduled else [platform.node()]
-    return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous")
+    return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)
 
 
 def whole_grid(request: Request, where: Partition, granted: Allocation) -> list[int]:

@@ -102,6 +102,15 @@ def test_nodes_and_grid_follow_from_the_request(
     assert request.whole_grid(made, where, granted) == grid
 
 
+@pytest.mark.parametrize(("scheduler", "extras"), [("local", {"nodes": 1}), ("slurm", {"nodes": 4})])
+def test_nodes_of_which_nothing_is_known_have_the_seed_that_the_strict_check_expects(
+    scheduler: str, extras: dict[str, Any]
+) -> None:
+    where = Partition.read("site:cpu", scheduler, extras, {})
+    granted = request.allocation(asked(seed=7), where)
+    assert granted.seed == 7
+
+
 def test_a_cluster_without_a_number_of_nodes_is_one_line() -> None:
     nowhere = Partition.read("site:cpu", "slurm", {}, {})
     with pytest.raises(InputError, match=r"site:cpu: extras.nodes: 0 .* by -S nodes=N"):
