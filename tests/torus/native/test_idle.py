@@ -37,6 +37,19 @@ def polled(program: Path, **variables: str) -> tuple[float, int, int]:
     return float(took), int(between), int(without)
 
 
+def undisturbed(program: Path, least_ms: float, **variables: str) -> tuple[float, int, int]:
+    """Return the first of at most 20 runs that took so long, else the longest.
+
+    A poll that takes 0.1 ms of processor time counts as work, and the sleeps begin anew: on a busy machine that happens.
+    """
+    longest = (0.0, 0, 0)
+    for _ in range(20):
+        longest = max(longest, polled(program, **variables))
+        if longest[0] >= least_ms:
+            break
+    return longest
+
+
 @pytest.mark.built
 @pytest.mark.parametrize(
     "variables",
@@ -49,8 +62,7 @@ def polled(program: Path, **variables: str) -> tuple[float, int, int]:
 def test_a_rank_that_hears_by_its_sockets_sleeps_longer_each_time_and_does_not_queue_behind_the_others(
     program: Path, variables: dict[str, str]
 ) -> None:
-    # A poll that takes 0.1 ms of processor time counts as work, and the sleeps begin anew: so the longest of some runs.
-    took_ms, between, without = max(polled(program, **variables) for _ in range(3))
+    took_ms, between, without = undisturbed(program, ALONE_MS, **variables)
     assert took_ms >= ALONE_MS
     assert between == 0
     assert without == POLLS, "a loop that only yields would never let the others run"
@@ -70,7 +82,7 @@ def test_a_rank_that_hears_by_its_sockets_sleeps_longer_each_time_and_does_not_q
 def test_ranks_that_share_a_node_yield_to_each_other_after_every_poll(
     program: Path, ranks: dict[str, str]
 ) -> None:
-    took_ms, between, without = max(polled(program, **ranks) for _ in range(3))
+    took_ms, between, without = undisturbed(program, SHARED_MS, **ranks)
     assert took_ms >= SHARED_MS
     assert (between, without) == (POLLS, POLLS)
 
