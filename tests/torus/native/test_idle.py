@@ -40,7 +40,7 @@ def polled(program: Path, **variables: str) -> tuple[float, int, int]:
 def undisturbed(program: Path, least_ms: float, **variables: str) -> tuple[float, int, int]:
     """Return the first of at most 20 runs that took so long, else the longest.
 
-    A poll that takes 0.1 ms of processor time counts as work, and the sleeps begin anew: on a busy machine that happens.
+    A poll that takes 0.1 ms of processor time counts as work, and the sleeps begin anew: a busy machine does that.
     """
     longest = (0.0, 0, 0)
     for _ in range(20):
