@@ -139,7 +139,8 @@ def up(
         if existing := _existing(wanted):
             return existing, False
         _collect()
-        _remove(name, also=engine)
+        # A killed `up` leaves its folder: without one, no engine is still making containers for it.
+        _remove(name, also=engine, finished=not (RUN / name).exists())
         write(dataclasses.replace(wanted, complete=False), made)
         try:
             _create(wanted, made, progress)
@@ -338,7 +339,8 @@ def _end(name: str) -> bool:
 def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
     """End what runs in a torus and remove what there is of it; the engine `also` may have nodes of it, too.
 
-    `finished` is whether the torus was complete when its end began: then no engine is still making nodes of it.
+    `finished` is whether the torus was complete when its end began, or never begun: then no engine is still making
+    nodes of it.
     """
     finished = _end(name) or finished
     torus = read(name)
