@@ -140,8 +140,8 @@ class RowcolCheck(PlacedCheck):
 class rowcol_cube(RowcolCheck):
     """The study: a cube of 4x4x4 nodes, two on each of 4x2x4 routers.
 
-    A message of 64 KiB is 27 packets of the virtual torus. One of 16 KiB is 7, and so few make an Alltoall in rows along X
-    7 % longer than its links need (docs/simulated.md).
+    A message of 64 KiB is 27 packets of the virtual torus. One of 16 KiB is 7, and so few make an Alltoall in rows
+    along X 7 % longer than its links need (docs/simulated.md).
     """
 
     studies = ["pena2013"]
