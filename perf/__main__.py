@@ -26,6 +26,7 @@
     dead-links  dead cables without a detour that topobw names
     topobw-flies  the same on a virtual dragonfly of 72 nodes, 20 seeded faults and 50 clean runs
     injection   S3D's faces by injection on 96, 384 and 1,536 nodes, in the router's network alone
+    alltoall    an Alltoall by message size, packet and buffer, in the router's network alone
     hot-spot    which jobs one misbehaving job hurts, by division of the nodes, in the router's network alone
     topobw-beside  sound links that topobw calls slow because of other jobs, in the router's network alone
     simulated   the papers' figures on the simulated torus: what each takes of this machine
@@ -56,7 +57,7 @@ from perf import pieces
 from perf.jobs import slurm
 from perf.models import flies, fly_study, placements, rivals, simulated
 from perf.mpis import concurrency, halo_mpis, matrix, osu, rank_zero, stacks, suite
-from perf.packets import hot_spot, injection, topobw_beside
+from perf.packets import alltoall, hot_spot, injection, topobw_beside
 from perf.records import archive, forgeries, fuzz, tenders
 from perf.torus import (
     bound,
@@ -116,6 +117,7 @@ def main() -> None:
         "dead-links": partial(dead_links.measure, minutes=arguments.minutes),
         "topobw-beside": partial(topobw_beside.measure, console),
         "topobw-flies": topobw_flies.measure,
+        "alltoall": partial(alltoall.measure, console),
         "hot-spot": partial(hot_spot.measure, console),
         "injection": partial(injection.measure, console),
         "simulated": partial(simulated.measure, console),

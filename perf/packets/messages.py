@@ -89,7 +89,9 @@ def _lines(topology: Topology, messages: Sequence[Message]) -> Iterator[str]:
         yield f"0 {nic} {address[message.target]} {message.size_bytes}\n"
 
 
-def alltoall_s(topology: Topology, block: tuple[int, int, int], split: str, *, size_bytes: int) -> float:
+def alltoall_s(
+    topology: Topology, block: tuple[int, int, int], split: str, *, size_bytes: int, shape: Shape = SHAPE
+) -> float:
     """Return the seconds of an Alltoall of all rows or planes at once, until the last message has arrived.
 
     Every rank begins at 0. Ranks send to the next in their row or plane first, as Open MPI's linear Alltoall does.
@@ -108,7 +110,7 @@ def alltoall_s(topology: Topology, block: tuple[int, int, int], split: str, *, s
         for at, node in enumerate(group)
         for other in [*group, *group][at + 1 : at + len(group)]
     ]
-    return max(arrivals_s(topology, messages))
+    return max(arrivals_s(topology, messages, shape=shape))
 
 
 def _position(node: Node) -> tuple[int, int, int]:
