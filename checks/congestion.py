@@ -151,7 +151,7 @@ class congestion_smoke(Pt2ptVictim):
 
     tags = {"smoke"}
     test = "latency"
-    loads = ["incast"]
-    small = {"sizes": [8], "repeats": 10}
+    loads = ["alltoall"]
+    small = {"sizes": [8], "repeats": 3}
     standard = {"sizes": [8], "repeats": 100}
     launches = 1

@@ -83,5 +83,6 @@ class multirail_smoke(MultirailCheck):
 
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]
+    grid = [4, 4]  # half of the nodes: a launch on sixteen containers is the longest of all
     launches = 1
     small = {"cells": 1024}

@@ -230,5 +230,5 @@ class rowcol_smoke(RowcolCheck):
     tags = {"smoke"}
     block = [2, 2, 2]
     splits = ["X", "YZ"]
-    small = {"sizes": [1 << 11], "start": "barrier"}
+    small = {"sizes": [1 << 12], "start": "barrier"}
     launches = 1

@@ -75,6 +75,14 @@ def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_na
     assert host_network() == before
 
 
+def test_no_cables_two_ends_have_the_same_index(small_kernel: str) -> None:
+    """Such a cable opens a second late, and the first launch loses packets in it."""
+    for name in namespaces(small_kernel):
+        host = name.removeprefix(f"railyard.{small_kernel}.")
+        for port in json.loads(inside(small_kernel, host, "ip", "-j", "link")):
+            assert port["ifindex"] != port.get("link_index"), (host, port["ifname"])
+
+
 def test_what_another_version_left_behind_can_be_taken_down(railyard: Run, torus_name: str) -> None:
     railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     path = lifecycle.RUN / torus_name / "torus.json"

@@ -30,6 +30,8 @@ from railyard.torus.plan.values import Route, Shaper
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
 CLONE_NEWNET = 0x40000000
+#: Index of the near end of the first cable: above all that Linux gives by itself, from 1 on in each namespace.
+FIRST_CABLE = 1 << 20
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -67,7 +69,7 @@ def create(
     failing line. What was made by then stays, for `remove`.
     """
     lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
-    lines += [_cable(torus, cable) for cable in plan.cables]
+    lines += [_cable(torus, number, cable) for number, cable in enumerate(plan.cables)]
     _batch("ip", lines)
     _refuse_foreign(full_name(torus, host) for host in first_processes or {})
     before_configuring()
@@ -286,12 +288,19 @@ def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str
     return f"netns attach {full_name(torus, host)} {pid}" if pid else f"netns add {full_name(torus, host)}"
 
 
-def _cable(torus: str, cable: Cable) -> str:
+def _cable(torus: str, number: int, cable: Cable) -> str:
+    """Return the line that makes a cable.
+
+    Two ends with the same index, each in its namespace, would drop every packet for up to a second: Linux takes them for
+    one interface then and puts off the event that opens it (linkwatch_urgent_event).
+    """
+
     def end(port: Port) -> str:
         namespace = full_name(torus, port.namespace)
         return f"name {port.interface} netns {namespace} mtu {cable.mtu_bytes} address {port.mac}"
 
-    return f"link add {end(cable.ends[0])} type veth peer {end(cable.ends[1])}"
+    index = FIRST_CABLE + number
+    return f"link add index {index} {end(cable.ends[0])} type veth peer {end(cable.ends[1])}"
 
 
 def _configure(work: tuple[str, Namespace]) -> None:
