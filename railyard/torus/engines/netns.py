@@ -291,8 +291,8 @@ def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str
 def _cable(torus: str, number: int, cable: Cable) -> str:
     """Return the line that makes a cable.
 
-    Two ends with the same index, each in its namespace, would drop every packet for up to a second: Linux takes them for
-    one interface then and puts off the event that opens it (linkwatch_urgent_event).
+    Two ends with the same index, each in its namespace, would drop every packet for up to a second: Linux takes them
+    for one interface then and puts off the event that opens it (linkwatch_urgent_event).
     """
 
     def end(port: Port) -> str:
