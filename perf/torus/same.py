@@ -48,8 +48,8 @@ def measure(
     for network in networks or ["router"]:
         todo = [
             (busy, pair)
-            for pair in range(pairs)
             for busy in BUSY
+            for pair in range(pairs)
             if _result(pieces, network, busy, pair) is None
         ]
         if todo and not pieces.is_over:
