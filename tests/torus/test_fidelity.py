@@ -315,7 +315,8 @@ def test_the_packet_budget_is_measured_once(
     for _ in range(2):
         assert (
             railyard(
-                "torus", "up", "gemini-2x2x2", "--name", torus_name, XDG_CACHE_HOME=str(tmp_path)
+                *("torus", "up", "gemini-2x2x2", "--name", torus_name, "--rate-scale", "auto"),
+                XDG_CACHE_HOME=str(tmp_path),
             ).returncode
             == 0
         )

@@ -25,7 +25,7 @@ from railyard.errors import InputError
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle
+from railyard.torus.virtual import lifecycle, packet_budget
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -73,6 +73,23 @@ def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_na
     assert railyard("torus", "down", torus_name).returncode == 0
     assert namespaces(torus_name) == [] and not (lifecycle.RUN / torus_name).exists()
     assert host_network() == before
+
+
+def test_a_torus_is_as_fast_as_this_machine_carries_unless_its_user_says_otherwise(
+    torus_name: str, tmp_path: Path
+) -> None:
+    """Links that the machine cannot fill would make each figure the machine's own."""
+    machine = {"kernel": os.uname().release, "cpus": os.cpu_count(), "machine": os.uname().nodename}
+    budget = tmp_path / "railyard/packet-budget.json"
+    budget.parent.mkdir()
+    budget.write_text(json.dumps({"machine": machine, "packets_per_s": 250_000.0, "busy_tries": 0}))
+    variables = environment(XDG_CACHE_HOME=str(tmp_path))
+    subprocess.run(
+        [BIN / "railyard", "torus", "up", "gemini-2x2x2", "--name", torus_name], check=True, env=variables
+    )
+    made = lifecycle.get(torus_name)
+    assert made.shape.rate_scale == packet_budget.reserved_scale(made.topology, Shape(), 250_000.0)
+    assert made.shape.rate_scale == 0.00005
 
 
 def test_no_cables_two_ends_have_the_same_index(small_kernel: str) -> None:

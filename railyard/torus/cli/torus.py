@@ -44,7 +44,7 @@ def torus() -> None:
 @click.option(
     "--rate-scale",
     metavar="NUMBER|BYTES/TIME|auto",
-    default=str(DEFAULT.rate_scale),
+    default="auto",
     show_default=True,
     help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
     f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every link busy at once "
