@@ -279,7 +279,9 @@ class ApplicationCheck(PlacedCheck):
             counted = f"RAILYARD_PERSISTENT=launch-{index:03d}.persistent"
             witness = ["env", f"MPIP={mpip.OPTIONS}", counted, *witness, "--preload", profiler]
         if self.threads:
-            witness = ["env", f"OMP_NUM_THREADS={self.threads}", *witness]
+            # Ranks of a virtual torus share this machine's processors; threads that spin while they wait would fill these.
+            waits = ["OMP_WAIT_POLICY=passive"] if self.threads > 1 and self.where.origin == "emulated" else []
+            witness = ["env", f"OMP_NUM_THREADS={self.threads}", *waits, *witness]
         return [*(self.carried.command if inside and self.carried else ()), *witness, *words]
 
     def _from_the_job(self, name: str) -> str:

@@ -185,6 +185,17 @@ def test_a_program_without_openmp_is_no_hybrid(tmp_path: Path, programs: Path, r
     assert "AMG: threads: 0 is not valid; expected 2, as were requested" in record.reason, record.reason
 
 
+def test_threads_do_not_spin_where_ranks_share_processors(tmp_path: Path, programs: Path) -> None:
+    """Ten iterations of LULESH took 68 s with libgomp's default on two processors, and 0.28 s with this."""
+    chosen = ["-n", "^(lulesh_hybrid|umt_weak)$", "-S", f"programs={programs}"]
+    done = reframe(tmp_path, "--dry-run", *chosen)
+    assert done.returncode == 0, done.stdout
+    scripts = {path.parent.name: path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")}
+    assert "env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive railyard-witness" in scripts["lulesh_hybrid"]
+    assert "OMP_NUM_THREADS=1" in scripts["umt_weak"]
+    assert "OMP_WAIT_POLICY" not in scripts["umt_weak"], "one thread waits for no other"
+
+
 @pytest.mark.parametrize(("scale", "words"), [("", "cat rate-scale"), ("0.0003", "--rate-scale 0.0003")])
 def test_a_checks_own_rate_scale_gives_way_to_the_users(
     tmp_path: Path, programs: Path, scale: str, words: str
