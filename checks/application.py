@@ -245,6 +245,7 @@ class ApplicationCheck(PlacedCheck):
             **({"profiled_by": PROFILER} if self.profile else {}),
             **({"counted_by": torus_counters.COUNTED_BY} if self.counted else {}),
             **({"threads_per_rank": self.threads} if self.threads else {}),
+            **({"omp_wait_policy": "passive"} if self._waits_passively() else {}),
         }
 
     @run_after("setup")
@@ -263,6 +264,10 @@ class ApplicationCheck(PlacedCheck):
                     f"{self.threads} threads per rank need it: -S programs=FOLDER names one that has it"
                 )
 
+    def _waits_passively(self) -> bool:
+        """Whether a rank's threads must not spin: all ranks of a virtual torus share this machine's few processors."""
+        return self.threads >= SEVERAL and self.where.origin == "emulated"
+
     @run_before("run")
     def write_inputs(self) -> None:
         """Put the program's input files into the stage folder, which an image sees, too."""
@@ -279,8 +284,7 @@ class ApplicationCheck(PlacedCheck):
             counted = f"RAILYARD_PERSISTENT=launch-{index:03d}.persistent"
             witness = ["env", f"MPIP={mpip.OPTIONS}", counted, *witness, "--preload", profiler]
         if self.threads:
-            # Ranks of a virtual torus share this machine's processors; threads that spin while they wait would fill these.
-            waits = ["OMP_WAIT_POLICY=passive"] if self.threads > 1 and self.where.origin == "emulated" else []
+            waits = ["OMP_WAIT_POLICY=passive"] if self._waits_passively() else []
             witness = ["env", f"OMP_NUM_THREADS={self.threads}", *waits, *witness]
         return [*(self.carried.command if inside and self.carried else ()), *witness, *words]
 

@@ -194,6 +194,9 @@ def test_threads_do_not_spin_where_ranks_share_processors(tmp_path: Path, progra
     assert "env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive railyard-witness" in scripts["lulesh_hybrid"]
     assert "OMP_NUM_THREADS=1" in scripts["umt_weak"]
     assert "OMP_WAIT_POLICY" not in scripts["umt_weak"], "one thread waits for no other"
+    jobs = {path.parent.name: path.read_text() for path in tmp_path.glob("stage/**/job.json")}
+    assert '"omp_wait_policy": "passive"' in jobs["lulesh_hybrid"], "a case of its own"
+    assert "omp_wait_policy" not in jobs["umt_weak"]
 
 
 @pytest.mark.parametrize(("scale", "words"), [("", "cat rate-scale"), ("0.0003", "--rate-scale 0.0003")])
