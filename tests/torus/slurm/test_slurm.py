@@ -435,7 +435,7 @@ def test_a_full_disk_costs_the_launches_after_it_alone(cluster: str, disk: Path,
 def test_a_reframe_that_ends_early_loses_no_launch(
     *, cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path, how: signal.Signals
 ) -> None:
-    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=30", system="vtorus:slurm"))
+    words = on_head(cluster, command(tmp_path, *HALO, "-S", "launches=200", system="vtorus:slurm"))
     running = subprocess.Popen(words, cwd=CHECKOUT, env=environment(), stdout=subprocess.DEVNULL)
     stage = tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke"
     finished = wait_for_launches(stage, 2)
@@ -446,7 +446,7 @@ def test_a_reframe_that_ends_early_loses_no_launch(
         assert not (tmp_path / "archive").exists()
         done = reframe(*HALO)
         assert done.returncode == 0, done.stdout
-    kept = next(r for r in records(tmp_path) if r.case.launches_per_combination == 30)
+    kept = next(r for r in records(tmp_path) if r.case.launches_per_combination == 200)
     good = [launch for launch in kept.launches if launch.status == "ok"]
     assert kept.status in {"not-measured", "failed"} and kept.reason
     assert len(good) >= finished and all(launch.series for launch in good)
