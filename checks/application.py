@@ -265,7 +265,7 @@ class ApplicationCheck(PlacedCheck):
                 )
 
     def _waits_passively(self) -> bool:
-        """Whether a rank's threads must not spin: all ranks of a virtual torus share this machine's few processors."""
+        """Return whether a rank's threads must not spin: ranks of a virtual torus share this machine's processors."""
         return self.threads >= SEVERAL and self.where.origin == "emulated"
 
     @run_before("run")
