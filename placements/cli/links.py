@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from placements.arrays import np
 from placements.cli.options import UNKNOWN, Asked, shared
 from placements.linkload import faulty, model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads

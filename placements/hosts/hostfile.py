@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.hosts.sources.located import expand
 from placements.topology.base import Node, Topology
 from railyard.errors import InputError

@@ -8,8 +8,7 @@ reordering then does not work. srun sorts the names of `--nodelist`, so the reor
 
 from __future__ import annotations
 
-import numpy as np
-
+from placements.arrays import np
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from placements.arrays import np
 from placements.hosts.binding import Binding
 from placements.launchers.base import numa_of
 from placements.orders.placement import Placement

@@ -21,15 +21,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, np
 from placements.linkload.faulty import places_by_name
 from placements.linkload.model import LinkLoads
 from placements.topology.base import Topology
 from railyard.errors import InputError
-
-Floats = NDArray[np.float64]
 
 #: The least that others leave: a link that is never idle is shared with a newcomer.
 LEAST = 0.05

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, np
 from placements.topology.base import Router
 from placements.topology.carried import Carried, added, summed
 from placements.topology.detours import detours
@@ -22,9 +20,6 @@ from railyard.errors import InputError
 if TYPE_CHECKING:
     from placements.topology.base import Topology
     from placements.topology.faults import Faults
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def check(faults: Faults) -> None:

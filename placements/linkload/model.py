@@ -16,17 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, np
 from placements.linkload import faulty
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults
 from railyard.errors import InputError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 HEALTHY = Faults()
 
 

@@ -16,15 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, np
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Topology
 from railyard.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.orders import by_group
 from placements.topology.base import Coordinate, Node, Topology
 from railyard.errors import InputError

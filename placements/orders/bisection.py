@@ -14,11 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from placements.arrays import Floats, Ints, NDArray, np
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

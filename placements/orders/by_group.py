@@ -20,15 +20,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints, np
 from railyard.errors import InputError
 
 if TYPE_CHECKING:
     from placements.orders.allocation import Allocation
 
-Ints = NDArray[np.int64]
 #: Nodes of a Gemini router.
 TWO = 2
 

@@ -10,9 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.orders.allocation import Allocation, boustrophedon, row_major
 from placements.topology.base import Topology
 from railyard.errors import InputError

@@ -12,14 +12,11 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints, np
 from placements.orders import by_group
 from placements.orders.allocation import Allocation
 from railyard.errors import InputError
 
-Ints = NDArray[np.int64]
 RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
 
 

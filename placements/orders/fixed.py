@@ -19,9 +19,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints, np
 from placements.hosts import hostfile
 from placements.orders import by_group, hilbert
 from placements.orders.allocation import ALPS_BLOCK, Allocation, alps_walk, row_major
@@ -29,8 +27,6 @@ from placements.orders.custom import Grid, grids, matched
 from placements.orders.spec import Kind
 from placements.topology.base import Coordinate, Topology
 from railyard.errors import InputError
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

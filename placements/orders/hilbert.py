@@ -7,10 +7,7 @@ over what is missing.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
+from placements.arrays import Ints, np
 
 
 def positions(cells: Ints) -> Ints:

@@ -25,9 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints32, NDArray, np
 from placements.linkload.background import Background
 from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.traffic import Traffic, stencil
@@ -39,7 +37,6 @@ from placements.orders.fixed import Job
 from placements.orders.spec import Kind
 from railyard.errors import InputError
 
-Ints = NDArray[np.int32]
 FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM, Kind.BY_GROUP, Kind.BY_SWITCH)
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
@@ -65,7 +62,7 @@ class Found:
     """A placement as places in the allocation, with seconds of its slowest link and its slowest host link."""
 
     name: str
-    at: Ints
+    at: Ints32
     slowest_s: float
     host_s: float
 
@@ -79,7 +76,7 @@ class _Case:
     protocol: Protocol
     background: Background | None
 
-    def found(self, name: str, at: Ints) -> Found:
+    def found(self, name: str, at: Ints32) -> Found:
         """Return a placement with its seconds; by the link-load model where packets do not follow one route."""
         allocation = self.problem.allocation
         if allocation.topology.is_static:
@@ -188,7 +185,7 @@ def _evaluated(job: Job, case: _Case, deadline: float) -> Iterator[Found]:
             return
 
 
-def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
+def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
     """Name and placement (places in the allocation) of everything worth evaluating."""
     place_of = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
     place_of[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
@@ -205,7 +202,7 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
     yield from _blocks(job)
 
 
-def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
+def _blocks(job: Job) -> Iterator[tuple[str, Ints32]]:
     """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
@@ -223,7 +220,7 @@ def _blocks(job: Job) -> Iterator[tuple[str, Ints]]:
                 yield f"blocks:{'x'.join(map(str, shape))} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints]]:
+def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
     nodes = fixed.cells(job.allocation).astype(np.float64)
     topology = job.allocation.topology
     if len(job.grid) == 1 or topology.rings is None:
@@ -266,7 +263,7 @@ def _spectral(traffic: Traffic) -> NDArray[np.float64]:
     return np.asarray(vectors[:, -2::-1] / np.sqrt(degree)[:, None], dtype=np.float64)
 
 
-def _fill(at: Ints, problem: refine.Problem) -> Ints:
+def _fill(at: Ints32, problem: refine.Problem) -> Ints32:
     """The same placement with every empty slot taken by a rank without messages."""
     free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
     rest = np.repeat(np.arange(len(free), dtype=np.int32), free)

@@ -14,9 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.hosts.binding import Binding
 from placements.linkload.traffic import Traffic
 from placements.orders import fixed, optimiser, spec

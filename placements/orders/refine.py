@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints32, NDArray, np
 from placements.linkload.background import Background
 from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 LIBRARY = BUILD / "lib/railyard-refine.so"
-
-Ints = NDArray[np.int32]
 
 
 class _Problem(ctypes.Structure):
@@ -69,7 +65,7 @@ class Problem:
     table: route_table.RouteTable
     slots: int
     first: NDArray[np.int64]
-    other: Ints
+    other: Ints32
     out_bytes: NDArray[np.float64]
     in_bytes: NDArray[np.float64]
     link_s: NDArray[np.float64]
@@ -111,7 +107,7 @@ def problem(
     )
 
 
-def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
+def slowest_s(problem: Problem, at: Ints32) -> tuple[float, float]:
     """Return the seconds of the slowest link between routers and of the slowest to a host, by usual routes alone."""
     host = ctypes.c_double()
     found = _call(
@@ -122,14 +118,14 @@ def slowest_s(problem: Problem, at: Ints) -> tuple[float, float]:
 
 def refine(
     problem: Problem,
-    at: Ints,
+    at: Ints32,
     *,
     trials: int,
     power: int,
     node_share: float,
     seed: int,
     host_weight: float,
-) -> Ints:
+) -> Ints32:
     """A better placement after some trials, of which `node_share` exchange whole nodes.
 
     `at[rank]` is a place in the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
@@ -167,7 +163,7 @@ def _host_s(problem: Problem) -> float:
 
 def _call(
     problem: Problem,
-    at: Ints,
+    at: Ints32,
     trials: int,
     *,
     power: int,

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints32, NDArray, np
 from placements.orders.allocation import Allocation
 from placements.topology.base import Topology
 from placements.topology.parts import Coordinate
 from railyard.errors import InputError
 
-Ints = NDArray[np.int32]
 #: The most pairs of a switch and a node: their routes take a few hundred MiB.
 MOST_PAIRS = 1 << 25
 
@@ -33,10 +30,10 @@ class RouteTable:
     """
 
     rings: Coordinate
-    routes: Ints
-    switch_of: Ints
-    by_switch: Ints
-    near: Ints
+    routes: Ints32
+    switch_of: Ints32
+    by_switch: Ints32
+    near: Ints32
 
 
 def table(allocation: Allocation) -> RouteTable:
@@ -60,7 +57,7 @@ def table(allocation: Allocation) -> RouteTable:
     )
 
 
-def _routes(topology: Topology, switches: NDArray[np.int64], nodes: NDArray[np.int64]) -> Ints:
+def _routes(topology: Topology, switches: NDArray[np.int64], nodes: NDArray[np.int64]) -> Ints32:
     if len(switches) * len(nodes) > MOST_PAIRS:
         limit = f"at most {MOST_PAIRS // len(switches)} on {len(switches)} switches, as their routes are in memory"
         raise InputError("optimised", "nodes", len(nodes), limit)
@@ -79,7 +76,7 @@ def _groups(topology: Topology) -> NDArray[np.int64]:
     return np.zeros(len(topology.coordinates), dtype=np.int64)
 
 
-def _neighbourhoods(row: NDArray[np.int64], group: NDArray[np.int64]) -> tuple[Ints, Ints]:
+def _neighbourhoods(row: NDArray[np.int64], group: NDArray[np.int64]) -> tuple[Ints32, Ints32]:
     order = np.lexsort((row, group))
     near = np.empty((len(row), 4), dtype=np.int32)
     for column, (boxes, side) in enumerate((b, s) for b in (row, group) for s in ("left", "right")):

@@ -13,6 +13,7 @@ of the router's 48 ports with three lanes (Ezell, CUG'13, section II.D), on Infi
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.topology import carried, defaults
 from placements.topology.parts import (
     Block,
@@ -281,7 +280,7 @@ class Topology(ABC):
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """Return the coordinate of every router that nodes hang on, the first number slowest."""
-        return tuple(tuple(map(int, at)) for at in np.ndindex(*self.extents))
+        return tuple(itertools.product(*map(range, self.extents)))
 
     @cached_property
     def router_numbers(self) -> Mapping[Coordinate, int]:

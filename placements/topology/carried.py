@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.parts import Destination, Router
 from placements.topology.routing import walk
 
 if TYPE_CHECKING:
     from placements.topology.base import Topology
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 #: Up to so many pairs of a router and a node, a table of all pairs is faster than sorting the messages.
 DENSE_PAIRS = 1 << 26
 

@@ -15,9 +15,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.topology.parts import SPACE_BITS, Block, Destination, Detours, Link, Node, Router
 from placements.topology.routing import walk
 from railyard.errors import InputError, RunError

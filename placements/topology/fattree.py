@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.topology import defaults
 from placements.topology.base import Topology
 from placements.topology.parts import (

@@ -26,14 +26,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints, np
 from placements.topology.parts import Coordinate, LinkClass
 from placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
 from railyard.errors import InputError
 
-Ints = NDArray[np.int64]
 MOST_SWITCHES = 100_000
 
 

@@ -21,8 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
+from placements.arrays import np
 from placements.topology.base import Topology
 from placements.topology.parts import Link
 from railyard.errors import InputError

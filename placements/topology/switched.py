@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology import defaults
 from placements.topology.base import Topology
 from placements.topology.carried import Carried, added, summed
@@ -34,9 +32,6 @@ from placements.topology.parts import (
     rail_suffix,
 )
 from railyard.errors import InputError
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +257,7 @@ class Switched(Topology):
 
     def route_places(self, source: Ints, node: Ints) -> NDArray[np.int32]:
         at, end = self.hosts[source].copy(), self.hosts[self.router_of_node[node]]
-        columns = list[NDArray[np.int32]]()
+        columns: list[NDArray[np.int32]] = []
         while len(on := np.flatnonzero(at != end)):
             link = self.steps(at[on], node[on])
             columns.append(np.full(len(at), -1, dtype=np.int32))

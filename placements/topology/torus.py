@@ -27,9 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.topology import ring, torus_detours, torus_loads
 from placements.topology.base import Topology
 from placements.topology.carried import Carried

@@ -12,9 +12,7 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import NDArray, np
 from placements.topology import defaults
 from placements.topology.parts import Destination, Detours, Link, Router
 from railyard.errors import RunError

@@ -12,18 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.carried import Carried
 from placements.topology.parts import Coordinate, Router
 from placements.topology.ring import step
 
 if TYPE_CHECKING:
     from placements.topology.torus import Torus
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def carry(topology: Torus, source: Ints, node: Ints, sizes: Floats) -> Carried:

@@ -20,17 +20,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.carried import Carried
 from placements.topology.dragonflies import valiant
 
 if TYPE_CHECKING:
     from placements.topology.dragonflies.grouped import Grouped
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 STEEPNESS = 8
 ROUNDS = 12

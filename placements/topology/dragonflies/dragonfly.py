@@ -18,13 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints
 from placements.topology.dragonflies.grouped import Grouped, cables_of
 from placements.topology.switched import check_classes
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,17 +28,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.carried import Carried, summed
 from placements.topology.dragonflies import by_load, valiant
 from placements.topology.parts import Coordinate
 from placements.topology.switched import LinkType, Switched, Wiring, wire
 from railyard.errors import InputError
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Columns = dict[str, Ints]
 
 LOCAL, GLOBAL = 0, 1

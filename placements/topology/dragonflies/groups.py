@@ -16,17 +16,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, NDArray, np
 from placements.topology.base import Topology
 from placements.topology.carried import Carried
 from placements.topology.parts import Coordinate, Link, Router, Switch, rail_suffix
 from placements.topology.switched import switches_by_group
 from railyard.errors import InputError
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

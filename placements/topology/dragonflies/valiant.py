@@ -14,9 +14,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Floats, Ints, np
 from placements.topology.carried import Carried, added
 
 if TYPE_CHECKING:
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
     from placements.topology.dragonflies.grouped import Grouped
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_HOPS = 8
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from placements import launchers
+from placements.arrays import np
 from placements.hosts import in_job, naming, sources
 from placements.hosts import node as node_layout
 from placements.launchers import files

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from placements import launchers
+from placements.arrays import np
 from placements.hosts import naming
 from placements.launchers import Rendered
 from placements.orders.allocation import scheduled

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import numpy as np
 
+from placements.arrays import np
 from placements.hosts.hostfile import read_nics
 from placements.topology import catalog
 from railyard.errors import InputError

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from placements.arrays import Ints, NDArray, np
 from placements.linkload import model, traffic
 from placements.linkload.model import LinkLoads
 from placements.linkload.traffic import Grid, Traffic
@@ -26,7 +24,6 @@ PATTERNS = ("alltoall", "allgather", "allreduce")
 #: Axes of a torus's loads: the router's X, Y and Z, dimension, direction.
 TORUS_AXES = 5
 
-Ints = NDArray[np.int64]
 Series = dict[str, Any]
 
 
