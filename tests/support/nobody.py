@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,7 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 
 
 def _home() -> Iterator[Path]:
-    home = Path("/var/tmp") / f"railyard-test-{os.getpid()}"
+    home = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="railyard-test-"))
     shutil.copytree(CHECKOUT, home / "checkout", ignore=_left_out)
     (home / "packages").mkdir()
     for path in [home, *home.rglob("*")]:
