@@ -1,4 +1,4 @@
-"""numpy, loaded when something first uses it: it is half of the start of `railyard torus`, which seldom does.
+"""numpy, loaded when something first uses it: over a third of the start of `railyard torus`, which seldom does.
 
 Modules take `np` and the types of arrays from here.
 """

@@ -95,9 +95,9 @@ def test_the_load_is_kept_up_until_all_pairs_have_finished(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("test", "size"), [("latency", "4MiB"), ("bandwidth", "64KiB")])
 def test_samples_become_longer_until_a_point_takes_its_time(test: str, size: str, tmp_path: Path) -> None:
-    """A unit is a millisecond of copying, so where ranks wait for a processor it takes tens of times as long at most.
+    """A unit copies megabytes, so ranks that wait for a processor do not slow it a thousand times.
 
-    A unit of short messages takes a thousand times as long: planned in a quiet moment, its sample took over a minute.
+    They do slow a unit of short messages so much: a sample that was planned in a quiet moment took more than a minute.
     """
     arguments = ["--groups", "ranks", "--sizes", size, "--repeats", "1", "--tests", test, "--windows", "1"]
     read = measured("contention", 2, *arguments, "--min-time-per-point", "0.5", folder=tmp_path)
