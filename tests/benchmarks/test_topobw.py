@@ -312,6 +312,21 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
 
 @needs_root
 @pytest.mark.torus
+def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(bench: Bench) -> None:
+    """A busy machine makes one reading slow, and after a dead link there is no second one."""
+    slow = "X+ 1,1,0>2,1,0"
+    bench.fault(slow, "--lanes-lost", "2")
+    with dead_cable(bench.name, "Z+", "0,0,0", "0,0,1"):
+        outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    assert outcome.status == 5, outcome
+    assert [state for _, state, _ in findings(read)] == ["no answer"]
+    assert {link["link"]: link["state"] for link in links_of(read)}[slow] == "disturbed"
+    assert f"note: link {slow}: " in outcome.out
+    assert "another link gave no answer before this was proven" in outcome.out
+
+
+@needs_root
+@pytest.mark.torus
 def test_slow_links_that_deliver_are_measured_not_called_down(bench: Bench) -> None:
     """One transfer takes more than a second on every link, and --deadline allows one."""
     large = ["--size", "1MiB", "--messages", "2", "--repeats", "1", "--retests", "0", "--tolerance", "60"]

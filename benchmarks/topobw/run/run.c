@@ -317,7 +317,10 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
     return most;
 }
 
-/* From the rounds that the link was in: the fastest, infinity when one was given up; 0 without a round. */
+/* From the rounds that the link was in: the fastest, infinity when one was given up; 0 without a round. Where
+ * the measurement was given up after a single reading, which a disturbance may have made slow, no rate is
+ * excluded.
+ */
 static void read_link(const struct topobw *run, int link, double *readings, struct link_result *result) {
     int count = 0;
     result->seconds = 0;
@@ -331,7 +334,8 @@ static void read_link(const struct topobw *run, int link, double *readings, stru
             result->seconds = seconds;
     }
     result->rate_gbyte_s = topobw_rate(run, link, result->seconds);
-    result->possible_gbyte_s = topobw_rate(run, link, readings_shortest(readings, count));
+    result->possible_gbyte_s =
+        run->stuck && count == 1 ? INFINITY : topobw_rate(run, link, readings_shortest(readings, count));
 }
 
 static void judge(struct topobw *run) {
