@@ -315,7 +315,7 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
 def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(bench: Bench) -> None:
     """A busy machine makes one reading slow, and after a dead link there is no second one."""
     slow = "X+ 1,1,0>2,1,0"
-    bench.fault(slow, "--lanes-lost", "2")
+    bench.fault(slow, "--lanes-lost", "1")
     with dead_cable(bench.name, "Z+", "0,0,0", "0,0,1"):
         outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
     assert outcome.status == 5, outcome
