@@ -37,9 +37,10 @@ QUICK = {
     "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
 }
 #: Programs that need the nodes' coordinates, or two hosts.
+# topobw measures a link again before it names it, for on a busy machine one reading may take any time.
 PRETENDED = {
     "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
-    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--retests", "0", "--tolerance", "99"],
+    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
     "sonar": [
         "--sizes",
         "1,1KiB",
