@@ -230,12 +230,13 @@ static void print_notes(const struct topobw *run) {
             (void)printf("note: link %s: unstable in %d of %d rounds; --soak SECONDS decides\n", name,
                          rounds->dips, rounds->rounds);
         if (run->results[link].state == LINK_DISTURBED)
-            (void)printf("note: link %s: %.1f %% missing at best, but %s\n", name,
-                         percent(1 - run->results[link].rate_gbyte_s / reference_of(&run->results[link])),
-                         run->stuck
-                             ? "another link gave no answer before this was proven; measure again without it"
-                             : "its times differ too much to name it; measure again without other load, or "
-                               "with more --retests");
+            (void)printf(
+                "note: link %s: %.1f %% missing at best, but %s\n", name,
+                percent(1 - run->results[link].rate_gbyte_s / reference_of(&run->results[link])),
+                run->stuck
+                    ? "another link gave no answer before this was proven; measure again without that link"
+                    : "its times differ too much to name it; measure again without other load, or "
+                      "with more --retests");
         if (run->results[link].state == LINK_DETOUR && run->explained_by[link] < 0)
             (void)printf("note: link %s: %d routers on the way, more than usual; its rate is sound\n", name,
                          run->results[link].routers);

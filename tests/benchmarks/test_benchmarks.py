@@ -36,8 +36,8 @@ QUICK = {
     "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
 }
-#: Programs that need the nodes' coordinates, or two hosts.
-# topobw measures a link again before it names it, for on a busy machine one reading may take any time.
+#: Programs that need the nodes' coordinates, or two hosts. topobw keeps its retests: on a busy machine one reading may
+#: take any time.
 PRETENDED = {
     "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
     "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
