@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from railyard.errors import InputError
 from railyard.torus.engines import netns
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import lifecycle, locks, packet_budget, rootless, status
+from railyard.torus.virtual import autogroup, lifecycle, locks, packet_budget, rootless, status
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 
@@ -39,8 +40,13 @@ WHOLE = 64 + 64 + 1
 
 
 def sandbox(script: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell script as the first process of a machine of its own, with an empty /run."""
-    prepared = f"mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard\n{script}"
+    """Run a shell script as the first process of a machine of its own, with an empty /run.
+
+    Its kernel is the real one. Of the setting that `up` changes it has a copy, which is on.
+    """
+    setting = f"! test -e {autogroup.SETTING} || mount --bind /run/setting {autogroup.SETTING}"
+    own_run = "mount -t tmpfs tmpfs /run && mkdir -p /run/netns /run/railyard && echo 1 >/run/setting"
+    prepared = f"{own_run}\n{setting}\n{script}"
     alone = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "bash", "-c", prepared]
     return subprocess.run(
         alone, capture_output=True, text=True, timeout=HUNG_S, cwd=CHECKOUT, env=environment(), check=False
@@ -175,6 +181,37 @@ def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, t
     again = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     assert again.returncode == 1 and again.stderr.count("\n") == 1, again.stderr
     assert "n0-0-1 is missing" in again.stderr and f"railyard torus down {torus_name}" in again.stderr
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "railyard torus up gemini-2x2x2 --name a && railyard torus up gemini-2x2x2 --name b\nrailyard torus down a",
+        "railyard torus up gemini-2x2x2 --name b & until grep -q 0 /run/setting; do :; done; kill -9 $!",
+    ],
+    ids=["another torus is down", "up was killed"],
+)
+def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str) -> None:
+    if not autogroup.is_affected(platform.release()):
+        pytest.skip(f"Linux {platform.release()} has no scheduler that lets one group starve the others")
+    if not autogroup.SETTING.exists():
+        pytest.skip("this kernel has no groups of sessions (CONFIG_SCHED_AUTOGROUP)")
+    done = sandbox(f"{script}\ncat /run/setting && railyard torus down b >&2 && cat /run/setting")
+    assert done.stdout.split()[-2:] == ["0", "1"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("release", "affected"),
+    [
+        ("6.8.0-51-generic", False),
+        ("6.12.48+deb13-amd64", True),
+        ("6.18.44", True),
+        ("7.0.1", False),
+        ("?", False),
+    ],
+)
+def test_the_scheduler_that_starves_groups_is_known_by_its_release(*, release: str, affected: bool) -> None:
+    assert autogroup.is_affected(release) == affected
 
 
 @pytest.mark.parametrize("name", ["lock", "launch"])

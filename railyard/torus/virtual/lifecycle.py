@@ -1,6 +1,7 @@
 """A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
 
     /run/railyard/lock                 held while a torus is made, changed or removed (virtual/locks.py)
+    /run/railyard/.autogroup           there while a setting of the scheduler is to be restored (virtual/autogroup.py)
     /run/railyard/NAME/launching       held by a launch on it
     /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
@@ -43,7 +44,7 @@ from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, Order, P
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Plan, Shape
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual import locks, owner
+from railyard.torus.virtual import autogroup, locks, owner
 from railyard.torus.virtual.owner import Owner
 
 RUN = Path("/run/railyard")
@@ -142,6 +143,7 @@ def up(
         # A killed `up` leaves its folder: without one, no engine is still making containers for it.
         _remove(name, also=engine, finished=not (RUN / name).exists())
         write(dataclasses.replace(wanted, complete=False), made)
+        autogroup.turn_off(RUN)
         try:
             _create(wanted, made, progress)
         except BaseException:
@@ -397,5 +399,6 @@ def lock() -> Iterator[None]:
         yield
     finally:
         if not names():
+            autogroup.restore(RUN)
             shutil.rmtree(RUN, ignore_errors=True)
         os.close(descriptor)
