@@ -206,7 +206,8 @@ def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str
         ("6.8.0-51-generic", False),
         ("6.12.48+deb13-amd64", True),
         ("6.18.44", True),
-        ("7.0.1", False),
+        ("7.0.1", True),
+        ("7.1.0-rc1", False),
         ("?", False),
     ],
 )
