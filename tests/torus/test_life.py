@@ -187,7 +187,8 @@ def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, t
     "script",
     [
         "railyard torus up gemini-2x2x2 --name a && railyard torus up gemini-2x2x2 --name b\nrailyard torus down a",
-        "railyard torus up gemini-2x2x2 --name b & until grep -q 0 /run/setting; do :; done; kill -9 $!",
+        "railyard torus up gemini-2x2x2 --name b & "
+        "while kill -0 $! && ! grep -q 0 /run/setting; do :; done; kill -9 $!",
     ],
     ids=["another torus is down", "up was killed"],
 )
@@ -195,7 +196,7 @@ def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str
     if not autogroup.is_affected(platform.release()):
         pytest.skip(f"Linux {platform.release()} has no scheduler that lets one group starve the others")
     if not autogroup.SETTING.exists():
-        pytest.skip("this kernel has no groups of sessions (CONFIG_SCHED_AUTOGROUP)")
+        pytest.skip("this kernel has no autogroups (CONFIG_SCHED_AUTOGROUP)")
     done = sandbox(f"{script}\ncat /run/setting && railyard torus down b >&2 && cat /run/setting")
     assert done.stdout.split()[-2:] == ["0", "1"], done.stdout + done.stderr
 

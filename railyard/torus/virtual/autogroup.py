@@ -1,10 +1,10 @@
-"""Turns the kernel's groups of sessions off while a torus is up, where its scheduler lets one group starve the others.
+"""Turns the kernel's autogroups off while a torus is up, where its scheduler lets one group starve the others.
 
-With `kernel.sched_autogroup_enabled` the tasks of a session share one part of the processors, and the ranks of each
-node are a session. From Linux 6.12.10 to 7.0 a group is placed too early each time its weight changes (commit
-6d71a9c61604), so one whose tasks often sleep and wake can run alone: the ranks of one node kept those of the other, and
-everything else, from both processors for 65 s. Linux 7.1 takes that back (101f3498b4bd), and so does a 6.18 after
-6.18.44. Without the defect the setting makes no more than a difference in shares.
+With `kernel.sched_autogroup_enabled` each session is a group that shares one part of the processors, and the ranks of
+each node are a session. Between Linux 6.12 and 7.0 the scheduler can place a group too early each time the group's
+weight changes (commit 6d71a9c61604; Linux 7.1 reverts it in 101f3498b4bd, and so do stable releases from August 2026
+on). A group whose tasks often sleep and wake can then run alone. On Linux 6.18.44 the ranks of one node kept those of
+the other, and everything else, from both processors for 65 s.
 
 Leaves out groups that are cgroups (containers of the engine docker, slices of systemd), and users who are not root.
 """
@@ -17,27 +17,25 @@ import re
 from pathlib import Path
 
 SETTING = Path("/proc/sys/kernel/sched_autogroup_enabled")
-#: The first Linux that is affected, and the first after it that is not; stable releases between them may be mended.
+#: The first Linux that may be affected, and the first after it that is not. Releases between them may have the revert.
 AFFECTED = ((6, 12), (7, 1))
-#: Below the folder of all tori, while this setting is another than it was.
+#: The file in the folder of all tori that exists while `restore` has something to do.
 WAS = ".autogroup"
 
 
 def turn_off(folder: Path) -> None:
-    """Turn the groups off and note in a folder that they were on; nothing where that is not needed or not allowed."""
+    """Turn autogroups off and note in a folder that they were on; do nothing where this is not needed or allowed."""
     if not is_affected(platform.release()) or (folder / WAS).exists() or _setting() != "1":
         return
-    (folder / WAS).write_text(
-        "1\n", encoding="ascii"
-    )  # first: a killed command leaves nothing that `restore` misses
     try:
+        (folder / WAS).touch()  # first, so that `restore` finds it after a kill at any moment
         SETTING.write_text("0\n", encoding="ascii")
     except OSError:
-        (folder / WAS).unlink()
+        (folder / WAS).unlink(missing_ok=True)
 
 
 def restore(folder: Path) -> None:
-    """Turn the groups on again where `turn_off` turned them off."""
+    """Turn autogroups on again where `turn_off` turned them off."""
     if (folder / WAS).exists():
         with contextlib.suppress(OSError):
             SETTING.write_text("1\n", encoding="ascii")

@@ -1,7 +1,7 @@
 """A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
 
     /run/railyard/lock                 held while a torus is made, changed or removed (virtual/locks.py)
-    /run/railyard/.autogroup           there while a setting of the scheduler is to be restored (virtual/autogroup.py)
+    /run/railyard/.autogroup           there while autogroups are off because of tori (virtual/autogroup.py)
     /run/railyard/NAME/launching       held by a launch on it
     /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
@@ -393,7 +393,10 @@ def _collect() -> None:
 
 @contextlib.contextmanager
 def lock() -> Iterator[None]:
-    """One `up`, `down` or fault at a time; waits. The last one out removes /run/railyard when nothing is left in it."""
+    """Let one `up`, `down` or fault run at a time; wait for the others.
+
+    Where no torus is left, the last one out restores the scheduler's setting and removes /run/railyard.
+    """
     descriptor = locks.acquire(RUN / "lock", what="another torus command on this machine")
     try:
         yield
