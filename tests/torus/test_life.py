@@ -189,8 +189,10 @@ def test_up_of_a_torus_that_lost_a_node_does_not_say_already_up(railyard: Run, t
         "railyard torus up gemini-2x2x2 --name a && railyard torus up gemini-2x2x2 --name b\nrailyard torus down a",
         "railyard torus up gemini-2x2x2 --name b & "
         "while kill -0 $! && ! grep -q 0 /run/setting; do :; done; kill -9 $!",
+        # What an `up` leaves that is killed before it writes the setting.
+        f"mkdir /run/railyard/b && touch /run/railyard/{autogroup.WAS}\nrailyard torus up gemini-2x2x2 --name b",
     ],
-    ids=["another torus is down", "up was killed"],
+    ids=["another torus is down", "up was killed", "an earlier up was killed"],
 )
 def test_sessions_are_no_groups_of_the_scheduler_while_a_torus_is_up(script: str) -> None:
     if not autogroup.is_affected(platform.release()):

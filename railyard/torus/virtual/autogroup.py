@@ -25,7 +25,7 @@ WAS = ".autogroup"
 
 def turn_off(folder: Path) -> None:
     """Turn autogroups off and note in a folder that they were on; do nothing where this is not needed or allowed."""
-    if not is_affected(platform.release()) or (folder / WAS).exists() or _setting() != "1":
+    if not is_affected(platform.release()) or _setting() != "1":
         return
     try:
         (folder / WAS).touch()  # first, so that `restore` finds it after a kill at any moment
