@@ -86,6 +86,16 @@ def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
     assert lost.verdict == Verdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
 
 
+@pytest.mark.parametrize("sent", [0, 1_000_000])
+def test_a_cable_that_is_down_is_never_the_busiest_link(sent: int) -> None:
+    """Its rate is 0 on the network `router`; what it sent came before it went down."""
+    down = counted(rate_mbit_s=0.0, bytes=sent)
+    busy = dataclasses.replace(LINKS[1], bytes=500_000)
+    judged = fidelity.judge([AT_RATE] * 10, dataclasses.replace(down, links=(down.links[0], busy)))
+    assert (judged.verdict, judged.busiest_link) == (Verdict.OK, busy.name)
+    assert judged.busiest_link_share == pytest.approx(0.5)
+
+
 def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
     held = fidelity.judge([HELD_BACK] * 12, counted())
     assert held.by_load

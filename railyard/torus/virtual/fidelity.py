@@ -232,8 +232,8 @@ def _taken_away(bound: Bound) -> str:
 
 
 def _seconds_at_rate(link: Counter) -> float:
-    """Return how long a link needs, at its rate, for what it sent."""
-    return link.bytes * 8e-6 / link.rate_mbit_s
+    """Return how long a link needs, at its rate, for what it sent; 0 for a cable that is down, which has no rate."""
+    return link.bytes * 8e-6 / link.rate_mbit_s if link.rate_mbit_s else 0.0
 
 
 def _busiest_link(counted: Reading, traffic_s: float) -> tuple[str, float]:
