@@ -11,10 +11,11 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any
 
+from railyard import parent
 from railyard.checkout import BUILD, CHECKOUT
 
 SOURCES = ("railyard", "placements", "tests/support", "perf")
@@ -33,8 +34,8 @@ def batches(
     missing = [seed for seed in range(count) if seed not in kept]
     if not missing:
         return
-    with ProcessPoolExecutor(workers or os.cpu_count(), initializer=_humble) as pool:
-        waiting = {pool.submit(batch, seed): seed for seed in missing}
+    with parent.workers(workers or os.cpu_count() or 1) as pool:
+        waiting = {pool.submit(_humbly, batch, seed): seed for seed in missing}
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for each in done:
@@ -44,8 +45,9 @@ def batches(
                 yield seed, kept[seed]
 
 
-def _humble() -> None:
-    os.nice(19)
+def _humbly(batch: Callable[[int], Found], seed: int) -> Found:
+    os.setpriority(os.PRIO_PROCESS, 0, 19)
+    return batch(seed)
 
 
 def sources() -> str:

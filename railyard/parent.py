@@ -1,10 +1,17 @@
-"""A process that ends with its parent, however the parent ends: kill -9 included. Linux alone."""
+"""Processes that end with their parent, however the parent ends: kill -9 included. Linux alone."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from railyard.errors import RunError
 
 _PR_SET_PDEATHSIG = 1
 
@@ -14,3 +21,25 @@ def end_with(parent: int, number: signal.Signals) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
+
+
+@contextlib.contextmanager
+def workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of forks of this process that end with it; an error within cancels what has not begun.
+
+    Raises RunError when a worker is killed, for instance by the kernel for want of memory.
+    """
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(count, fork, initializer=_begin, initargs=(os.getpid(),)) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool as error:
+            raise RunError("a worker process was killed; is the machine out of memory?") from error
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _begin(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a traceback
+    end_with(parent, signal.SIGKILL)

@@ -9,10 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import multiprocessing
-import signal
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +20,7 @@ from analysis.compare import sides
 from analysis.compare.gather import Gathered, Source
 from railyard.checkout import RESULTS
 from railyard.errors import InputError
+from railyard.parent import workers
 from railyard.records.cli import entries_of, index_of
 
 if TYPE_CHECKING:
@@ -69,8 +67,7 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
     chosen = baseline or texts[0]
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
-    quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))  # Ctrl-C ends it without a traceback
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork"), *quiet) as other:
+    with workers(1) as other:
         coming = other.submit(_gathered, texts, root, foms)
         from analysis.compare import (
             compare as versus,  # here: to import SciPy takes as long as to gather from 100,000 records

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from analysis.figures import drawing
 from analysis.figures.drawing import Drawing
+from railyard.parent import workers
 
 #: Fewer are drawn sooner than a process starts.
 _MANY = 24
@@ -33,9 +33,8 @@ def _texts(jobs: Sequence[tuple[int, Drawing]]) -> list[str]:
         return [_text(job) for job in jobs]
     global _jobs
     _jobs = jobs  # children are forks: they find the drawings, whose functions cannot be sent, where they are
-    quiet = (signal.signal, (signal.SIGINT, signal.SIG_DFL))  # Ctrl-C ends it without a traceback
-    with multiprocessing.get_context("fork").Pool(processors, *quiet) as pool:
-        return pool.map(_numbered_text, range(len(jobs)), chunksize=4)
+    with workers(processors) as pool:
+        return list(pool.map(_numbered_text, range(len(jobs)), chunksize=4))
 
 
 _jobs: Sequence[tuple[int, Drawing]] = ()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.errors import InputError
+from railyard.parent import workers
 from railyard.records import strict_rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle
@@ -98,7 +99,7 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
             tasks = iter(each.tasks)
             first = list(itertools.islice(tasks, _FEW))
             if len(first) == _FEW and many is None:
-                pool = stack.enter_context(ProcessPoolExecutor(os.cpu_count()))
+                pool = stack.enter_context(workers(os.cpu_count() or 1))
                 many = _Many(pool, {} if again else kept.load())
             found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), many)))
         if many is not None and many.made:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.commands import BIN, CHECKOUT, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment
 
 TOOLS = CHECKOUT / "tools"
 
@@ -160,6 +160,30 @@ def test_a_service_of_an_installed_package_does_not_start(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "asked").read_text().split() == ["101", "101"]
     assert done.stdout.splitlines() == ["installing system packages: slurmd"], "the policy is gone again"
+
+
+@pytest.mark.parametrize("signal", ["TERM", "HUP", "INT", "KILL"])
+def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal: str) -> None:
+    """A SIGKILL leaves the hook until the next run. A hook of the site's own stays."""
+    if os.geteuid() != 0:
+        pytest.skip("puts an empty folder over /usr/sbin, as root")
+    program(tmp_path, "dpkg-query", f"[ -e {tmp_path}/installed ] && echo install ok installed")
+    program(tmp_path, "apt-get", f"touch {tmp_path}/began && sleep {HUNG_S}")
+    killed = f"""mount -t tmpfs tmpfs /usr/sbin
+        setsid env --default-signal=INT tools/need-packages slurmd & until [ -e {tmp_path}/began ]; do sleep 0.02; done
+        ls /usr/sbin; kill -{signal} -$!; wait $!
+        [ {signal} != KILL ] || {{ touch {tmp_path}/installed; tools/need-packages slurmd; }}
+        ls /usr/sbin; echo exit 101 >/usr/sbin/policy-rc.d; touch {tmp_path}/installed; tools/need-packages slurmd; ls /usr/sbin"""
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", killed],
+        capture_output=True,
+        text=True,
+        cwd=CHECKOUT,
+        env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
+        check=False,
+    )
+    installing = "installing system packages: slurmd"
+    assert done.stdout.splitlines() == [installing, "policy-rc.d", "policy-rc.d"], done.stderr
 
 
 @pytest.mark.parametrize("name", ["with a blank", "it's"])

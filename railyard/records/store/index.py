@@ -14,7 +14,6 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,7 @@ import orjson
 import railyard
 from railyard import checkout
 from railyard.errors import InputError
+from railyard.parent import workers
 from railyard.records.json_io import Json
 from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey
@@ -125,7 +125,7 @@ def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary | InputEr
         yield from map(_summary, files)
         return
     rest = iter(files)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with workers(os.cpu_count() or 1) as pool:
         while batch := list(itertools.islice(rest, _BATCH * (os.cpu_count() or 1) * 4)):
             yield from pool.map(_summary, batch, chunksize=_BATCH)
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import multiprocessing
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import TypeVar
 
 from railyard.errors import InputError, RunError
-from railyard.parent import end_with
+from railyard.parent import workers
 from railyard.torus.engines.base import Containers, Engine, Progress
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
 from railyard.torus.plan.values import Route, Shaper
@@ -81,25 +79,14 @@ def create(
 def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterator[Result]:
     """Yield a function's results as worker processes finish, in any order.
 
-    Raises RunError when a worker is killed, for instance by the kernel for want of memory. Workers end with this
-    process, so that nobody else holds its lock then.
+    Raises RunError when a worker is killed. Workers end with this process, so that nobody else holds its lock then.
     """
     if not work:
         return
     processes = min(len(work), len(os.sched_getaffinity(0)))
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(
-        processes, context, initializer=end_with, initargs=(os.getpid(), signal.SIGKILL)
-    ) as pool:
-        try:
-            for future in as_completed([pool.submit(function, item) for item in work]):
-                yield future.result()
-        except BrokenProcessPool as error:
-            reason = "a worker process was killed; is the machine out of memory?"
-            raise RunError(f"cannot configure the torus: {reason}") from error
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with workers(processes) as pool:
+        for future in as_completed([pool.submit(function, item) for item in work]):
+            yield future.result()
 
 
 def _refuse_foreign(names: Iterable[str]) -> None:
