@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import sys
 
 import click
 
 from railyard import __version__
-from railyard.errors import InputError, RunError
+from railyard.errors import InputError, RunError, as_seen
 
 COMMANDS = {
     "application": "railyard.applications.cli:application",
@@ -65,19 +68,37 @@ def cli() -> None:
 def main() -> None:
     """Run the command; bad input ends with one line and status 2, a failure of the machine with one line and 1."""
     try:
-        cli(prog_name="railyard")
+        if sys.stdout is None:
+            raise RunError("the standard output is closed; expected a file, a pipe or a terminal")
+        try:
+            cli(prog_name="railyard")
+        finally:
+            sys.stdout.flush()
     except InputError as error:
-        _end(error, 2)
+        _end(str(error), 2)
     except RunError as error:
-        _end(error, 1)
-    except FileNotFoundError as error:
-        if "/" in str(error.filename):
+        _end(str(error), 1)
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             raise
-        _end(RunError(f"no {error.filename} on the PATH; run: make setup"), 1)
+        _end("no memory is left for this command; its limits: ulimit -a", 1)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # what is left in the buffer would fail again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _end(_in_words(error), 1)
 
 
-def _end(error: Exception, status: int) -> None:
-    click.echo(f"railyard: error: {error}", err=True)
+def _in_words(error: OSError) -> str:
+    """Return what the machine refused, and how to change that where it is known."""
+    if isinstance(error, FileNotFoundError) and "/" not in str(error.filename):
+        return f"no {error.filename} on the PATH; run: make setup"
+    advice = "; run: ulimit -n 1024" if error.errno == errno.EMFILE else ""
+    return f"{error.filename or 'input or output'}: {error.strerror}{advice}"
+
+
+def _end(text: str, status: int) -> None:
+    for line in f"railyard: error: {text}".splitlines():
+        click.echo(as_seen(line), err=True)
     sys.exit(status)
 
 

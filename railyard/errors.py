@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 
+def as_seen(text: str) -> str:
+    """Return a text with every unprintable character as its escape: no name in a bag steers a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
 class InputError(ValueError):
     """Bad input in one line; the command line prints it and exits with 2, without a traceback.
 
@@ -19,7 +29,7 @@ class InputError(ValueError):
         self.source, self.field, self.value, self.valid, self.problem = source, field, value, valid, problem
         place = f"{source}: {field}" if field else source
         problem = problem or ("no value" if value is None else "")
-        super().__init__(f"{place}: {problem or f'{value!r} is not valid'}; expected {valid}")
+        super().__init__(as_seen(f"{place}: {problem or f'{value!r} is not valid'}; expected {valid}"))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Return how another process makes the same error from its parts."""

@@ -71,13 +71,3 @@ def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
     elif isinstance(document, list | tuple):
         for place, item in enumerate(document):
             yield from strings(item, (*path, place))
-
-
-def as_seen(text: str) -> str:
-    """Return a text with every character that cannot be seen as its escape, for terminals."""
-    if is_visible(text):
-        return text
-    return "".join(
-        each if unicodedata.category(each) not in INVISIBLE else each.encode("unicode_escape").decode()
-        for each in text
-    )

@@ -19,7 +19,7 @@ from placements.hosts.sources import coordinates, csv_table, located
 from placements.topology import catalog
 from railyard import yaml_io
 from railyard.errors import InputError
-from railyard.records import json_io, record, text_rules
+from railyard.records import json_io, record
 from railyard.records.cli import results
 from railyard.records.store import archive, bundle
 
@@ -99,7 +99,6 @@ def test_text_in_other_scripts_and_commands_of_several_lines_are_accepted() -> N
         document["launches"][0]["command"] = "mpirun \\\n\t-np 2 halo"
 
     assert forgeries.changed(SMALL, change)
-    assert text_rules.as_seen("a\x1bb\u202e") == "a\\x1bb\\u202e"
 
 
 def test_two_records_of_one_short_id_are_never_taken_for_one(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 
 import pytest
+from support.commands import BIN, CHECKOUT, environment
 
 from railyard.errors import InputError
 
@@ -21,8 +24,40 @@ from railyard.errors import InputError
             "hosts: no node; expected one per line",
         ),
         (InputError("r.json", "torus", None, "the torus"), "r.json: torus: no value; expected the torus"),
+        (
+            InputError("b\x1b[2J", "a\u202e\udcff", problem="no \x07", valid="a\nline"),
+            "b\\x1b[2J: a\\u202e\\udcff: no \\x07; expected a\\nline",
+        ),
     ],
 )
 def test_the_line(error: InputError, line: str) -> None:
     assert str(error) == line
     assert str(pickle.loads(pickle.dumps(error))) == line, "as a process sends it to another"
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("railyard topology gemini-2x2x2 >/dev/full", "input or output: No space left on device"),
+        ("railyard --help >/dev/full", "input or output: No space left on device"),
+        ("railyard --help >&-", "the standard output is closed; expected a file, a pipe or a terminal"),
+        (
+            "ulimit -n 5; railyard compare vcluster vcluster-degraded --archive results/example",
+            "input or output: Too many open files; run: ulimit -n 1024",
+        ),
+        (
+            "ulimit -v 60000; railyard results check results/example",
+            "no memory is left for this command; its limits: ulimit -a",
+        ),
+    ],
+)
+def test_what_the_machine_refuses_is_one_line_too(line: str, error: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=CHECKOUT,
+        env=environment(PATH=f"{BIN}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in {1, 2} and done.stderr == f"railyard: error: {error}\n"

@@ -173,7 +173,8 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
         setsid env --default-signal=INT tools/need-packages slurmd & until [ -e {tmp_path}/began ]; do sleep 0.02; done
         ls /usr/sbin; kill -{signal} -$!; wait $!
         [ {signal} != KILL ] || {{ touch {tmp_path}/installed; tools/need-packages slurmd; }}
-        ls /usr/sbin; echo exit 101 >/usr/sbin/policy-rc.d; touch {tmp_path}/installed; tools/need-packages slurmd; ls /usr/sbin"""
+        ls /usr/sbin; touch {tmp_path}/installed
+        echo exit 101 >/usr/sbin/policy-rc.d; tools/need-packages slurmd; ls /usr/sbin"""
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", killed],
         capture_output=True,

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
+from railyard.torus.virtual import locks
+
 #: Files that take a minute or more on two processors, the longest first.
 LONG = (
     "tests/torus/slurm/test_slurm.py",
@@ -67,8 +69,9 @@ class BySharedMachines(LoadFileScheduling):  # type: ignore[misc]
         return unit(nodeid)
 
 
-#: Of linux/sched.h, which Python 3.11 does not have.
+#: Of linux/sched.h and linux/mount.h, which Python 3.11 does not have.
 CLONE_NEWNS = 0x20000
+MS_BIND = 0x1000
 NAMESPACES = Path("/run/netns")
 
 
@@ -84,7 +87,12 @@ def share_namespaces() -> None:
 
 
 def launch_beside_other_workers() -> None:
-    """Give this worker a /dev/shm of its own, where the machine's launch lock is (railyard/torus/virtual/locks.py)."""
+    """Give this worker its own files for the machine's launch lock (railyard/torus/virtual/locks.py)."""
     c = ctypes.CDLL(None, use_errno=True)
+    own = Path("/dev/shm/railyard.of-root")
     if c.unshare(CLONE_NEWNS) != 0 or c.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777") != 0:
         raise OSError(ctypes.get_errno(), "a worker cannot have a /dev/shm of its own")
+    own.touch()
+    locks.OF_ROOT.touch()
+    if c.mount(bytes(own), bytes(locks.OF_ROOT), None, MS_BIND, None) != 0:
+        raise OSError(ctypes.get_errno(), f"a worker cannot have a {locks.OF_ROOT} of its own")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from railyard.torus.virtual import locks
-locks.SHARED_FOLDERS = (Path(sys.argv[1]),)
+locks.SHARED_FOLDERS, locks.OF_ROOT = (Path(sys.argv[1]),), Path(sys.argv[1], "of-root")
 locks.SILENT_S = 0
 with locks.turn():
     print("held", flush=True)
@@ -58,7 +59,8 @@ def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_pa
     assert first.stdout is not None and first.stdout.readline() == "held\n"
     second = holder(tmp_path)
     assert second.stderr is not None and second.stderr.readline()
-    (tmp_path / "railyard.launch").unlink()
+    for path in tmp_path.iterdir():
+        path.unlink()
     third = holder(tmp_path)
     assert third.stdout is not None and third.stdout.readline() == "held\n"
     first.communicate(timeout=HUNG_S)
@@ -68,40 +70,86 @@ def test_a_lock_file_that_was_removed_meanwhile_is_not_taken_for_the_lock(tmp_pa
     second.communicate(timeout=HUNG_S)
 
 
-def test_every_user_can_take_a_lock_that_another_made_and_a_link_in_its_place_is_refused(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "railyard.launch"
-    os.close(locks.open_for_all(path))
-    assert path.stat().st_mode & 0o777 == 0o644
-    path.chmod(0o444)
-    os.close(locks.open_for_all(path))
-    path.unlink()
-    path.symlink_to("/etc/passwd")
-    with pytest.raises(RunError, match="symbolic link"):
-        locks.open_for_all(path)
-
-
-def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The machine's lock file, in a folder of the test's own, for a process outside of launches."""
     monkeypatch.setattr(locks, "SHARED_FOLDERS", (tmp_path,))
+    monkeypatch.setattr(locks, "OF_ROOT", tmp_path / "of-root")
+    monkeypatch.delenv(locks.INSIDE_LAUNCH, raising=False)
+    return locks.machine_file()
+
+
+def test_every_user_can_take_a_lock_that_another_made(machine: Path) -> None:
+    os.close(locks.open_for_all(machine))
+    assert machine.stat().st_mode & 0o777 == 0o644
+    machine.chmod(0o444)
+    os.close(locks.open_for_all(machine))
+
+
+@pytest.mark.parametrize(
+    ("put", "reason"),
+    [
+        (os.mkfifo, "it is no regular file"),
+        (Path.mkdir, "it is no regular file"),
+        (lambda path: path.symlink_to("/etc/passwd"), "it is a symbolic link"),
+    ],
+)
+def test_what_is_no_file_stops_no_root_and_is_an_error_for_a_user(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, put: Callable[[Path], None], reason: str
+) -> None:
+    """A FIFO of any user made root wait for ever, without a word."""
+    put(machine)
+    monkeypatch.setattr(locks, "_is_root", lambda: False)
+    with pytest.raises(RunError, match=f"{reason}; expected .*; run as root: rm -r {machine}"):
+        locks.take_turn()
+    monkeypatch.setattr(locks, "_is_root", lambda: True)
+    with locks.turn():
+        assert machine.is_file() and not machine.is_symlink() and locks.is_held(machine)
+
+
+def test_root_goes_on_beside_a_user_who_never_ends_and_waits_for_root(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(locks, "_is_root", lambda: False)
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.0)
+    with locks.turn():
+        monkeypatch.setattr(locks, "_is_root", lambda: True)
+        with locks.turn():
+            line = capsys.readouterr().err
+            assert line.startswith(
+                f"railyard: no longer waiting for {locks.LAUNCH}; held by process {os.getpid()} ("
+            )
+            assert locks.is_held(locks.OF_ROOT)
+        assert locks.is_held(machine) and not locks.is_held(locks.OF_ROOT)
+
+
+def test_root_makes_a_users_lock_its_own(machine: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("gives a file to another user, as root")
+    machine.touch()
+    os.chown(machine, 65534, 65534)
+    with locks.turn():
+        assert machine.stat().st_uid == 0 and locks.is_held(machine)
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_launch_within_a_launch_is_refused_instead_of_waiting_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(locks.INSIDE_LAUNCH, "1")
     with pytest.raises(RunError, match="a launch within a launch"):
         locks.take_turn()
 
 
 def test_the_faults_of_a_launch_come_while_it_runs_and_those_of_others_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, machine: Path
 ) -> None:
-    monkeypatch.setattr(locks, "SHARED_FOLDERS", (tmp_path,))
-    monkeypatch.delenv(locks.INSIDE_LAUNCH, raising=False)
     own, other = tmp_path / "own", tmp_path / "other"
     other.touch()
     launch = locks.acquire(own, what="")
     with locks.turn(), locks.turn_unless_held(own):
         pass  # would wait for itself for ever if it took the machine's lock
     with locks.turn_unless_held(other):
-        assert locks.is_held(locks.machine_file())
+        assert locks.is_held(machine)
     os.close(launch)
     assert not locks.is_held(own)

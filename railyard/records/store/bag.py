@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from railyard.errors import InputError, RunError
+from railyard.errors import InputError, RunError, as_seen
 from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
 from railyard.records.record import Record
@@ -164,7 +164,7 @@ def signed(folder: Path, allowed: Path | None = None) -> Signed:
     for name in named.stdout.decode(errors="replace").splitlines()[:1] if named.returncode == 0 else []:
         command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-s", SIGNATURE, "-I", name, "-f"]
         if _run([*command, str(allowed.absolute())], folder, content).returncode == 0:
-            return Signed(key=key, by=text_rules.as_seen(name))
+            return Signed(key=key, by=as_seen(name))
     return Signed(key=key)
 
 

@@ -336,8 +336,8 @@ def _batch(program: str, lines: Iterable[str]) -> None:
             check=False,
             close_fds=False,
         )
-    except OSError as error:
-        raise RunError(f"cannot run {program}: {error.strerror}; Debian's package iproute2 has it") from error
+    except FileNotFoundError as error:
+        raise RunError(f"no {program} on the PATH; Debian's package iproute2 has it") from error
     if done.returncode != 0:
         raise RunError(f"{program} failed: {_first_failure(done.stderr, text)}")
 

@@ -5,8 +5,16 @@ A lock is a file under flock. It ends with the last process that has it open, so
     /run/railyard/lock              a user's tori: one is made, changed or removed (`lifecycle.lock`)
     /run/railyard/NAME/launching    a launch on this torus
     /dev/shm/railyard.launch        the machine: a launch of any user, or anything that would disturb one
+    /run/railyard.launch            the machine, among commands of root: taken before the one in /dev/shm
 
-The last is not below /run because an ordinary user's tori have a /run of their own.
+A launch of root and one of a user measure each other, so one lock is for all. It is not below /run because an ordinary
+user's tori have a /run of their own. Whoever can open a file can hold its lock, and any user can put a file there:
+
+- It is opened without waiting, and must be a regular file. In the place of anything else root makes one; a user gets an
+  error. Another user's file is a lock too, because flock is for everybody who can read it. Root makes it root's own,
+  so that nobody else can remove it.
+- A wait is reported with its holder. Root waits PATIENCE_S for an ordinary user at most, reports that, and goes on:
+  what measures then is void where it was disturbed. Commands of root still wait for each other by the lock in /run.
 """
 
 from __future__ import annotations
@@ -14,7 +22,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import math
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,12 +34,17 @@ from railyard.errors import RunError
 
 #: A wait of this length is no longer silent.
 SILENT_S = 2.0
+#: Root waits no longer than a launch of a check may take (`launch_limit_s`) for a user who may never end.
+PATIENCE_S = 600.0
 PAUSE_S = 0.05
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
+#: Set in the namespaces of an ordinary user (`rootless`), who is root there.
+INSIDE_HOLDER = "RAILYARD_INSIDE"
 #: The torus whose locks `railyard together` holds for the launchers that it starts.
 TOGETHER = "RAILYARD_TOGETHER"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
+OF_ROOT = Path("/run/railyard.launch")
 
 
 def acquire(path: Path, *, what: str) -> int:
@@ -41,19 +56,21 @@ def acquire(path: Path, *, what: str) -> int:
     return _held(path, _open, what)
 
 
-def take_turn(*, inheritable: bool = False) -> int:
-    """Wait until nobody launches on this machine; return the descriptor that keeps everybody else waiting.
+def take_turn(*, inheritable: bool = False) -> list[int]:
+    """Wait until nobody launches on this machine; return the descriptors that keep everybody else waiting.
 
-    With `inheritable` it stays with the processes of a launch, whoever dies first, until the last has ended. Raises
+    With `inheritable` they stay with the processes of a launch, whoever dies first, until the last has ended. Raises
     RunError in a launch, which would wait for itself.
     """
     if INSIDE_LAUNCH in os.environ:
         raise RunError(
             "a launch within a launch; is a script on the PATH named mpirun or srun that calls it again?"
         )
-    descriptor = _held(machine_file(), open_for_all, LAUNCH)
-    os.set_inheritable(descriptor, inheritable)
-    return descriptor
+    descriptors = [_held(OF_ROOT, _open, LAUNCH)] if _is_root() else []
+    descriptors.append(_held(machine_file(), open_for_all, LAUNCH, PATIENCE_S if _is_root() else None))
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, inheritable)
+    return descriptors
 
 
 @contextlib.contextmanager
@@ -74,11 +91,12 @@ def is_together(torus: str) -> bool:
 @contextlib.contextmanager
 def turn() -> Iterator[None]:
     """Hold the machine's launch lock: nobody's launch is disturbed by what happens within."""
-    descriptor = take_turn()
+    descriptors = take_turn()
     try:
         yield
     finally:
-        os.close(descriptor)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -112,21 +130,38 @@ def machine_file() -> Path:
 def open_for_all(path: Path) -> int:
     """Open a file in a folder that every user can write, for locks alone; make it where it is not there.
 
-    Whoever makes it owns it, so it is opened for reading, which is enough for flock.
+    Whoever makes it owns it, so it is opened for reading, which is enough for flock. Raises RunError for anything but
+    a regular file that this user can read; root replaces it.
     """
-    reading = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    reading = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
         try:
-            return os.open(path, reading)
+            descriptor = os.open(path, reading)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return descriptor
+            os.close(descriptor)
+            reason = "it is no regular file"
         except FileNotFoundError:
-            pass
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(path, reading | os.O_CREAT | os.O_EXCL, 0o644)
+                os.fchmod(descriptor, 0o644)
+                return descriptor
+            continue
         except OSError as error:
-            reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-            raise RunError(f"cannot open the launch lock {path}: {reason}; remove the file") from error
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, reading | os.O_CREAT | os.O_EXCL, 0o644)
-            os.fchmod(descriptor, 0o644)
-            return descriptor
+            reason = "it is a symbolic link" if error.errno == errno.ELOOP else str(error.strerror)
+        _replace(path, reason)
+
+
+def _replace(path: Path, reason: str) -> None:
+    """Remove what is in the place of a lock, as root. RunError for a user, and for a folder that is not empty."""
+    try:
+        if not _is_root():
+            raise RunError(f"{path}: {reason}; expected the file of a lock; run as root: rm -r {path}")
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RunError(f"{path}: {reason}: {error.strerror}; expected the file of a lock") from error
 
 
 def holders(path: Path) -> list[int]:
@@ -163,32 +198,47 @@ def _open(path: Path) -> int:
         return descriptor
 
 
-def _held(path: Path, opened: Callable[[Path], int], what: str) -> int:
+def _is_root() -> bool:
+    """Return whether this process is root of the machine: an ordinary user is root in the holder's namespace alone."""
+    return os.geteuid() == 0 and INSIDE_HOLDER not in os.environ
+
+
+def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: float | None = None) -> int:
+    """Return a descriptor of the file that holds its lock; without the lock, if `patience_s` have passed."""
+    give_up_at = None if patience_s is None else time.monotonic() + patience_s
     while True:
         descriptor = opened(path)
-        _wait(descriptor, what)
+        is_locked = _wait(descriptor, what, give_up_at)
         with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+            if is_locked and _is_root() and os.fstat(descriptor).st_uid != 0:
+                path.unlink()
+            if not is_locked or os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
-        os.close(descriptor)  # the holder before us removed it
+        os.close(descriptor)  # it was removed
 
 
-def _wait(descriptor: int, what: str) -> None:
-    """Take an exclusive lock on an open file; after SILENT_S, report once who holds it."""
+def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
+    """Take an exclusive lock on an open file, and return whether it was free in time.
+
+    After SILENT_S report once who holds it. At `give_up_at`, in the clock's seconds, report that as well.
+    """
     report_at = time.monotonic() + SILENT_S
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
-            if time.monotonic() > report_at:
-                break
-            time.sleep(PAUSE_S)
-    _report(descriptor, what)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+            now = time.monotonic()
+        if give_up_at is not None and now > give_up_at:
+            _report(descriptor, f"no longer waiting for {what}")
+            return False
+        if now > report_at:
+            _report(descriptor, f"waiting for {what}")
+            report_at = math.inf
+        time.sleep(PAUSE_S)
 
 
-def _report(descriptor: int, what: str) -> None:
+def _report(descriptor: int, text: str) -> None:
     pids = holders(Path(f"/proc/self/fd/{descriptor}"))
     who = ", ".join(f"process {pid} ({command_of(pid) or 'ended; its children run'})" for pid in pids)
-    print(f"railyard: waiting for {what}; held by {who or 'another process'}", file=sys.stderr, flush=True)
+    print(f"railyard: {text}; held by {who or 'another process'}", file=sys.stderr, flush=True)

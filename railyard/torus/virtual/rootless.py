@@ -23,7 +23,7 @@ from typing import NoReturn
 from railyard.errors import RunError
 from railyard.torus.virtual import locks
 
-INSIDE = "RAILYARD_INSIDE"
+INSIDE = locks.INSIDE_HOLDER
 #: Descriptors of the two locks, for the command inside.
 LOCKS = "RAILYARD_HOLDER_LOCKS"
 HOLDER = "railyard-holder"
@@ -92,11 +92,13 @@ def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool])
 
 def _open_lock(name: str) -> int:
     """Open a lock of this user's own, which the command inside inherits. RunError where another user made the file."""
-    descriptor = locks.open_for_all(locks.machine_file().with_name(f"railyard.{os.geteuid()}.{name}"))
-    if os.fstat(descriptor).st_uid != os.geteuid():
-        raise RunError(
-            f"{locks.machine_file().parent}/railyard.{os.geteuid()}.{name} is another user's; remove it"
-        )
+    user = os.geteuid()
+    own = Path(f"/run/user/{user}")
+    folder = own if own.is_dir() and own.stat().st_uid == user else locks.machine_file().parent
+    path = folder / f"railyard.{user}.{name}"
+    descriptor = locks.open_for_all(path)
+    if os.fstat(descriptor).st_uid != user:
+        raise RunError(f"{path}: another user's; expected a file of user {user}; run as root: rm {path}")
     os.set_inheritable(descriptor, True)
     return descriptor
 
