@@ -43,7 +43,6 @@ MODULES = {
     "torus/test_faults.py": "unit",
     "torus/test_fidelity.py": "unit",
     "torus/native/test_gate.py": "unit",
-    "torus/native/test_next_hops.py": "unit",
     "torus/test_locks.py": "unit",
     "torus/test_pace.py": "unit",
     "torus/native/test_packets.py": "mpi",

@@ -148,7 +148,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
             ),
         ),
         cables=tuple(_cables(topology, shape)),
-        hosts=tuple(_hosts(topology, shape)),
+        hosts=tuple(_hosts(topology)),
     )
 
 
@@ -409,7 +409,7 @@ def _management_neighbour(address: str, mac: str) -> str:
     return f"neigh replace {address} lladdr {mac} dev mgmt0 nud permanent"
 
 
-def _hosts(topology: Topology, shape: Shape) -> Iterator[tuple[str, str]]:
+def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
     """Name -> address, as in /etc/hosts: NAME is a node's NIC on rail 0, NAME.nic1 on rail 1; NAME.mgmt manages it."""
     yield HEAD, addresses.head_address()
     for index, node in enumerate(topology.nodes):
@@ -417,7 +417,7 @@ def _hosts(topology: Topology, shape: Shape) -> Iterator[tuple[str, str]]:
         for rail in range(1, topology.rails):
             yield f"{node.name}.nic{rail}", addresses.node_address(topology, node, rail)
         yield f"{node.name}.mgmt", addresses.management_address(index)
-    for router in _forwarders(topology, shape):
+    for router in topology.routers:
         yield topology.router_name(router), addresses.router_address(topology, router)
 
 

@@ -55,7 +55,7 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
         yield f"node {node.name} {path}{node.name}"
     for router in topology.routers:
         hosts[topology.router_name(router)] = len(hosts)
-        yield f"router {topology.router_name(router)}"
+        yield f"router {topology.router_name(router)} {addresses.router_address(topology, router)}"
     for node in topology.nodes:
         for rail in range(topology.rails):
             yield f"address {hosts[node.name]} {addresses.node_address(topology, node, rail)}"

@@ -27,7 +27,7 @@ from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster, gate
-from railyard.torus.virtual import fidelity, hops, lifecycle, locks
+from railyard.torus.virtual import fidelity, lifecycle, locks
 from railyard.torus.virtual.lifecycle import Torus
 
 SHIM = TORUS_BIN
@@ -51,8 +51,6 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
     """Replace this process by a command on a host; InputError for a host that the torus does not have."""
     if host not in hosts(torus):
         raise InputError("host", "", host, _valid_hosts(torus, host))
-    if torus.shape.network == "router" and (note := hops.note(torus.topology, torus.faults, host, command)):
-        print(f"railyard: {note}", file=sys.stderr, flush=True)
     environment = {**os.environ, **_common(torus)}
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], environment)
 

@@ -28,7 +28,9 @@ def ring(
     """
     lines = ["railyard-router 1 1", f"cell {CELL}", f"buffer {buffer_cells * CELL} {buffer_cells * CELL}"]
     lines += ["nic 1000000", *(f"node n{i} /nowhere/n{i}" for i in range(count))]
-    lines += [f"router r{i}" for i in range(count)] + [f"address {i} 10.0.0.{i}" for i in range(count)]
+    lines += [f"router r{i} 10.1.0.{i}" for i in range(count)] + [
+        f"address {i} 10.0.0.{i}" for i in range(count)
+    ]
     rates = dict.fromkeys(range(count), RATE) | (slow or {})
     for i in range(count):
         lines.append(f"link {i} nic0 {count + i} h0 {RATE} 0 -1 0 0")
@@ -60,7 +62,7 @@ def arrivals(done: subprocess.CompletedProcess[str]) -> dict[int, int]:
     """Return message -> the time of its last byte."""
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("message ")]
-    return {int(number): int(due) for _, number, _, due in lines}
+    return {int(number): int(due) for _, number, _, due, _ in lines}
 
 
 def links(done: subprocess.CompletedProcess[str]) -> dict[int, list[int]]:
@@ -134,12 +136,31 @@ def test_a_ring_of_full_buffers_goes_on_by_its_dateline(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("to", "time_to_live", "line"), [(3, 4, "expired r3"), (3, 5, "message 4"), (0, 2, "message 1")]
+)
+def test_a_message_comes_to_as_many_routers_as_it_lives(
+    tmp_path: Path, to: int, time_to_live: int, line: str
+) -> None:
+    """Node 0 of a ring whose routes all go plus: 4 routers to node 3, 1 to itself; what expires comes back to it."""
+    path = tmp_path / "description"
+    path.write_text(ring(6))
+    command = [str(PROGRAM), "--simulate", str(path)]
+    message = f"0 0 10.0.0.{to} 100 {time_to_live}\n"
+    done = subprocess.run(command, input=message, capture_output=True, text=True, timeout=HUNG_S, check=True)
+    kind, _, entered, due, routers, *name = done.stdout.splitlines()[0].split()
+    assert f"{kind} {name[0] if name else routers}" == line
+    if name:  # three routers on the way back from the last one, which closes the ring
+        assert routers == "3" and int(due) - int(entered) >= (4 + 3) * LATENCY_NS
+
+
+@pytest.mark.parametrize(
     ("old", "new", "line"),
     [
         ("railyard-router 1", "railyard-router 9", "line 1: expected: railyard-router 1 GENERATION"),
         ("buffer 20112 20112", "buffer 100 100", "a buffer of at least one cell"),
         ("route 4 10.0.0.0/8 8\n", "", "no way from r0 to n1"),
         ("route 4 10.0.0.0/8 8", "route 4 10.0.0.0/8 9", "expected: route ROUTER A.B.C.D/BITS LINK"),
+        ("router r0 10.1.0.0", "router r0", "expected: router NAME A.B.C.D"),
         ("address 0 10.0.0.0", "address 7 10.0.0.0", "expected: address NODE A.B.C.D"),
         ("x+ 5 x- 1000000", "x+ 5 x- 0", "expected: link HOST PORT"),
         ("nic 1000000", "nick 1000000", "neither cell, buffer"),

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from support.benchmark_runs import BIN
 from support.commands import Run
+from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from railyard.torus.engines import netns, router
@@ -116,6 +118,32 @@ def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, t
     assert status(railyard, torus_name)["sound"]
     assert railyard("torus", "fault", torus_name, "--restore").returncode == 0
     assert status(railyard, torus_name)["sound"] and process(torus_name) == before
+
+
+def test_a_packet_expires_at_the_routers_of_its_way_as_on_the_kernel(
+    railyard: Run, torus_name: str, tmp_path: Path
+) -> None:
+    """Round a cable that is down, each time to live finds the router that the kernel would have named."""
+    path = tmp_path / "ring.yml"
+    path.write_text(yaml.safe_dump(gemini("4x1x1").to_dict()))
+    answers = {}
+    for network in ("router", "kernel"):
+        done = railyard("torus", "up", path, "--name", torus_name, "--network", network)
+        assert done.returncode == 0, done.stderr
+        assert railyard("torus", "fault", torus_name, "X+ 0,0,0>1,0,0", "--down").returncode == 0
+        answers[network] = [_first_answer(railyard, torus_name, "n1-0-0", routers) for routers in range(1, 6)]
+        railyard("torus", "down", torus_name)
+    *expired, arrived = answers["router"]
+    assert [answer.split()[1] for answer in expired] == ["r0-0-0", "r3-0-0", "r2-0-0", "r1-0-0"]
+    assert "ttl=" in arrived
+    assert answers["router"] == answers["kernel"]
+
+
+def _first_answer(railyard: Run, name: str, target: str, routers: int) -> str:
+    """Return what came back for an echo request that may cross so many routers, without its time."""
+    ping = ["ping", "-c", "1", "-W", "20", "-t", str(routers), target]
+    done = railyard("torus", "exec", name, "n0-0-0", "--", *ping)
+    return str(done.stdout).splitlines()[1].partition(" time=")[0]
 
 
 def test_data_of_mpi_is_right_and_bytes_are_those_of_the_kernel(railyard: Run, torus_name: str) -> None:

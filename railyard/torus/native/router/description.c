@@ -27,11 +27,13 @@ static void add_host(struct reader *reader, const char *line, bool node) {
     struct network *network = reader->network;
     network->hosts = grown(network->hosts, network->host_count + 1, sizeof *network->hosts);
     struct host *host = &network->hosts[network->host_count++];
+    struct in_addr ip = {0};
     *host = (struct host){.node = node};
-    int words = sscanf(line, "%*s %47s %255s", host->name, host->netns);
-    if (words != (node ? 2 : 1)) {
-        wrong(reader, node ? "expected: node NAME NETNS" : "expected: router NAME");
+    if (sscanf(line, "%*s %47s %255s", host->name, host->netns) != 2 ||
+        (!node && inet_pton(AF_INET, host->netns, &ip) != 1)) {
+        wrong(reader, node ? "expected: node NAME NETNS" : "expected: router NAME A.B.C.D");
     }
+    host->ip = ntohl(ip.s_addr);
 }
 
 static void add_address(struct reader *reader, const char *line) {

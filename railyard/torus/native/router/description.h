@@ -5,7 +5,7 @@
  *   buffer BYTES PORT_BYTES         per link and virtual channel; of it, for one next port
  *   nic BYTES                       what a NIC reads ahead of what it sends
  *   node NAME NETNS                 a host with a network namespace (a path)
- *   router NAME
+ *   router NAME A.B.C.D             the address from which it answers for packets that expire
  *   address NODE A.B.C.D
  *   link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN
  *   route ROUTER A.B.C.D/BITS LINK

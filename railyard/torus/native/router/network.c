@@ -112,7 +112,9 @@ static uint32_t queue_behind(const struct network *network, const struct link *l
 /* All cells of a chunk have arrived or are lost. */
 static void end_chunk(struct network *network, struct chunk *chunk, uint64_t at_ns) {
     if (chunk->lost) {
-        network->header->chunks_lost++;
+        uint64_t *count = chunk->expired_at == NO_HOST ? &network->header->chunks_lost
+                                                       : &network->header->chunks_unroutable;
+        ++*count;
         network->header->in_flight--;
         free(chunk);
         return;
@@ -179,9 +181,8 @@ static void count_sent(struct link_counters *counters, const struct cell *cell) 
     counters->wire_bytes += cell->bytes;
 }
 
-static void lose(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
+static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
     struct chunk *chunk = cell->chunk;
-    network->counters[index].dropped++;
     chunk->lost++;
     if (chunk->arrived + chunk->lost == chunk->cells) {
         end_chunk(network, chunk, now_ns);
@@ -203,6 +204,7 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
     uint64_t here_ns = link->free_ns + link->latency_ns;
     if (next == NO_LINK) {
         chunk->last_link = index;
+        chunk->routers = cell->routers;
         if (++chunk->arrived + chunk->lost == chunk->cells) {
             end_chunk(network, chunk, here_ns);
         }
@@ -386,6 +388,27 @@ static void wait_for(struct network *network, uint32_t index, struct cell *cell,
  * --------------------------------------------------------------------------------------------------------------
  */
 
+/* A cell's chunk has come to as many routers as it may. Return the first link of the way back to its source,
+ * or NO_LINK where nobody is told: the source is unknown, or the chunk has more cells, of which others are on
+ * their way. */
+static int32_t turn_round(const struct network *network, int32_t link, struct cell *cell) {
+    struct chunk *chunk = cell->chunk;
+    int32_t router = network->links[link].target;
+    bool again = chunk->expired_at != NO_HOST;
+    chunk->expired_at = router;
+    if (again || chunk->source < 0 || chunk->cells > 1) {
+        return NO_LINK;
+    }
+    chunk->destination = (uint32_t)chunk->source;
+    chunk->time_to_live = ANSWER_TIME_TO_LIVE;
+    cell->routers = 0;
+    int32_t back = network->hosts[router].next[chunk->destination];
+    if (back != NO_LINK) {
+        cell->channel = channel_after(&network->links[link], cell->held_channel, &network->links[back]);
+    }
+    return back;
+}
+
 static void cell_here(struct network *network, const struct event *event) {
     struct cell *cell = event->subject;
     arrive(network, event->link, cell);
@@ -394,9 +417,14 @@ static void cell_here(struct network *network, const struct event *event) {
         return;
     }
     int32_t next = (int32_t)event->queue;
-    if (network->links[next].down) {
+    if (++cell->routers >= cell->chunk->time_to_live) {
+        next = turn_round(network, (int32_t)event->link, cell);
+    }
+    bool down = next != NO_LINK && network->links[next].down;
+    if (next == NO_LINK || down) {
         return_credit(network, cell, event->at_ns);
-        lose(network, (uint32_t)next, cell, event->at_ns);
+        network->counters[down ? next : (int32_t)event->link].dropped += down;
+        lose(network, cell, event->at_ns);
         return;
     }
     wait_for(network, (uint32_t)next, cell, event->at_ns);
@@ -461,7 +489,8 @@ static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
         network->counters[index].backlog_bytes -= cell->bytes;
         network->counters[index].backlog_cells--;
         return_credit(network, cell, now_ns);
-        lose(network, index, cell, now_ns);
+        network->counters[index].dropped++;
+        lose(network, cell, now_ns);
     }
 }
 

@@ -16,6 +16,8 @@
  * ring, and to the next pair where it turns to a lower ring (detours do). A ring is one direction of one
  * dimension. So no circle of full buffers can form: pair, ring and upper channel together only rise on a way.
  * X-Y-Z routes need one pair.
+ * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
+ * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
  *
  * Leaves out adaptive routing, and errors on links.
  */
@@ -27,7 +29,7 @@
 
 #include <stdbool.h>
 
-enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1 };
+enum { CHANNELS = 8, NO_LINK = -1, NO_RING = -1, NO_HOST = -1, ANSWER_TIME_TO_LIVE = 64 };
 
 struct chunk {
     struct chunk *next;
@@ -35,6 +37,10 @@ struct chunk {
     uint64_t waited_ns; /* an upper bound of the time that it may have waited before it was read */
     uint64_t due_ns;
     uint32_t destination; /* an address */
+    int64_t source;       /* an address, or -1 for one that the network does not know */
+    int32_t expired_at;   /* the router at which it turned round, or NO_HOST */
+    uint8_t time_to_live; /* how many routers it may come to, that number excluded */
+    uint8_t routers;      /* that it came to, since it turned round */
     uint32_t cells;
     uint32_t injected;
     uint32_t arrived;
@@ -57,6 +63,7 @@ struct cell {
     uint32_t held_queue;
     uint8_t held_channel;
     uint8_t channel; /* on the next link */
+    uint8_t routers; /* that it has come to */
     bool last;       /* of its chunk */
 };
 
@@ -108,6 +115,7 @@ struct link {
 struct host {
     char name[COUNTED_NAME_BYTES];
     char netns[256];
+    uint32_t ip; /* of a router */
     bool node;
     uint32_t inputs, outputs;
     uint32_t first_queue;

@@ -8,6 +8,8 @@
 #include <linux/if_tun.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +21,18 @@ enum {
     CHUNK_BYTES = 1 << 17,
     ETHERNET_BYTES = 14,
     IP_BYTES = 20,
-    IP_DESTINATION = 16,
+    TIME_TO_LIVE_AT = 8,
+    PROTOCOL_AT = 9,
+    CHECKSUM_AT = 10,
+    SOURCE_AT = 12,
+    DESTINATION_AT = 16,
     OFFLOAD_BYTES = sizeof(struct virtio_net_hdr),
-    IP_AT = OFFLOAD_BYTES + ETHERNET_BYTES
+    IP_AT = OFFLOAD_BYTES + ETHERNET_BYTES,
+    ICMP_BYTES = 8,
+    ICMP_PACKET_BYTES = 576, /* of an answer at most, as in Linux */
+    ANSWER_BYTES = IP_AT + ICMP_PACKET_BYTES,
+    INTERNETWORK_CONTROL = 0xc0, /* type of service of an answer */
+    ICMP_CHECKSUM_AT = IP_BYTES + 2
 };
 
 static void enter(const char *path) {
@@ -76,6 +87,22 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
     }
 }
 
+static uint32_t address_at(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void put_16(unsigned char *bytes, uint32_t value) {
+    bytes[0] = (unsigned char)(value >> 8);
+    bytes[1] = (unsigned char)value;
+}
+
+/* Nobody answers an answer: of ICMP, echo requests alone are answered. */
+static int64_t source_of(const struct network *network, const unsigned char *ip, uint32_t bytes) {
+    uint32_t ip_bytes = (ip[0] & 15U) * 4;
+    bool answer = ip[PROTOCOL_AT] == IPPROTO_ICMP && (ip_bytes >= bytes || ip[ip_bytes] != ICMP_ECHO);
+    return answer ? -1 : network_address(network, address_at(ip + SOURCE_AT));
+}
+
 /* Return a chunk with its cells laid out as the segments that the kernel would have made. */
 static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
     struct virtio_net_hdr offload;
@@ -89,7 +116,11 @@ static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
         headers = ip_bytes + tcp_bytes < packet ? ip_bytes + tcp_bytes : packet;
     }
     struct chunk *chunk = grown(NULL, 1, sizeof *chunk + length);
-    *chunk = (struct chunk){.length = length, .cells = 1, .header_bytes = ETHERNET_BYTES + headers};
+    *chunk = (struct chunk){.length = length,
+                            .cells = 1,
+                            .header_bytes = ETHERNET_BYTES + headers,
+                            .expired_at = NO_HOST,
+                            .time_to_live = ip[TIME_TO_LIVE_AT]};
     if (segmented) {
         chunk->payload_bytes = packet - headers;
         chunk->cell_payload_bytes = offload.gso_size;
@@ -108,9 +139,7 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
     const unsigned char *ip = nics->buffer + IP_AT;
     int64_t destination = -1;
     if (length >= IP_AT + IP_BYTES && ip[0] >> 4U == 4) {
-        const unsigned char *to = ip + IP_DESTINATION;
-        destination = network_address(network, (uint32_t)to[0] << 24 | (uint32_t)to[1] << 16 |
-                                                   (uint32_t)to[2] << 8 | to[3]);
+        destination = network_address(network, address_at(ip + DESTINATION_AT));
     }
     network->header->chunks_read++;
     if (destination < 0) {
@@ -125,11 +154,65 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
         return NULL;
     }
     chunk->destination = (uint32_t)destination;
+    chunk->source = source_of(network, ip, (uint32_t)length - IP_AT);
     return chunk;
 }
 
-void nics_write(struct nics *nics, struct network *network, const struct chunk *chunk) {
-    ssize_t written = write(nics->devices[nics->out[chunk->last_link]], chunk->data, chunk->length);
+/* The Internet checksum (RFC 1071). */
+static uint32_t checksum(const unsigned char *bytes, uint32_t count) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += i % 2 ? bytes[i] : (uint32_t)bytes[i] << 8;
+    }
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return ~(sum + (sum >> 16)) & UINT16_MAX;
+}
+
+/* Lower a packet's time to live. Its checksum grows by as much (RFC 1624), with the carry of one's
+ * complement. */
+static void age(unsigned char *ip, uint8_t routers) {
+    uint32_t sum = ((uint32_t)ip[CHECKSUM_AT] << 8 | ip[CHECKSUM_AT + 1]) + ((uint32_t)routers << 8);
+    ip[TIME_TO_LIVE_AT] = (unsigned char)(ip[TIME_TO_LIVE_AT] - routers);
+    put_16(ip + CHECKSUM_AT, sum + (sum >> 16));
+}
+
+/* Write the answer to a chunk that expired; return its length. */
+static uint32_t answer(const struct network *network, struct chunk *chunk, unsigned char *frame) {
+    uint32_t router = network->hosts[chunk->expired_at].ip, quoted = chunk->length - IP_AT;
+    unsigned char *ip = frame + IP_AT, *expired = chunk->data + IP_AT;
+    quoted = quoted < ICMP_PACKET_BYTES - IP_BYTES - ICMP_BYTES ? quoted
+                                                                : ICMP_PACKET_BYTES - IP_BYTES - ICMP_BYTES;
+    age(expired, (uint8_t)(expired[TIME_TO_LIVE_AT] - 1)); /* a router's kernel quotes what came to it */
+    memset(frame, 0, IP_AT + IP_BYTES + ICMP_BYTES);
+    memcpy(frame + OFFLOAD_BYTES, chunk->data + OFFLOAD_BYTES,
+           ETHERNET_BYTES); /* all NICs have one address */
+    ip[0] = 4 << 4 | IP_BYTES / 4;
+    ip[1] = INTERNETWORK_CONTROL;
+    put_16(ip + 2, IP_BYTES + ICMP_BYTES + quoted);
+    ip[TIME_TO_LIVE_AT] = ANSWER_TIME_TO_LIVE;
+    ip[PROTOCOL_AT] = IPPROTO_ICMP;
+    put_16(ip + SOURCE_AT, router >> 16);
+    put_16(ip + SOURCE_AT + 2, router & UINT16_MAX);
+    memcpy(ip + DESTINATION_AT, expired + SOURCE_AT, sizeof router);
+    put_16(ip + CHECKSUM_AT, checksum(ip, IP_BYTES));
+    ip[IP_BYTES] = ICMP_TIME_EXCEEDED;
+    memcpy(ip + IP_BYTES + ICMP_BYTES, expired, quoted);
+    put_16(ip + ICMP_CHECKSUM_AT, checksum(ip + IP_BYTES, ICMP_BYTES + quoted));
+    age(ip, chunk->routers);
+    return IP_AT + IP_BYTES + ICMP_BYTES + quoted;
+}
+
+void nics_write(struct nics *nics, struct network *network, struct chunk *chunk) {
+    unsigned char frame[ANSWER_BYTES];
+    const unsigned char *data = chunk->data;
+    uint32_t length = chunk->length;
+    if (chunk->expired_at != NO_HOST) {
+        length = answer(network, chunk, frame);
+        data = frame;
+    } else {
+        age(chunk->data + IP_AT, chunk->routers);
+    }
+    ssize_t written = write(nics->devices[nics->out[chunk->last_link]], data, length);
     network->header->chunks_delivered++;
-    network->header->write_errors += written != (ssize_t)chunk->length;
+    network->header->write_errors += written != (ssize_t)length;
 }

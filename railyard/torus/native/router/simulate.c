@@ -12,11 +12,22 @@ enum { HEADERS = 54 };
 static void print_arrivals(struct network *network, uint64_t until_ns) {
     while (events_next_ns(&network->deliveries) <= until_ns) {
         struct chunk *chunk = events_take(&network->deliveries).subject;
-        printf("message %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", chunk->number, chunk->entered_ns,
-               chunk->due_ns);
+        bool expired = chunk->expired_at != NO_HOST;
+        printf("%s %" PRIu32 " %" PRIu64 " %" PRIu64 " %u%s%s\n", expired ? "expired" : "message",
+               chunk->number, chunk->entered_ns, chunk->due_ns, chunk->routers, expired ? " " : "",
+               expired ? network->hosts[chunk->expired_at].name : "");
         network->header->in_flight--;
         free(chunk);
     }
+}
+
+static int64_t address_of_node(const struct network *network, uint32_t node) {
+    for (uint32_t i = 0; i < network->address_count; i++) {
+        if (network->addresses[i].node == node) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 static struct chunk *read_message(const struct network *network, const char *line, uint32_t number,
@@ -24,9 +35,11 @@ static struct chunk *read_message(const struct network *network, const char *lin
     char text[INET_ADDRSTRLEN];
     struct in_addr ip;
     unsigned bytes;
-    int words = sscanf(line, "%" SCNu64 " %" SCNu32 " %15s %u", at_ns, link, text, &bytes);
+    uint8_t time_to_live = UINT8_MAX;
+    int words =
+        sscanf(line, "%" SCNu64 " %" SCNu32 " %15s %u %" SCNu8, at_ns, link, text, &bytes, &time_to_live);
     int64_t to =
-        words == 4 && inet_pton(AF_INET, text, &ip) == 1 ? network_address(network, ntohl(ip.s_addr)) : -1;
+        words >= 4 && inet_pton(AF_INET, text, &ip) == 1 ? network_address(network, ntohl(ip.s_addr)) : -1;
     if (to < 0 || *link >= network->link_count || network->links[*link].nic == NULL || bytes == 0) {
         errno = 0;
         fail("read the message", line);
@@ -34,6 +47,9 @@ static struct chunk *read_message(const struct network *network, const char *lin
     struct chunk *chunk = zeroed(1, sizeof *chunk);
     chunk->number = number;
     chunk->destination = (uint32_t)to;
+    chunk->source = address_of_node(network, (uint32_t)network->links[*link].source);
+    chunk->expired_at = NO_HOST;
+    chunk->time_to_live = time_to_live;
     chunk->header_bytes = HEADERS;
     chunk->cell_payload_bytes = network->cell_bytes - HEADERS;
     chunk->payload_bytes = bytes;
