@@ -6,8 +6,10 @@ caller's. It starts its daemons through `railyard-enter -s`, which stands where 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import shutil
 import signal
 import stat
@@ -21,7 +23,7 @@ from typing import NoReturn
 
 from railyard.checkout import TORUS_BIN
 from railyard.errors import InputError, RunError
-from railyard.torus.engines import netns
+from railyard.torus.engines import netns, router
 from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
@@ -37,6 +39,8 @@ ATTEMPTS = "RAILYARD_ATTEMPTS"
 MOST_ATTEMPTS = 9
 #: A longer launch is not started again: a check's time limit counts for all attempts.
 LONGEST_AGAIN_S = 120
+#: A launcher whose router has ended has so long to end its ranks.
+LAST_WORDS_S = 0.5
 # Open MPI says so whenever an agent starts faster than its parent goes on; it means nothing.
 NOISE = re.compile(rb"plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent")
 
@@ -228,7 +232,11 @@ def together(torus: Torus, once: Callable[[Torus], int]) -> int:
 
 def _check_router(torus: Torus) -> None:
     if not lifecycle.carries(torus):
-        raise RunError(f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}")
+        raise RunError(_router_ended(torus))
+
+
+def _router_ended(torus: Torus) -> str:
+    return f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}"
 
 
 def _take_locks(torus: Torus) -> Torus:
@@ -276,7 +284,26 @@ def _started(
     )
     reader = threading.Thread(target=_pass_on, args=(child,), daemon=True)
     reader.start()
+    if torus.shape.network == "router":
+        threading.Thread(target=_end_without_router, args=(torus, child), daemon=True).start()
     return _Launched(child=child, reader=reader)
+
+
+def _end_without_router(torus: Torus, child: subprocess.Popen[bytes]) -> None:
+    """End a launcher as soon as the router of its torus has ended: its ranks would wait for packets for ever."""
+    with contextlib.suppress(ProcessLookupError):
+        if running := router.state(torus.name, torus.folder):
+            descriptor = os.pidfd_open(running.process)
+            select.select([descriptor], [], [])
+            os.close(descriptor)
+    if child.poll() is not None:
+        return
+    print(f"railyard: {_router_ended(torus)}", file=sys.stderr, flush=True)
+    child.terminate()
+    try:
+        child.wait(LAST_WORDS_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
 
 
 def _ended(launched: _Launched) -> int:

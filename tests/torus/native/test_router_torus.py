@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 from support.benchmark_runs import BIN
-from support.commands import Run
+from support.commands import BIN as BIN_OF_VENV
+from support.commands import HUNG_S, Run, environment
 from support.topology.topologies import gemini
 
 from placements.topology import catalog
@@ -96,6 +97,40 @@ def test_a_router_that_was_killed_is_told_by_status_and_removed_by_down(
     assert status(railyard, torus_name)["sound"]
     assert railyard("torus", "down", torus_name).returncode == 0
     assert netns.namespaces(torus_name) == []
+
+
+def test_a_router_that_ends_during_a_launch_ends_it(railyard: Run, torus_name: str, tmp_path: Path) -> None:
+    """Its ranks would wait for ever: `sleep` stands for them."""
+    up(railyard, torus_name)
+    begun = tmp_path / "begun"
+    command = [BIN_OF_VENV / "railyard", "torus", "mpirun", torus_name, "-np", "2"]
+    command += ["sh", "-c", f"touch {begun}; exec sleep 100000"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as launch:
+        while not begun.exists():
+            assert launch.poll() is None
+            time.sleep(0.05)
+        os.kill(process(torus_name), signal.SIGKILL)
+        _, complaint = launch.communicate(timeout=HUNG_S)
+    assert launch.returncode not in (0, None)
+    assert f"the router of torus {torus_name} has ended; run: railyard torus down {torus_name}" in complaint
+    assert status(railyard, torus_name)["processes"] == 0
+
+
+def test_a_hidden_rate_is_in_the_router_alone(railyard: Run, torus_name: str) -> None:
+    """A link that all but stops behind everybody's back, as by tc on the kernel, is in no fault of the torus."""
+    up(railyard, torus_name)
+    hidden = lifecycle.RUN / torus_name / "router.hidden"
+    hidden.write_text("r0-0-0 x+ 1\n")
+    os.kill(process(torus_name), signal.SIGHUP)
+    while status(railyard, torus_name)["sound"]:
+        time.sleep(0.05)
+    found = {link["name"]: link["rate_mbit_s"] for link in _links(railyard, torus_name)}
+    assert found["X+ 0,0,0>1,0,0"] == 8e-6
+    assert json.loads((hidden.parent / "torus.json").read_text())["faults"]["down"] == []
+    hidden.unlink()
+    os.kill(process(torus_name), signal.SIGHUP)
+    while not status(railyard, torus_name)["sound"]:
+        time.sleep(0.05)
 
 
 def test_a_hop_takes_its_latency_over_the_scale(railyard: Run, torus_name: str) -> None:

@@ -208,6 +208,39 @@ void description_read(const char *path, struct network *network, struct link_nam
     *names = reader.names;
 }
 
+static struct link *find_link(struct network *network, const struct link_name *names, const char *host,
+                              const char *port) {
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        if (strcmp(network->hosts[network->links[i].source].name, host) == 0 &&
+            strcmp(names[i].port, port) == 0) {
+            return &network->links[i];
+        }
+    }
+    return NULL;
+}
+
+void description_hide(const char *path, struct network *network, const struct link_name *names) {
+    char hidden[LINE_BYTES], line[LINE_BYTES], host[COUNTED_NAME_BYTES], port[16];
+    snprintf(hidden, sizeof hidden, "%s.hidden", path);
+    struct reader reader = {.path = hidden};
+    FILE *file = fopen(hidden, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        double rate_byte_s = 0;
+        reader.line++;
+        struct link *link = sscanf(line, "%47s %15s %lf", host, port, &rate_byte_s) == 3
+                                ? find_link(network, names, host, port)
+                                : NULL;
+        if (link == NULL || !(rate_byte_s >= 1)) {
+            wrong(&reader, "expected: HOST PORT RATE_BYTE_S of a link, 1 or more");
+        }
+        link->ns_per_byte = 1e9 / rate_byte_s;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    errno = 0;
+}
+
 bool description_alike(const struct network *one, const struct network *other) {
     bool alike = one->host_count == other->host_count && one->link_count == other->link_count &&
                  one->address_count == other->address_count;

@@ -29,6 +29,12 @@ struct link_name {
  * Print one line and exit where it is wrong: every router must have a way to every address. */
 void description_read(const char *path, struct network *network, struct link_name **names);
 
+/* Change the rates of links as the file DESCRIPTION.hidden says, where there is one: lines HOST PORT
+ * RATE_BYTE_S, each a link by where it leaves. It is for tests of what detects faults: whoever compares a
+ * torus with its plan learns of such a rate no more than of a shaper that someone changed behind railyard's
+ * back. Print one line and exit where it is wrong. */
+void description_hide(const char *path, struct network *network, const struct link_name *names);
+
 /* Whether two descriptions have the same hosts, links and addresses, so that one can change into the other.
  */
 bool description_alike(const struct network *one, const struct network *other);

@@ -5,7 +5,8 @@
  * device; what a node sends is read as one chunk, crosses the network of network.h in virtual time,
  * and is written to the destination's NIC when it is due. The process lives in the network namespace NETNS (a
  * path), so it ends with its torus. It prints `ready` when all NICs exist. SIGHUP makes it read DESCRIPTION
- * again (rates, dead links, routes); `generation` of COUNTERS then is that of the description.
+ * again (rates, dead links, routes), and DESCRIPTION.hidden (description.h); `generation` of COUNTERS then is
+ * that of the description.
  *
  * Leaves out: the start of the torus, addresses and routes in the nodes (railyard/torus/engines/router.py).
  */
@@ -194,6 +195,7 @@ static void reload(struct router *router) {
     struct network changed = {0};
     struct link_name *names;
     description_read(router->path, &changed, &names);
+    description_hide(router->path, &changed, names);
     if (!description_alike(&router->network, &changed)) {
         errno = 0;
         fail("change into another torus", router->path);
