@@ -37,7 +37,7 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet scotch
 
 .DELETE_ON_ERROR:
-.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -149,6 +149,9 @@ analyze: test-tools  ## cppcheck over the C and C++ sources
 	    --suppress=missingIncludeSystem --inline-suppr -I benchmarks $$(git ls-files '*.c')
 	cppcheck --quiet --std=c++17 --language=c++ --enable=warning,performance,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --inline-suppr $$(git ls-files '*.cpp')
+
+fuzz: setup  ## libFuzzer over the readers of the C programs, MINUTES=10 each; needs clang (CLANG=clang-19: another name)
+	tools/fuzz $(or $(MINUTES),10)
 
 format: $(STAMPS)/venv  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet

@@ -164,6 +164,17 @@ def test_a_message_comes_to_as_many_routers_as_it_lives(
         ("address 0 10.0.0.0", "address 7 10.0.0.0", "expected: address NODE A.B.C.D"),
         ("x+ 5 x- 1000000", "x+ 5 x- 0", "expected: link HOST PORT"),
         ("nic 1000000", "nick 1000000", "neither cell, buffer"),
+        ("cell 2514", "cell 54", "a size out of range"),
+        ("cell 2514", "cell 4294969810", "a size out of range"),
+        ("buffer 20112 20112", "buffer 4294967295 20112", "a size out of range"),
+        ("nic 1000000", "nic -1", "a size out of range"),
+        ("x+ 5 x- 1000000", "x+ 5 x- nan", "expected: link HOST PORT"),
+        ("x+ 5 x- 1000000", "x+ 5 x- inf", "expected: link HOST PORT"),
+        ("x+ 5 x- 1000000", "x+ 5 x- 1e-300", "expected: link HOST PORT"),
+        ("link 4 x+ 5", "link 4294967300 x+ 5", "expected: link HOST PORT"),
+        ("route 5 ", "router r4\nroute 5 ", "expected routes alone behind the first one"),
+        ("route 5 ", "address 0 10.0.1.0\nroute 5 ", "expected routes alone behind the first one"),
+        ("router r1", f"router r1 {600 * 'x'}", "too long"),
     ],
 )
 def test_a_wrong_description_is_one_line(tmp_path: Path, old: str, new: str, line: str) -> None:
@@ -172,4 +183,14 @@ def test_a_wrong_description_is_one_line(tmp_path: Path, old: str, new: str, lin
     done = simulate(tmp_path, description.replace(old, new), [])
     assert done.returncode == 1
     assert line in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "message", [(0, 0, 1, 0), (0, 0, 1, -1), (0, 0, 1, 2**32 - 1), (-1, 0, 1, 1), (0, 2**31, 1, 1)]
+)
+def test_a_wrong_message_is_one_line(tmp_path: Path, message: Message) -> None:
+    """One of 2^32 - 1 bytes took for ever."""
+    done = simulate(tmp_path, ring(4), [message])
+    assert done.returncode == 1 and done.stderr.startswith("railyard-router: cannot read the message ")
     assert len(done.stderr.splitlines()) == 1

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, LINE_BYTES = 512 };
+/* What fits 32 bits with room for sums: a buffer holds 1 GiB, and the queues of all routers are numbered. */
+enum { FORMAT = 1, LINE_BYTES = 512, LEAST_CELL_BYTES = 64, MOST_CELL_BYTES = 1 << 20, MOST_BYTES = 1 << 30 };
+enum { MOST_RING = 254, MOST_QUEUES = 1 << 28 };
+/* A cell of the largest size then takes 34 years at most, and 2^64 ns are 584. */
+static const double least_byte_s = 1e-3, most_byte_s = 1e15, most_latency_ns = 1e15;
 
 struct reader {
     const char *path;
@@ -21,6 +25,11 @@ struct reader {
 static void wrong(const struct reader *reader, const char *what) {
     fprintf(stderr, "railyard-router: %s: line %u: %s\n", reader->path, reader->line, what);
     exit(EXIT_FAILURE);
+}
+
+/* Numbers are read with more bits than they may have: glibc reads what has even more as the largest. */
+static bool is_below(long long number, uint64_t end) {
+    return number >= 0 && (uint64_t)number < end;
 }
 
 static void add_host(struct reader *reader, const char *line, bool node) {
@@ -39,14 +48,15 @@ static void add_host(struct reader *reader, const char *line, bool node) {
 static void add_address(struct reader *reader, const char *line) {
     struct network *network = reader->network;
     char text[INET_ADDRSTRLEN];
-    unsigned node;
+    long long node;
     struct in_addr ip;
-    if (sscanf(line, "%*s %u %15s", &node, text) != 2 || inet_pton(AF_INET, text, &ip) != 1 ||
-        node >= network->host_count || !network->hosts[node].node) {
+    if (sscanf(line, "%*s %lld %15s", &node, text) != 2 || inet_pton(AF_INET, text, &ip) != 1 ||
+        !is_below(node, network->host_count) || !network->hosts[node].node) {
         wrong(reader, "expected: address NODE A.B.C.D");
     }
     network->addresses = grown(network->addresses, network->address_count + 1, sizeof *network->addresses);
-    network->addresses[network->address_count++] = (struct address){.ip = ntohl(ip.s_addr), .node = node};
+    network->addresses[network->address_count++] =
+        (struct address){.ip = ntohl(ip.s_addr), .node = (uint32_t)node};
 }
 
 static void add_link(struct reader *reader, const char *line) {
@@ -56,18 +66,23 @@ static void add_link(struct reader *reader, const char *line) {
     struct link *link = &network->links[network->link_count];
     struct link_name *name = &reader->names[network->link_count];
     double rate_byte_s, latency_ns;
-    int dateline, down;
-    *link = (struct link){0};
-    int words = sscanf(line, "%*s %d %15s %d %15s %lf %lf %d %d %d", &link->source, name->port, &link->target,
-                       name->far_port, &rate_byte_s, &latency_ns, &link->ring, &dateline, &down);
-    if (words != 9 || link->source < 0 || link->target < 0 || (uint32_t)link->source >= network->host_count ||
-        (uint32_t)link->target >= network->host_count || rate_byte_s <= 0 || latency_ns < 0) {
+    long long source, target, ring, dateline, down;
+    int words = sscanf(line, "%*s %lld %15s %lld %15s %lf %lf %lld %lld %lld", &source, name->port, &target,
+                       name->far_port, &rate_byte_s, &latency_ns, &ring, &dateline, &down);
+    /* Each comparison is false for a rate that is not a number. */
+    if (words != 9 || !is_below(source, network->host_count) || !is_below(target, network->host_count) ||
+        !(rate_byte_s >= least_byte_s && rate_byte_s <= most_byte_s) ||
+        !(latency_ns >= 0 && latency_ns <= most_latency_ns) || ring < NO_RING || ring > MOST_RING ||
+        !is_below(dateline, 2) || !is_below(down, 2)) {
         wrong(reader, "expected: link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN");
     }
-    link->ns_per_byte = 1e9 / rate_byte_s;
-    link->latency_ns = (uint64_t)latency_ns;
-    link->dateline = dateline != 0;
-    link->down = down != 0;
+    *link = (struct link){.source = (int32_t)source,
+                          .target = (int32_t)target,
+                          .ring = (int32_t)ring,
+                          .dateline = dateline != 0,
+                          .down = down != 0,
+                          .ns_per_byte = 1e9 / rate_byte_s,
+                          .latency_ns = (uint64_t)latency_ns};
     network->link_count++;
 }
 
@@ -96,13 +111,12 @@ static void make_tables(struct reader *reader) {
 static void add_route(struct reader *reader, const char *line) {
     struct network *network = reader->network;
     char text[INET_ADDRSTRLEN];
-    unsigned router, link;
-    int bits;
+    long long router, link, bits;
     struct in_addr prefix;
-    if (sscanf(line, "%*s %u %15[0-9.]/%d %u", &router, text, &bits, &link) != 4 ||
-        inet_pton(AF_INET, text, &prefix) != 1 || router >= network->host_count ||
-        network->hosts[router].node || bits < 0 || bits > 32 || link >= network->link_count ||
-        (uint32_t)network->links[link].source != router) {
+    if (sscanf(line, "%*s %lld %15[0-9.]/%lld %lld", &router, text, &bits, &link) != 4 ||
+        inet_pton(AF_INET, text, &prefix) != 1 || !is_below(router, network->host_count) ||
+        network->hosts[router].node || !is_below(bits, 33) || !is_below(link, network->link_count) ||
+        network->links[link].source != router) {
         wrong(reader, "expected: route ROUTER A.B.C.D/BITS LINK");
     }
     if (reader->bits == NULL) {
@@ -118,22 +132,37 @@ static void add_route(struct reader *reader, const char *line) {
     }
 }
 
-static void read_line(struct reader *reader, const char *line) {
+static void read_sizes(struct reader *reader, const char *line) {
     struct network *network = reader->network;
-    unsigned long long bytes;
-    if (strncmp(line, "link ", 5) == 0) {
-        add_link(reader, line);
-    } else if (strncmp(line, "route ", 6) == 0) {
+    long long bytes, port_bytes;
+    if (sscanf(line, "nic %lld", &bytes) == 1 && is_below(bytes, MOST_BYTES)) {
+        network->nic_bytes = (uint64_t)bytes;
+    } else if (sscanf(line, "cell %lld", &bytes) == 1 && bytes >= LEAST_CELL_BYTES &&
+               is_below(bytes, MOST_CELL_BYTES)) {
+        network->cell_bytes = (uint32_t)bytes;
+    } else if (sscanf(line, "buffer %lld %lld", &bytes, &port_bytes) == 2 && is_below(bytes, MOST_BYTES) &&
+               is_below(port_bytes, MOST_BYTES)) {
+        network->buffer_bytes = (uint32_t)bytes;
+        network->port_bytes = (uint32_t)port_bytes;
+    } else {
+        wrong(reader,
+              "neither cell, buffer, nic, node, router, address, link nor route, or a size out of range");
+    }
+}
+
+static void read_line(struct reader *reader, const char *line) {
+    if (strncmp(line, "route ", 6) == 0) {
         add_route(reader, line);
+    } else if (reader->bits != NULL) {
+        wrong(reader, "expected routes alone behind the first one");
+    } else if (strncmp(line, "link ", 5) == 0) {
+        add_link(reader, line);
     } else if (strncmp(line, "address ", 8) == 0) {
         add_address(reader, line);
     } else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0) {
         add_host(reader, line, line[0] == 'n');
-    } else if (sscanf(line, "nic %llu", &bytes) == 1) {
-        network->nic_bytes = bytes;
-    } else if (sscanf(line, "cell %u", &network->cell_bytes) != 1 &&
-               sscanf(line, "buffer %u %u", &network->buffer_bytes, &network->port_bytes) != 2) {
-        wrong(reader, "neither cell, buffer, nic, node, router, address, link nor route");
+    } else {
+        read_sizes(reader, line);
     }
 }
 
@@ -166,6 +195,22 @@ static void walk(const struct reader *reader, uint32_t nic, uint32_t address) {
     }
 }
 
+/* Queues are numbered in 32 bits: one for each input and output of each host. */
+static void check_ports(const struct reader *reader) {
+    const struct network *network = reader->network;
+    uint64_t *inputs = zeroed(network->host_count, sizeof *inputs), queues = 0;
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        inputs[network->links[i].target]++;
+    }
+    for (uint32_t i = 0; i < network->link_count; i++) {
+        queues += inputs[network->links[i].source];
+    }
+    free(inputs);
+    if (queues > MOST_QUEUES) {
+        wrong(reader, "too many links at one host");
+    }
+}
+
 static void check(const struct reader *reader) {
     const struct network *network = reader->network;
     if (network->cell_bytes == 0 || network->buffer_bytes < network->cell_bytes || network->nic_bytes == 0 ||
@@ -173,6 +218,7 @@ static void check(const struct reader *reader) {
         wrong(reader,
               "expected cell, a buffer of at least one cell, nic, addresses and routes before the end");
     }
+    check_ports(reader);
     for (uint32_t i = 0; i < network->link_count; i++) {
         for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count;
              k++) {
@@ -192,6 +238,9 @@ void description_read(const char *path, struct network *network, struct link_nam
     }
     while (fgets(line, sizeof line, file) != NULL) {
         reader.line++;
+        if (strlen(line) == LINE_BYTES - 1) {
+            wrong(&reader, "too long");
+        }
         if (reader.line == 1) {
             if (sscanf(line, "railyard-router %d %llu", &format, &generation) != 2 || format != FORMAT) {
                 wrong(&reader, "expected: railyard-router 1 GENERATION");

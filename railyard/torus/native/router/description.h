@@ -11,7 +11,8 @@
  *   route ROUTER A.B.C.D/BITS LINK
  *
  * Hosts (nodes and routers) and links are numbered from 0 in the order of their lines; other lines name them
- * by number. A link that leaves a node is a NIC: its port is the name of its interface. RING is 2 * dimension
+ * by number. Routes are last. A link that leaves a node is a NIC: its port is the name of its interface. RING
+ * is 2 * dimension
  * + 1 for minus, and -1 for host links; DATELINE and DOWN are 0 or 1. The longest prefix decides, as in the
  * kernel's routing tables.
  */

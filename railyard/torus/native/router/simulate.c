@@ -6,8 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HEADERS = 54 };
+/* A message of more is no message: the largest chunk of a NIC has 64 KiB. */
+enum { MOST_MESSAGE_CELLS = 1 << 20 };
+static const uint64_t most_at_ns = 1000000000000000000;
 
 static void print_arrivals(struct network *network, uint64_t until_ns) {
     while (events_next_ns(&network->deliveries) <= until_ns) {
@@ -34,26 +38,29 @@ static struct chunk *read_message(const struct network *network, const char *lin
                                   uint64_t *at_ns, uint32_t *link) {
     char text[INET_ADDRSTRLEN];
     struct in_addr ip;
-    unsigned bytes;
-    uint8_t time_to_live = UINT8_MAX;
-    int words =
-        sscanf(line, "%" SCNu64 " %" SCNu32 " %15s %u %" SCNu8, at_ns, link, text, &bytes, &time_to_live);
+    uint64_t from, bytes, before_ns = *at_ns, time_to_live = UINT8_MAX;
+    uint32_t payload = network->cell_bytes - HEADERS;
+    int words = sscanf(line, "%" SCNu64 " %" SCNu64 " %15s %" SCNu64 " %" SCNu64, at_ns, &from, text, &bytes,
+                       &time_to_live);
     int64_t to =
         words >= 4 && inet_pton(AF_INET, text, &ip) == 1 ? network_address(network, ntohl(ip.s_addr)) : -1;
-    if (to < 0 || *link >= network->link_count || network->links[*link].nic == NULL || bytes == 0) {
+    if (to < 0 || *at_ns < before_ns || *at_ns > most_at_ns || from >= network->link_count ||
+        network->links[from].nic == NULL || bytes == 0 || bytes > (uint64_t)payload * MOST_MESSAGE_CELLS ||
+        bytes > UINT32_MAX / 2 || time_to_live == 0 || time_to_live > UINT8_MAX) {
         errno = 0;
         fail("read the message", line);
     }
+    *link = (uint32_t)from;
     struct chunk *chunk = zeroed(1, sizeof *chunk);
     chunk->number = number;
     chunk->destination = (uint32_t)to;
     chunk->source = address_of_node(network, (uint32_t)network->links[*link].source);
     chunk->expired_at = NO_HOST;
-    chunk->time_to_live = time_to_live;
+    chunk->time_to_live = (uint8_t)time_to_live;
     chunk->header_bytes = HEADERS;
-    chunk->cell_payload_bytes = network->cell_bytes - HEADERS;
-    chunk->payload_bytes = bytes;
-    chunk->cells = (bytes + chunk->cell_payload_bytes - 1) / chunk->cell_payload_bytes;
+    chunk->cell_payload_bytes = payload;
+    chunk->payload_bytes = (uint32_t)bytes;
+    chunk->cells = (uint32_t)((bytes + payload - 1) / payload);
     return chunk;
 }
 
@@ -70,9 +77,10 @@ static void print_links(const struct network *network) {
 bool simulate(struct network *network, FILE *messages) {
     char line[256];
     uint32_t number = 0;
+    uint64_t at_ns = 0;
     while (fgets(line, sizeof line, messages) != NULL) {
-        uint64_t at_ns;
         uint32_t link;
+        line[strcspn(line, "\n")] = '\0';
         struct chunk *chunk = read_message(network, line, number++, &at_ns, &link);
         network_run(network, at_ns);
         print_arrivals(network, at_ns);
