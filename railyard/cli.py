@@ -9,35 +9,46 @@ import os
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from railyard import __version__
 from railyard.errors import InputError, RunError, as_seen
 
+#: Where each command is, and its line in the list of commands: none is loaded for that.
 COMMANDS = {
-    "application": "railyard.applications.cli:application",
-    "ci": "railyard.ci.cli:ci",
-    "compare": "analysis.compare.cli:compare",
-    "completion": "railyard.completion:completion",
-    "coordinates": "placements.cli.coordinates:coordinates",
-    "doctor": "railyard.doctor.cli:doctor",
-    "granted": "railyard.jobs.cli:granted",
-    "links": "placements.cli.links:links",
-    "model": "railyard.torus.modelled.cli:model",
-    "moved": "analysis.compare.moved:moved",
-    "nics": "placements.cli.nics:nics",
-    "over": "analysis.over.cli:over",
-    "place": "placements.cli.place:place",
-    "recover": "railyard.jobs.cli:recover",
-    "references": "analysis.references.cli:commands",
-    "report": "analysis.report.cli:report",
-    "results": "railyard.records.cli:results",
-    "strays": "railyard.jobs.nodes.node_cli:strays",
-    "sim": "railyard.torus.simulated.cli:sim",
-    "where": "railyard.jobs.nodes.node_cli:where",
-    "topology": "placements.cli.place:topology",
-    "tender": "railyard.tender.cli:tender",
-    "together": "railyard.jobs.cli:together",
-    "torus": "railyard.torus.cli.torus:torus",
+    "application": (
+        "railyard.applications.cli:application",
+        "List and try the parsers of third-party programs.",
+    ),
+    "ci": ("railyard.ci.cli:ci", "Print a workflow that runs the smoke checks."),
+    "compare": (
+        "analysis.compare.cli:compare",
+        "Compare systems, placements, NIC policies, dates or archives.",
+    ),
+    "completion": ("railyard.completion:completion", "Print the script that completes commands in a shell."),
+    "coordinates": ("placements.cli.coordinates:coordinates", "Print the coordinates file of nodes."),
+    "doctor": ("railyard.doctor.cli:doctor", "Report what railyard can use on this machine."),
+    "granted": ("railyard.jobs.cli:granted", "Place a job on the nodes that were granted (in job scripts)."),
+    "links": ("placements.cli.links:links", "Predict bytes and seconds on every link of a topology."),
+    "model": ("railyard.torus.modelled.cli:model", "Predict the times of a program if only links took time."),
+    "moved": ("analysis.compare.moved:moved", "Compare outputs of topobw before and after a repair."),
+    "nics": ("placements.cli.nics:nics", "Print the settings that make a stack obey a NIC policy."),
+    "over": ("analysis.over.cli:over", "Show series of records over dates, sizes or allocations."),
+    "place": ("placements.cli.place:place", "Place a grid of ranks on a topology."),
+    "recover": ("railyard.jobs.cli:recover", "Make the records of interrupted jobs."),
+    "references": ("analysis.references.cli:commands", "Write references for ReFrame from the archive."),
+    "report": ("analysis.report.cli:report", "Write a page, or another format, from records."),
+    "results": ("railyard.records.cli:results", "Add, list, show, check, pack and unpack records."),
+    "sim": ("railyard.torus.simulated.cli:sim", "Run a program on a simulated topology."),
+    "strays": ("railyard.jobs.nodes.node_cli:strays", "End what a launch left behind (in job scripts)."),
+    "tender": ("railyard.tender.cli:tender", "Write, check and evaluate the bids of a tender."),
+    "together": (
+        "railyard.jobs.cli:together",
+        "Run a program while others load the network (in job scripts).",
+    ),
+    "topology": ("placements.cli.place:topology", "Describe a topology: extents, link classes, rates."),
+    "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
+    "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
 }
 
 
@@ -50,10 +61,19 @@ class Rooms(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name][1]) for name in names] + options
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import track
 
 from railyard.checkout import RESULTS
 from railyard.errors import InputError, RunError
@@ -148,6 +146,9 @@ def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
     files = list(dict.fromkeys(path for argument in arguments for path in files_of(argument)))
     shown: Iterable[Path] = files
     if len(files) >= _MANY and not quiet:
+        from rich.console import Console
+        from rich.progress import track
+
         shown = track(files, "reading records", console=Console(stderr=True), transient=True)
     return list(archive.iterate(shown))
 

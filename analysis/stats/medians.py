@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from placements.arrays import np
 
 CONFIDENCE = 0.95
 #: The fewest launches whose full range covers the median with 95 %: 1 - 2 / 2^6 = 96.9 %.

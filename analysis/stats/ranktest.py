@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from placements.arrays import Floats, np
 
 Key = TypeVar("Key")
 Values = Sequence[float]
@@ -125,9 +124,7 @@ def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
     return found
 
 
-def _p_values(
-    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64], exact: bool
-) -> npt.NDArray[np.float64]:
+def _p_values(first: Floats, second: Floats, exact: bool) -> Floats:
     """Rows of equal shape at once."""
     import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
 

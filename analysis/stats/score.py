@@ -12,18 +12,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from analysis.stats import verdicts
 from analysis.stats.medians import ENOUGH
 from analysis.stats.verdicts import Finding
+from placements.arrays import Floats, Ints, np
 from railyard.records import units
 from railyard.records.units import Better
 
 DRAWS = 4000
 SEED = 20131
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +101,12 @@ def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
     return [each for members in chosen.values() for each in members]
 
 
-def _log(ratio: Ratio, medians: Array, baselines: Array) -> Array:
+def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
     sign = -1.0 if units.unit_of(ratio.fom).better is Better.LOWER else 1.0
     return sign * (np.log(medians) - np.log(baselines))
 
 
-def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Array]) -> Array:
+def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Floats]) -> Floats:
     """The mean over cases of the mean over a case's series."""
     rest, means = iter(logs), []
     for members in chosen.values():
@@ -117,7 +114,7 @@ def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Se
     return np.asarray(np.mean(means, axis=0))
 
 
-def median_draws(values: Sequence[float], chance: np.random.Generator, draws: int = DRAWS) -> Array:
+def median_draws(values: Sequence[float], chance: np.random.Generator, draws: int = DRAWS) -> Floats:
     """Medians of `draws` bootstrap samples of the values.
 
     The k-th smallest of n draws with replacement is the value at rank ceil(n U), U the k-th of n uniform numbers, which
@@ -133,5 +130,5 @@ def median_draws(values: Sequence[float], chance: np.random.Generator, draws: in
     return np.asarray((middle + ordered[_rank(second, n)]) / 2)
 
 
-def _rank(uniform: Array, n: int) -> npt.NDArray[np.int64]:
+def _rank(uniform: Floats, n: int) -> Ints:
     return np.clip(np.ceil(uniform * n).astype(np.int64) - 1, 0, n - 1)

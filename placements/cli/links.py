@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from placements.arrays import np
 from placements.cli.options import UNKNOWN, Asked, shared
@@ -152,6 +149,10 @@ def _sizes(text: str) -> tuple[float, ...]:
 
 def _print(topology: str, found: dict[str, LinkLoads], slowest: int) -> None:
     """A row for each placement, then its slowest links by name."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("", *HEADINGS, title=f"predicted on {topology}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name, loads in found.items():
         injected = loads.injected_bytes / 1e6

@@ -6,9 +6,6 @@ import json
 import shlex
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from placements.nics import policies
 from placements.nics.policies import Host, Kind, Settings, Stack
@@ -73,6 +70,10 @@ def _document(found: Settings, assigned: tuple[tuple[int, ...], ...], on: Host) 
 
 
 def _print_table() -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     kinds = [kind for kind in Kind if kind != Kind.LIBRARY_DEFAULT]
     names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
     table = Table("stack", *names, box=box.SIMPLE_HEAD)

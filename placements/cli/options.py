@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from placements.hosts import hostfile, naming, sources
 from placements.linkload import background
@@ -189,6 +187,9 @@ def _progress(*, shown: bool) -> Iterator[Callable[[float, float], None] | None]
     if not (shown and sys.stderr.isatty()):
         yield None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (
         TextColumn("optimised"),
         BarColumn(),

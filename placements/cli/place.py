@@ -10,8 +10,6 @@ from pathlib import Path
 
 import click
 import yaml
-from rich.console import Console
-from rich.table import Table
 
 from placements import launchers
 from placements.cli.options import Asked, shared
@@ -46,6 +44,9 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
         for at in torus.coordinates:
             click.echo(f"{_comma(at)} {cabinets.place(at, torus.extents)}")
         return
+    from rich.console import Console
+    from rich.table import Table
+
     links = Counter((topo.joins(k), str(k.link_class), k.rate_gbyte_s) for k in topo.links())
     table = Table("dimension", "link class", "rate (GB/s, each way)", "links (directed)", title=_title(topo))
     for (dimension, link_class, rate), count in sorted(links.items()):
@@ -137,6 +138,9 @@ def _write(folder: Path, name: str, text: str) -> None:
 
 
 def _print(placed: Placement, name: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     topo = placed.allocation.topology
     table = Table("rank", "grid", "node", "router x,y,z", "core", title=f"{name} on {topo.name}")
     for rank, (node, local) in enumerate(zip(placed.nodes, placed.local_ranks, strict=True)):

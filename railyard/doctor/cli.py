@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from railyard.doctor import findings as diagnosis
 from railyard.doctor import scope, trial
@@ -50,6 +48,9 @@ def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Pat
     if reason := trial.fault(fragment, diagnosis.system_name(machine)):
         click.echo(f"railyard: this configuration does not work yet: {reason}", err=True)
     if not only_fragment:
+        from rich.console import Console
+        from rich.table import Table
+
         table = Table("part", "", "found", "enables", title=f"{machine.hostname}: {machine.cpus} CPUs")
         for finding in diagnosis.findings(machine):
             table.add_row(

@@ -12,9 +12,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
 from railyard.tender import completeness
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
@@ -26,6 +23,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def page(found: Evaluation) -> str:
     """Return the page as HTML."""
+    import jinja2  # here, because no other command of `railyard tender` needs it
+    from markupsafe import Markup
+
     style = (TEMPLATES / "board.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     scored = [line for line in found.lines if line.score]

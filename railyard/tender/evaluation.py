@@ -12,10 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-import numpy as np
-import numpy.typing as npt
-
 from analysis.stats.score import DRAWS, median_draws
+from placements.arrays import Floats, np
 from railyard.tender import completeness, metrics
 from railyard.tender.bids import Read
 from railyard.tender.completeness import Ruled
@@ -31,7 +29,6 @@ WEIGHTS = "weights between half and double"
 #: How many weights the sensitivity draws.
 WEIGHT_DRAWS = 300
 SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in NOISE))
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +78,8 @@ class Evaluation:
 class _Drawn:
     """A complete bid: the medians of its cases, as they are and as drawn again."""
 
-    exact: Mapping[str, Array]
-    drawn: Mapping[str, Array]
+    exact: Mapping[str, Floats]
+    drawn: Mapping[str, Floats]
     nodes: Mapping[str, int]
     system_nodes: int
 
@@ -135,7 +132,7 @@ def _draw(tender: Tender, bid: Read, chance: np.random.Generator) -> _Drawn:
     )
 
 
-def _score(tender: Tender, bid: _Drawn, medians: Mapping[str, Array], weights: Weights) -> Array:
+def _score(tender: Tender, bid: _Drawn, medians: Mapping[str, Floats], weights: Weights) -> Floats:
     return metrics.score(
         Given(tender=tender, medians=medians, nodes=bid.nodes, system_nodes=bid.system_nodes, weights=weights)
     )
@@ -197,7 +194,7 @@ def _wins_by_weights(
     return _wins({place: np.array(each) for place, each in scores.items()})
 
 
-def _wins(scores: Mapping[int, Array]) -> dict[int, float]:
+def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:
     if not scores:
         return {}
     places = list(scores)
@@ -205,7 +202,7 @@ def _wins(scores: Mapping[int, Array]) -> dict[int, float]:
     return {place: float(np.mean(best == number)) for number, place in enumerate(places)}
 
 
-def _interval(exact: float, drawn: Array) -> Interval:
+def _interval(exact: float, drawn: Floats) -> Interval:
     low, high = np.percentile(drawn, [2.5, 97.5])
     return Interval(value=exact, low=float(low), high=float(high))
 
@@ -214,7 +211,7 @@ def _rank(line: Line) -> tuple[bool, float, str]:
     return line.score is None, -line.score.value if line.score else 0.0, line.bidder
 
 
-def _sentence(lines: Sequence[Line], scores: Sequence[Array]) -> str:
+def _sentence(lines: Sequence[Line], scores: Sequence[Floats]) -> str:
     """The award in one sentence, which says whether the lead is more than noise."""
     complete = [line for line in lines if line.score is not None]
     if not complete or complete[0].score is None:

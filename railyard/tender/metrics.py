@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from placements.arrays import Floats, np
 from railyard.records import units
 from railyard.records.units import Better
 from railyard.tender.request import Case, Metric, Tender
 
-Array = npt.NDArray[np.float64]
 #: Seconds in one unit of a figure of merit that is a time.
 _SECONDS = {"us": 1e-6, "s": 1.0}
 _HOUR_S = 3600.0
@@ -32,7 +29,7 @@ class Given:
     """
 
     tender: Tender
-    medians: Mapping[str, Array]
+    medians: Mapping[str, Floats]
     nodes: Mapping[str, int]
     system_nodes: int
     weights: Mapping[str, float]
@@ -50,20 +47,20 @@ class Formula:
     name: str
     formula: str
     source: str
-    score: Callable[[Given], Array]
+    score: Callable[[Given], Floats]
 
 
-def score(given: Given) -> Array:
+def score(given: Given) -> Floats:
     """Return the score of a bid by the tender's metric; a higher score is better for each of them."""
     return FORMULAS[given.tender.metric].score(given)
 
 
-def speedup(case: Case, medians: Array) -> Array:
+def speedup(case: Case, medians: Floats) -> Floats:
     """Return S, the ratio to the reference, turned so that above 1 is better."""
     return case.reference / medians if case.better is Better.LOWER else medians / case.reference
 
 
-def seconds(case: Case, medians: Array) -> Array:
+def seconds(case: Case, medians: Floats) -> Floats:
     """Return the run times of a case: the figure of merit itself if it is a time, or `work` over a rate."""
     unit = units.unit_of(case.fom)
     if unit.measures == "time":
@@ -72,18 +69,18 @@ def seconds(case: Case, medians: Array) -> Array:
     return case.work / medians
 
 
-def _weighted(given: Given, ratios: Mapping[str, Array]) -> Array:
+def _weighted(given: Given, ratios: Mapping[str, Floats]) -> Floats:
     """Return the weighted geometric mean over cases."""
     total = sum(given.weights[case.name] for case in given.cases)
     logs = sum(given.weights[case.name] * np.log(ratios[case.name]) for case in given.cases)
     return np.asarray(np.exp(logs / total))
 
 
-def _geometric_mean(given: Given) -> Array:
+def _geometric_mean(given: Given) -> Floats:
     return _weighted(given, {case.name: speedup(case, given.medians[case.name]) for case in given.cases})
 
 
-def _ssi(given: Given) -> Array:
+def _ssi(given: Given) -> Floats:
     found = {}
     for case in given.cases:
         utilisation = case.nodes_of_reference / given.nodes[case.name]
@@ -92,11 +89,11 @@ def _ssi(given: Given) -> Array:
     return _weighted(given, found)
 
 
-def _ssni(given: Given) -> Array:
+def _ssni(given: Given) -> Floats:
     return given.system_nodes / given.tender.nodes_of_reference * _geometric_mean(given)
 
 
-def _ssp(given: Given) -> Array:
+def _ssp(given: Given) -> Floats:
     """SSP has no weights: every case counts the same."""
     logs = []
     for case in given.cases:
@@ -105,7 +102,7 @@ def _ssp(given: Given) -> Array:
     return np.asarray(given.system_nodes * np.exp(np.mean(logs, axis=0)))
 
 
-def _p_tot(given: Given) -> Array:
+def _p_tot(given: Given) -> Floats:
     node_seconds = sum(
         given.weights[case.name] * seconds(case, given.medians[case.name]) * given.nodes[case.name]
         for case in given.cases

@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from analysis.stats.score import median_draws
+from placements.arrays import Floats, np
 from railyard.records.units import Better
 from railyard.tender import completeness
 from railyard.tender.bids import Read
 from railyard.tender.evaluation import SEED, Interval
-from railyard.tender.metrics import Array
 from railyard.tender.request import Case, Tender
 
 
@@ -68,7 +66,7 @@ def _promise(tender: Tender, case: Case, bid: Read, against: tuple[Read, np.rand
     return _made(case, before, pledge, (float(medians[0][0]), ratio, verdict))
 
 
-def _ratio(case: Case, now: Array, before: Array) -> Array:
+def _ratio(case: Case, now: Floats, before: Floats) -> Floats:
     return before / now if case.better is Better.LOWER else now / before
 
 

@@ -5,26 +5,50 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 from support.commands import CHECKOUT
 
-#: A command's module, and what it does without until it is needed.
+from railyard.cli import COMMANDS, cli
+
+#: What no command loads to print its help.
+HEAVY = {"numpy", "scipy", "matplotlib", "reframe", "jsonschema", "jinja2", "rich", "polars", "docker"}
+#: A command's module, and what it does without as well until it is needed.
 LIGHT = {
-    "railyard.records.cli": ("numpy", "scipy", "matplotlib", "placements", "analysis"),
-    "railyard.torus.cli.torus": ("numpy", "scipy", "matplotlib", "analysis", "docker", "rich"),
-    "railyard.torus.simulated.cli": ("numpy", "scipy", "matplotlib", "analysis"),
-    "railyard.jobs.cli": ("numpy", "scipy", "matplotlib"),
-    "railyard.jobs.nodes.node_cli": ("numpy", "yaml", "placements", "analysis"),
-    "placements.cli.place": ("numpy", "scipy", "matplotlib", "analysis"),
-    "railyard.doctor.cli": ("numpy", "scipy", "matplotlib", "analysis"),
-    "railyard.tender.cli": ("scipy", "matplotlib"),
+    "railyard.cli": {"yaml", "placements", "analysis"},
+    "railyard.records.cli": {"placements", "analysis"},
+    "railyard.torus.cli.torus": {"analysis"},
+    "railyard.torus.simulated.cli": {"analysis"},
+    "railyard.jobs.nodes.node_cli": {"yaml", "placements", "analysis"},
+    "placements.cli.place": {"analysis"},
+    "railyard.doctor.cli": {"analysis"},
 }
+
+
+def loaded(*modules: str) -> set[str]:
+    """Return the names of the packages that a new Python has after it has imported some modules."""
+    code = f"import sys, {','.join(modules)}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(done.stdout.split())
 
 
 @pytest.mark.parametrize("module", LIGHT)
 def test_a_command_loads_no_library_before_it_needs_it(module: str) -> None:
-    code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    assert loaded(module).isdisjoint(LIGHT[module])
+
+
+def test_no_command_loads_a_large_library_for_its_help() -> None:
+    assert loaded(*{place.partition(":")[0] for place, _ in COMMANDS.values()}).isdisjoint(HEAVY)
+
+
+def test_the_list_of_commands_loads_none_and_cuts_no_line() -> None:
+    listed = cli.get_help(click.Context(cli, terminal_width=80))
+    assert all(f"  {name:<12} {line}\n" in listed + "\n" for name, (_, line) in COMMANDS.items())
+    code = "import sys; from railyard.cli import cli; cli(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
-    assert set(done.stdout.split()).isdisjoint(LIGHT[module])
+    packages = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert packages.isdisjoint(HEAVY | {"analysis", "placements", "yaml", "orjson", "jsonschema_rs"})

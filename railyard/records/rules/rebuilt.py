@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from placements.arrays import np
 from placements.hosts import naming
 from placements.orders import division, spec
 from placements.orders.allocation import Allocation, Order

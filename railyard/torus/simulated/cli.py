@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from placements.hosts.hostfile import Nic, read_nics
 from placements.topology import catalog, fault_words
@@ -108,6 +107,8 @@ def sim(
     if keep is not None:
         _write(launch, keep)
         return
+    from rich.console import Console
+
     with Console(stderr=True).status(f"simulating {len(launch.ranks)} ranks on {network.name}"):
         ended = smpi.run(launch)
     if link_bytes is not None:

@@ -174,6 +174,11 @@ def test_a_message_comes_to_as_many_routers_as_it_lives(
         ("link 4 x+ 5", "link 4294967300 x+ 5", "expected: link HOST PORT"),
         ("route 5 ", "router r4\nroute 5 ", "expected routes alone behind the first one"),
         ("route 5 ", "address 0 10.0.1.0\nroute 5 ", "expected routes alone behind the first one"),
+        (
+            "".join(f"address {i} 10.0.0.{i}\n" for i in range(4)),
+            "",
+            "expected addresses before the first route",
+        ),
         ("router r1", f"router r1 {600 * 'x'}", "too long"),
     ],
 )

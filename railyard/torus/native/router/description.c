@@ -119,6 +119,9 @@ static void add_route(struct reader *reader, const char *line) {
         network->links[link].source != router) {
         wrong(reader, "expected: route ROUTER A.B.C.D/BITS LINK");
     }
+    if (network->address_count == 0) {
+        wrong(reader, "expected addresses before the first route");
+    }
     if (reader->bits == NULL) {
         make_tables(reader);
     }
