@@ -41,6 +41,9 @@ from railyard.records.record import Record, Software
 from railyard.records.store import challenge as challenges
 from railyard.torus.simulated import smpi
 
+#: For the lines of reframe.yml in job scripts: ReFrame may run in any folder.
+os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
+
 #: ReFrame's word for partitions of real machines.
 REAL = "+torus %origin=measured"
 

@@ -47,7 +47,8 @@ HEADER = """\
 #     reframe -C reframe.yml -C THIS-FILE --system {name} -c checks -r -t smoke
 # docs/cluster.md explains every line. Add by hand what cannot be seen: --account and --qos in `access`; in `extras`
 # `coordinates` (a file with the nodes' coordinates) and `topology` (a name or .yml file), if you know them.
-{{% set checkout = (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") %}}
+{{% set checkout = '${{RAILYARD_CHECKOUT:-'
+                   ~ (getenv('RAILYARD_CHECKOUT') or getenv('PWD')) | replace("'", "''") ~ '}}' %}}
 """
 
 

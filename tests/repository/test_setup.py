@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from reframe.core.config import load_config
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
 
 TOOLS = CHECKOUT / "tools"
@@ -204,7 +206,37 @@ def test_a_checkout_may_have_any_path(tmp_path: Path, name: str) -> None:
         env=environment(RAILYARD_CHECKOUT=checkout),
         check=False,
     )
-    assert f'"{checkout}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"') in done.stdout, done.stdout
+    assert (
+        f'"${{RAILYARD_CHECKOUT:-{checkout}}}/build/benchmarks-openmpi/bin:$PATH"'.replace('"', '\\"')
+        in done.stdout
+    ), done.stdout
+
+
+@pytest.mark.parametrize(
+    "value", ["a b", "it's", 'a "b"', "a # b", "1; touch x", "a\nb: [", "no", "$(touch x) `y` \\", "{{ 1 }}"]
+)
+def test_variables_may_have_any_value(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """ReFrame gets them as they are, and no line of a job script has one."""
+    names = ("TOPOLOGY", "RATE_SCALE", "IMAGE", "CALIBRATION", "SYSTEM", "FAULTS", "TORUS", "NETWORK")
+    for name in names:
+        monkeypatch.setenv(f"RAILYARD_{name}", value)
+    monkeypatch.setenv("RAILYARD_CHECKOUT", "/checkout")
+    config = load_config(str(CHECKOUT / "reframe.yml"))
+    systems = {system["name"]: system for system in config["systems"]}
+    assert systems.keys() == {"generic", "simtorus", "simvtorus", "linkload", value}
+    partitions = {partition["name"]: partition for partition in systems[value]["partitions"]}
+    assert (
+        partitions["netns"]["extras"]["topology"] == partitions["docker"]["extras"]["smoke_topology"] == value
+    )
+    assert partitions["docker"]["extras"]["image"] == partitions["slurm"]["extras"]["cluster"] == value
+    monkeypatch.setattr(os, "getenv", {"RAILYARD_FAULTS": "x", "RAILYARD_CHECKOUT": "/checkout"}.get)
+    plain = load_config(str(CHECKOUT / "reframe.yml"))
+    assert _lines(config) == _lines(plain)
+
+
+def _lines(config: Any) -> list[list[str]]:
+    """Return the lines that the partitions of a configuration add to job scripts."""
+    return [part.get("prepare_cmds", []) for system in config["systems"] for part in system["partitions"]]
 
 
 def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:

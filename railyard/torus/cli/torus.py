@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import IO, Literal
 
 import click
@@ -24,6 +25,8 @@ from railyard.torus.virtual import launch, lifecycle, neighbours, netem, packet_
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 DEFAULT = Shape()
+NETWORKS = ("auto", "router", "kernel")
+RATE_SCALE = "RAILYARD_RATE_SCALE"
 
 
 @click.group()
@@ -39,13 +42,14 @@ def torus() -> None:
 
 
 @torus.command()
-@click.argument("topology")
+@click.argument("topology", required=False, envvar="RAILYARD_TOPOLOGY")
 @click.option("--name", help="Name of the torus.  [default: the topology's name]")
 @click.option(
     "--rate-scale",
     metavar="NUMBER|BYTES/TIME|auto",
     default="auto",
     show_default=True,
+    envvar=RATE_SCALE,
     help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
     f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every link busy at once "
     "needs a fifteenth of the packets that this machine forwards (measured once), and a hop takes 1 ms.",
@@ -76,7 +80,7 @@ def torus() -> None:
 )
 @click.option(
     "--network",
-    type=click.Choice(["auto", "router", "kernel"]),
+    type=click.Choice(NETWORKS),
     default="auto",
     show_default=True,
     envvar="RAILYARD_NETWORK",
@@ -84,7 +88,9 @@ def torus() -> None:
     "where this machine has TUN devices.",
 )
 @click.option(
-    "--image", help=f"Engines of containers: the nodes' image.  [default: {docker_engine.DEFAULT_IMAGE}]"
+    "--image",
+    help=f"Engines of containers: the nodes' image.  [env: {docker_engine.IMAGE}; "
+    f"default: {docker_engine.DEFAULT_IMAGE}]",
 )
 @click.option(
     "--volume",
@@ -101,6 +107,12 @@ def torus() -> None:
     help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
 )
 @click.option(
+    "--of-job",
+    is_flag=True,
+    help="In the job of a check: take what the check wrote to the current folder (the files topology, network, "
+    "ranks-per-node, and rate-scale unless its variable is set).",
+)
+@click.option(
     "--status",
     "status_file",
     type=click.File("w", lazy=False),
@@ -108,7 +120,7 @@ def torus() -> None:
 )
 def up(
     *,
-    topology: str,
+    topology: str | None,
     name: str | None,
     rate_scale: str,
     ranks_per_node: int,
@@ -119,9 +131,16 @@ def up(
     image: str | None,
     volumes: tuple[str, ...],
     with_slurm: bool,
+    of_job: bool,
     status_file: IO[str] | None,
 ) -> None:
     """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
+    if of_job:
+        topology, network = _written("topology") or topology, _written("network") or network
+        ranks_per_node = int(_written("ranks-per-node") or ranks_per_node)
+        rate_scale = os.environ.get(RATE_SCALE) or _written("rate-scale") or rate_scale
+    if not topology:
+        raise InputError("torus up", "TOPOLOGY", None, "a name or a .yml file; run: railyard topology --help")
     topo = catalog.load(topology)
     plan.check_size(topo)
     carrier = _network(network)
@@ -292,8 +311,16 @@ def down(name: str | None, everything: bool) -> None:
     click.echo(f"down: {', '.join(removed) or 'nothing was up'}")
 
 
+def _written(name: str) -> str:
+    """Return what a check wrote for its job into a file of the current folder; empty where it wrote none."""
+    path = Path(name)
+    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+
 def _network(wanted: str) -> Literal["kernel", "router"]:
     """Return what carries the packets. RunError where the router is required and cannot run here."""
+    if wanted not in NETWORKS:
+        raise InputError("--network", "", wanted, f"one of {', '.join(NETWORKS)}")
     if wanted == "kernel":
         return "kernel"
     if reason := router.missing():

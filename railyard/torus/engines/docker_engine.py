@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from docker.types import Mount
 
 DEFAULT_IMAGE = "railyard/node"
+#: The variable that names another.
+IMAGE = "RAILYARD_IMAGE"
 LABEL = "railyard.torus"
 KEEPER = ("sleep", "infinity")
 SOCKET = Path("/var/run/docker.sock")
@@ -296,7 +298,7 @@ def _read(path: Path) -> str:
 
 
 def _made_of(image: str | None, volumes: Sequence[str]) -> Containers:
-    return containers(image or DEFAULT_IMAGE, volumes)
+    return containers(image or os.environ.get(IMAGE) or DEFAULT_IMAGE, volumes)
 
 
 ENGINE = Engine(
