@@ -54,7 +54,10 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
         if _is_own(folder):
             continue
         if reason := in_use(folder):
-            raise RunError(f"{folder}: {reason}; expected a job that has ended; wait for it, or use --prefix")
+            raise RunError(
+                f"stage directory {folder}: {reason}; expected one that nobody uses; wait until that has ended, "
+                "or run: reframe --prefix ANOTHER-FOLDER ..."
+            )
         if stagedir.record_path(folder) is None:
             _keep(folder, "ReFrame was killed")
 
@@ -62,9 +65,9 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
 def in_use(folder: Path) -> str:
     """Return who uses a job's stage directory, in one line; empty where nobody does, or nobody can tell."""
     if stagedir.record_path(folder) is None and is_waited_for(folder):
-        return f"ReFrame, process {stagedir.read(folder).owner['pid']}, waits for its job"
+        return f"another ReFrame, process {stagedir.read(folder).owner['pid']}, still waits for its job"
     if job_lock.is_held(folder):
-        return f"its job runs ({job_lock.FILE} is locked)"
+        return f"its job still runs ({job_lock.FILE} is locked)"
     return ""
 
 

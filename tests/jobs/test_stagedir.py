@@ -150,7 +150,7 @@ def test_a_record_made_again_is_the_same_record(folder: Path) -> None:
 def test_a_job_that_reframe_waits_for_is_not_recovered(folder: Path, railyard: Run) -> None:
     with_id(folder, owner=interrupted.owner())
     done = railyard("recover", str(folder))
-    assert done.returncode == 2 and f"process {os.getpid()}, waits for" in done.stderr
+    assert done.returncode == 2 and f"process {os.getpid()}, still waits for" in done.stderr
     assert stagedir.record_path(folder) is None
 
 
@@ -161,10 +161,10 @@ def test_a_folder_in_which_a_job_runs_is_neither_emptied_nor_recorded(folder: Pa
         ["bash", "-c", script], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert job.stdout is not None and job.stdout.readline() == "running\n"
-    with pytest.raises(RunError, match="its job runs"):
+    with pytest.raises(RunError, match="its job still runs"):
         interrupted.keep_left_behind([folder])
     done = railyard("recover", str(folder))
-    assert done.returncode == 2 and "its job runs" in done.stderr
+    assert done.returncode == 2 and "its job still runs" in done.stderr
     second = subprocess.run(
         ["bash", "-c", f"{job_lock.LINE}; echo on"], cwd=folder, capture_output=True, text=True
     )
@@ -181,7 +181,10 @@ def test_a_folder_whose_reframe_lives_is_refused_to_another_but_not_to_itself(fo
     other = subprocess.Popen(["sleep", "6000"])
     stat = Path(f"/proc/{other.pid}/stat").read_text().split()
     with_id(folder, owner={**interrupted.owner(), "pid": other.pid, "started": stat[21]})
-    with pytest.raises(RunError, match=f"process {other.pid}, waits for its job"):
+    named = (
+        f"another ReFrame, process {other.pid}, still waits for its job; expected .*; run: reframe --prefix"
+    )
+    with pytest.raises(RunError, match=named.replace("; run", ".*run")):
         interrupted.keep_left_behind([folder])
     other.kill()
     other.wait()
