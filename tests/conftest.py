@@ -24,12 +24,6 @@ from placements.orders import refine
 settings.register_profile("railyard", deadline=None)
 settings.load_profile("railyard")
 
-# The network `router` voids launches on a busy machine, so a test that wants it asks for it.
-os.environ.setdefault("RAILYARD_NETWORK", "kernel")
-
-# Thousands of ranks start here, and on a virtual machine hwloc takes 35 ms of processor to find PCI devices for each.
-os.environ.setdefault("HWLOC_COMPONENTS", "-pci,-linuxio")
-
 #: What the tests of a room need, unless a fixture, or a mark of their own, says more or less.
 ROOMS = {"benchmarks": "mpi", "checks": "reframe", "containers": "apptainer", "torus": "torus"}
 MODULES = {
@@ -112,14 +106,11 @@ def railyard(request: pytest.FixtureRequest) -> Iterator[Run]:
 
     What it reports while it waits for another launch or torus command is left out: other tests run beside this one.
     Where unit tests run alone, commands are forks of one process, which saves them the start (support.forked).
-    A torus gets one rate scale where the test names none: `auto` depends on the machine and on what else it does.
     """
     commands = forked.Commands() if request.config.getoption("markexpr") == "unit" else None
 
     def run(*arguments: str, timeout_s: float = HUNG_S, **changes: str) -> subprocess.CompletedProcess[str]:
         words = [str(argument) for argument in arguments]
-        if words[:2] == ["torus", "up"] and "--rate-scale" not in words and "--help" not in words:
-            words += ["--rate-scale", "0.000125"]
         if commands:
             done = commands.run(words, environment(**changes), timeout_s)
         else:

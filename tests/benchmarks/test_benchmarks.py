@@ -17,6 +17,8 @@ import pytest
 from support.benchmark_runs import (
     BIN,
     DEADLINE_S,
+    MORE,
+    QUICK,
     ROOT,
     Outcome,
     PretendedTorus,
@@ -28,32 +30,6 @@ from support.benchmark_runs import (
 )
 
 Pretend = Callable[[str], PretendedTorus]
-QUICK = {
-    "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
-    "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
-    "rowcol": ["--sizes", "8,1KiB", "--repeats", "3", "--start", "barrier", "--min-time-per-point", "0"],
-    "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
-    "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
-    "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
-}
-#: Programs that need the nodes' coordinates, or two hosts. topobw keeps its retests: on a busy machine one reading may
-#: take any time.
-PRETENDED = {
-    "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
-    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
-    "sonar": [
-        "--sizes",
-        "1,1KiB",
-        "--pings",
-        "send,put,get",
-        "--repeats",
-        "1",
-        "--count",
-        "2",
-        "--group",
-        "linux-net",
-    ],
-}
 #: What a sanitizer writes.
 SANITIZERS = re.compile(r"Sanitizer|runtime error")
 #: Options that mean the same everywhere.
@@ -120,13 +96,13 @@ def test_refusals_under_sanitizers(program: str, sanitized: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
-@pytest.mark.parametrize("program", [*QUICK, *PRETENDED])
+@pytest.mark.parametrize("program", [*QUICK, *MORE])
 def test_good_runs_and_error_paths_under_sanitizers(
     program: str, ranks: int, sanitized: Path, pretend: Pretend
 ) -> None:
     """A run ends well, or is refused in one line where so few ranks have nothing to measure; so is each mistake."""
     torus = pretend(block(2, 2, 2))
-    words = [*QUICK.get(program, []), *PRETENDED.get(program, [])]
+    words = [*QUICK.get(program, []), *MORE.get(program, [])]
 
     def start(*more: str | Path) -> Outcome:
         if program in ("paths", "topobw"):

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -234,16 +234,27 @@ class Bench:
         return Outcome(status=done.returncode, out=done.stdout, err=done.stderr), read
 
 
-@pytest.fixture(scope="module")
-def bench(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("topobw")
-    name = f"t{os.getpid()}-topobw"
+def benches(railyard: Run, folder: Path, *options: str) -> Iterator[Bench]:
+    """Yield a bench on a torus of 16 nodes."""
+    name = f"t{os.getpid()}-{folder.name}"
     text = json.dumps(gemini("4x2x2").to_dict())  # JSON is YAML
     (folder / "topology.yml").write_text(text)
-    done = railyard("torus", "up", str(folder / "topology.yml"), "--name", name)
+    up = [str(folder / "topology.yml"), "--name", name, "--rate-scale", "0.0001", *options]
+    done = railyard("torus", "up", *up)
     assert done.returncode == 0, done.stderr
     yield Bench(railyard, name, folder)
     railyard("torus", "down", name)
+
+
+@pytest.fixture(scope="module")
+def bench(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    yield from benches(railyard, tmp_path_factory.mktemp("topobw"))
+
+
+@pytest.fixture(scope="module")
+def kernel(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The same with the kernel as the network: what forwards is a namespace, where a test can cut a cable unseen."""
+    yield from benches(railyard, tmp_path_factory.mktemp("kernel"), "--network", "kernel")
 
 
 def findings(read: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
@@ -298,10 +309,10 @@ def test_a_cable_that_is_down_is_named_though_packets_go_round_it(bench: Bench) 
     [("X+", ("1,0,0", "2,0,0")), ("Y-", ("3,1,1", "3,0,1")), ("Z+", ("0,0,0", "0,0,1"))],
 )
 def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
-    bench: Bench, direction: str, ends: tuple[str, str]
+    kernel: Bench, direction: str, ends: tuple[str, str]
 ) -> None:
-    with dead_cable(bench.name, direction, *ends):
-        outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    with dead_cable(kernel.name, direction, *ends):
+        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
     assert outcome.status == 5, outcome
     ((component, state, (link,)),) = findings(read)
     assert (component, state) == ("link", "no answer")
@@ -312,12 +323,12 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
 
 @needs_root
 @pytest.mark.torus
-def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(bench: Bench) -> None:
+def test_a_link_read_once_before_another_gave_no_answer_is_no_finding(kernel: Bench) -> None:
     """A busy machine makes one reading slow, and after a dead link there is no second one."""
     slow = "X+ 1,1,0>2,1,0"
-    bench.fault(slow, "--lanes-lost", "1")
-    with dead_cable(bench.name, "Z+", "0,0,0", "0,0,1"):
-        outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    kernel.fault(slow, "--lanes-lost", "1")
+    with dead_cable(kernel.name, "Z+", "0,0,0", "0,0,1"):
+        outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
     assert outcome.status == 5, outcome
     assert [state for _, state, _ in findings(read)] == ["no answer"]
     assert {link["link"]: link["state"] for link in links_of(read)}[slow] == "disturbed"

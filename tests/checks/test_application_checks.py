@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
-from support.reframe import reading
+from support.reframe import QUICK, reading
 
 from railyard.applications import osu
 from railyard.records.record import Launch, Record
@@ -32,7 +32,6 @@ PROGRAMS = [
     ),
     "libmpiP.so",
 ]
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 
 
 def reframe(tmp_path: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:

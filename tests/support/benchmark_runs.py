@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 
 from railyard.checkout import CHECKOUT
+from support.commands import variables
 
 ROOT = CHECKOUT
 BIN = ROOT / "build" / "benchmarks-openmpi" / "bin"
@@ -31,11 +32,38 @@ MPIRUN = [
 #: Open MPI has one folder for all launches of a user, and the last that ends removes it, while another begins in it.
 SESSIONS = Path(tempfile.gettempdir(), f"railyard-tests-{os.getpid()}")
 atexit.register(shutil.rmtree, SESSIONS, ignore_errors=True)
-ENVIRONMENT = os.environ | {
+ENVIRONMENT = {**os.environ, **variables("HWLOC_COMPONENTS")} | {
     "OMPI_MCA_orte_tmpdir_base": str(SESSIONS),
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
+}
+#: A run of each program that takes a moment.
+QUICK = {
+    "halo": ["--cells", "4", "--repeats", "3", "--variants", "manual,datatypes,neighbours,copy"],
+    "hops": ["--sizes", "0,1KiB,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
+    "rowcol": ["--sizes", "8,1KiB", "--repeats", "3", "--start", "barrier", "--min-time-per-point", "0"],
+    "contention": ["--groups", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
+    "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
+    "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
+}
+#: The same of programs that need the nodes' coordinates, or two hosts, or another program beside. topobw keeps its
+#: retests: on a busy machine one reading may take any time.
+MORE = {
+    "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
+    "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
+    "sonar": [
+        "--sizes",
+        "1,1KiB",
+        "--pings",
+        "send,put,get",
+        "--repeats",
+        "1",
+        "--count",
+        "2",
+        "--group",
+        "linux-net",
+    ],
 }
 #: What mpirun's own event library says on a busy machine; no program wrote it.
 LIBEVENT = "[warn] Epoll"

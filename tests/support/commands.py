@@ -18,6 +18,14 @@ HUNG_S = 900.0
 
 OF_OTHERS = ("railyard: waiting for another ", "railyard: removed torus job")
 
+#: Every variable that tests set for what they start, and why. A user can set each of them, to the same effect.
+VARIABLES = {
+    "RAILYARD_ATTEMPTS": "9",  # the rule for a launch that load made void: it is made again, as often as can be
+    "RAILYARD_TOPOLOGY": "gemini-2x2x2",  # of jobs: the path through a small torus is that through a large one
+    "RAILYARD_RATE_SCALE": "0.0001",  # of jobs: what `auto` is at most there, so a small machine need not be measured
+    "HWLOC_COMPONENTS": "-pci,-linuxio",  # of ranks without a torus: as every launch on a torus has it (docs/torus.md)
+}
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -27,8 +35,13 @@ def environment(**changes: str) -> dict[str, str]:
     A job's launch that load on this machine made void is made again, as often as can be: no test's verdict may depend
     on an idle machine.
     """
-    own = {"PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "120", "RAILYARD_ATTEMPTS": "9"}
+    own = {"PATH": f"{BIN}:{os.environ['PATH']}", **variables("RAILYARD_ATTEMPTS")}
     return {**os.environ, **own, **changes}
+
+
+def variables(*names: str) -> dict[str, str]:
+    """Return some of the variables that tests set."""
+    return {name: VARIABLES[name] for name in names}
 
 
 def started(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from railyard.records.record import Record
 from railyard.records.store import archive
-from support.commands import BIN, CHECKOUT, HUNG_S, environment
+from support.commands import BIN, CHECKOUT, HUNG_S, environment, variables
 
 ReFrame = Callable[..., "subprocess.CompletedProcess[str]"]
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
+QUICK = variables("RAILYARD_TOPOLOGY", "RAILYARD_RATE_SCALE")
 
 
 CHECKS = CHECKOUT / "checks"

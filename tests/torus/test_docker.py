@@ -21,7 +21,7 @@ from typing import Any
 import docker
 import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
-from support.reframe import reading
+from support.reframe import QUICK, reading
 from support.waiting import LIMIT_S
 
 from placements.topology import catalog
@@ -31,7 +31,6 @@ from railyard.torus.virtual import lifecycle
 
 IMAGE = docker_engine.DEFAULT_IMAGE
 NO_ENGINE = "unix:///nonexistent/docker.sock"
-QUICK = {"RAILYARD_TOPOLOGY": "gemini-2x2x2", "RAILYARD_RATE_SCALE": "0.00025"}
 NODES = [node.name for node in catalog.load("gemini-2x2x2").nodes]
 
 if os.geteuid() != 0:

@@ -53,12 +53,14 @@ def host_network() -> str:
     )
 
 
-def test_up_list_status_down_leave_the_machine_as_it_was(railyard: Run, torus_name: str) -> None:
+@pytest.mark.parametrize(("network", "hosts"), [("router", 8 + 1), ("kernel", 8 + 8 + 1)])
+def test_up_list_status_down_leave_the_machine_as_it_was(
+    railyard: Run, torus_name: str, network: str, hosts: int
+) -> None:
     before = host_network()
-    assert (
-        railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, "--network", "kernel").returncode == 0
-    )
-    assert len(namespaces(torus_name)) == 8 + 8 + 1
+    up = ["--name", torus_name, "--rate-scale", "0.000125", "--network", network]
+    assert railyard("torus", "up", "gemini-2x2x2", *up).returncode == 0
+    assert len(namespaces(torus_name)) == hosts
     listed = json.loads(railyard("torus", "list", "--json").stdout)
     assert {
         "name": torus_name,

@@ -74,7 +74,7 @@ def test_it_is_one_process_and_no_router_is_a_namespace(railyard: Run, torus_nam
 def test_the_router_carries_the_packets_where_nobody_asks_for_the_kernel(
     railyard: Run, torus_name: str
 ) -> None:
-    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name, RAILYARD_NETWORK="")
+    done = railyard("torus", "up", "gemini-2x2x2", "--name", torus_name)
     assert done.returncode == 0, done.stderr
     assert "network router" in done.stdout
     assert status(railyard, torus_name)["network"] == "router"
@@ -142,7 +142,7 @@ def test_a_hop_takes_its_latency_over_the_scale(railyard: Run, torus_name: str) 
 
 
 def test_faults_change_rates_routes_and_injection_while_it_runs(railyard: Run, torus_name: str) -> None:
-    up(railyard, torus_name)
+    up(railyard, torus_name, "--rate-scale", "0.000125")
     before = process(torus_name)
     for arguments in (["X+ 0,0,0>1,0,0", "--lanes-lost", "1"], ["n0-0-0", "--injection", "50"]):
         assert railyard("torus", "fault", torus_name, *arguments).returncode == 0

@@ -555,3 +555,12 @@ def wait_for_launches(stage: Path, count: int) -> int:
 )
 def test_a_node_that_works_is_usable_whatever_flag_slurm_appends(state: str, usable: bool) -> None:
     assert slurm.is_usable(state) is usable
+
+
+def test_a_step_runs_on_the_network_kernel(railyard: Run, torus_name: str) -> None:
+    up = ["--name", torus_name, "--rate-scale", "0.001", "--network", "kernel", "--slurm"]
+    done = railyard("torus", "up", "gemini-2x2x2", *up)
+    assert done.returncode == 0, done.stderr
+    halo = [CHECKOUT / "build/benchmarks-openmpi/bin/halo", "--cells", "4", "--repeats", "2"]
+    done = railyard("torus", "srun", torus_name, "-n", "2", *halo)
+    assert done.returncode == 0 and "every ghost cell verified" in done.stdout, done.stderr
