@@ -161,7 +161,7 @@ def test_status_compares_the_containers_networks_with_the_plan(
     railyard: Run, boxed: str, client: docker.DockerClient
 ) -> None:
     report = status(railyard, boxed)
-    assert report["sound"] and report["namespaces"] == 8 + 8 + 1
+    assert report["sound"] and report["namespaces"] == report["namespaces_planned"]
     assert report["shapers"] == report["shapers_planned"] == 2 * 12 + 2 * 8
     assert report["processes"] == 0, "what keeps the containers alive is not a process of the user's"
     assert report["engine"] == "docker"
