@@ -28,6 +28,8 @@ LONG = (
     "tests/benchmarks/test_topobw.py",
     "tests/torus/test_simulated.py",
     "tests/torus/test_life.py",
+    "tests/torus/test_faults_everywhere.py",
+    "tests/repository/test_page_commands.py",
     "tests/checks/test_checks.py",
     "tests/ci/test_regression.py",
     "tests/checks/test_application_checks.py",
@@ -41,7 +43,11 @@ LONG = (
     "tests/torus/test_mpis_torus.py",
 )
 #: Files whose tests share no machine: each test is dealt by itself.
-SEPARATE = {"tests/checks/test_checks.py"}
+SEPARATE = {
+    "tests/checks/test_checks.py",
+    "tests/repository/test_page_commands.py",
+    "tests/torus/test_faults_everywhere.py",
+}
 #: Files in two halves, each with a machine of its own: the tests whose names match, and the others.
 HALVES = {
     "tests/torus/slurm/test_slurm.py": re.compile("drained|dies|full_disk|ends_early|hung|wrong_distribution")
