@@ -9,7 +9,13 @@
 #include <string.h>
 
 #ifndef RAILYARD_HOST_FROM_MPI
-enum { TAG_GREETING = 51, TAG_TREE = 52, TAG_CALL = 53, PEERS_MAX = 64, POLLS = 100, ALL_JOINED = -1 };
+enum { TAG_GREETING = 51, TAG_TREE = 52, TAG_CALL = 53, PEERS_MAX = 64, POLLS = 100 };
+
+/* What is no rank among the words of TAG_TREE. Each greeting has one of the last two as its answer. */
+enum { ALL_JOINED = -1, IN_TREE = -2, NOT_YET = -3 };
+
+/* A shaper may let a packet or two through at once and hardly any after them: a greeting is longer. */
+enum { GREETING_BYTES = 4096 };
 
 static const double first_sleep_s = 0.0002;
 static const double last_sleep_s = 0.005;
@@ -29,9 +35,15 @@ struct tree {
     bool open;
     int parent; /* -1: rank 0, or not greeted yet */
     int peer_count;
+    int peers[PEERS_MAX]; /* each of them has this rank among its own */
+    bool greeted[PEERS_MAX];
     int greetings; /* that have arrived */
+    int answers;   /* to this rank's greetings that have arrived */
+    int word;      /* the last answer: a request that is given up may still write it */
     MPI_Request sends[PEERS_MAX];
     MPI_Request greeting;
+    char sent[GREETING_BYTES];
+    char received[GREETING_BYTES];
     int member_count;
     struct member *members; /* without this rank, in the order in which they joined */
     int member_room;
@@ -76,35 +88,63 @@ static void send_to(const void *buffer, size_t bytes, int rank) {
 
 /* ---- the tree ---- */
 
-static void greet(int rank) {
-    MPI_CHECK(MPI_Isend(NULL, 0, MPI_BYTE, rank, TAG_GREETING, MPI_COMM_WORLD, &tree.sends[tree.peer_count]));
-    tree.peer_count++;
-}
-
-/* Whom this rank greets greets it, too. */
-static void greet_all(void) {
+static void find_peers(void) {
     int ranks = check_ranks();
     for (int distance = 1; distance < ranks && tree.peer_count + 2 <= PEERS_MAX; distance *= 2) {
-        greet((check_rank() + distance) % ranks);
-        greet((check_rank() - distance + ranks) % ranks);
+        tree.peers[tree.peer_count++] = (check_rank() + distance) % ranks;
+        tree.peers[tree.peer_count++] = (check_rank() - distance + ranks) % ranks;
     }
 }
 
-static void expect_greeting(void) {
-    MPI_CHECK(MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, TAG_GREETING, MPI_COMM_WORLD, &tree.greeting));
+static void greet(int peer) {
+    tree.greeted[peer] = true;
+    MPI_CHECK(MPI_Isend(tree.sent, GREETING_BYTES, MPI_BYTE, tree.peers[peer], TAG_GREETING, MPI_COMM_WORLD,
+                        &tree.sends[peer]));
 }
 
-static void tell_parent(int rank) {
-    MPI_CHECK(MPI_Send(&rank, 1, MPI_INT, tree.parent, TAG_TREE, MPI_COMM_WORLD));
+static void greet_all(void) {
+    for (int peer = 0; peer < tree.peer_count; peer++)
+        if (!tree.greeted[peer])
+            greet(peer);
+}
+
+/* A rank half-way round is a peer twice. */
+static void greet_back(int rank) {
+    for (int peer = 0; peer < tree.peer_count; peer++)
+        if (tree.peers[peer] == rank && !tree.greeted[peer]) {
+            greet(peer);
+            return;
+        }
+}
+
+static void expect_greeting(void) {
+    MPI_CHECK(MPI_Irecv(tree.received, GREETING_BYTES, MPI_BYTE, MPI_ANY_SOURCE, TAG_GREETING, MPI_COMM_WORLD,
+                        &tree.greeting));
+}
+
+static void say(int word, int rank) {
+    MPI_CHECK(MPI_Send(&word, 1, MPI_INT, rank, TAG_TREE, MPI_COMM_WORLD));
+}
+
+static bool is_in_tree(void) {
+    return check_rank() == 0 || tree.parent >= 0;
 }
 
 static void take_greeting(int from) {
     tree.greetings++;
-    if (check_rank() == 0 || tree.parent >= 0)
+    say(is_in_tree() ? IN_TREE : NOT_YET, from);
+    greet_back(from);
+}
+
+/* The first that answers from within the tree is the parent: it had this rank's greeting, and before that, it
+ * greeted this rank. So the way there and the way back work. */
+static void take_answer(int word, int from) {
+    tree.answers++;
+    if (word == NOT_YET || is_in_tree())
         return;
     tree.parent = from;
     greet_all();
-    tell_parent(check_rank());
+    say(check_rank(), tree.parent);
 }
 
 static int child_of(int rank) {
@@ -133,13 +173,12 @@ static void take_join(int rank, int from) {
     tree.children[child].members++;
     add_member(rank, child);
     if (check_rank() != 0)
-        tell_parent(rank);
+        say(rank, tree.parent);
 }
 
 static void tell_all_joined(void) {
-    int word = ALL_JOINED;
     for (int i = 0; i < tree.child_count; i++)
-        MPI_CHECK(MPI_Send(&word, 1, MPI_INT, tree.children[i].rank, TAG_TREE, MPI_COMM_WORLD));
+        say(ALL_JOINED, tree.children[i].rank);
 }
 
 static bool all_joined(void) {
@@ -165,6 +204,8 @@ static bool build(double until_s) {
             requests[0] = tree.greeting;
         } else if (word == ALL_JOINED) {
             break;
+        } else if (word < 0) {
+            take_answer(word, status.MPI_SOURCE);
         } else {
             take_join(word, status.MPI_SOURCE);
         }
@@ -195,6 +236,7 @@ static void end_unreached(const char *program, double limit_s) {
 void relay_open(const char *program, double limit_s) {
     tree = (struct tree){.parent = -1, .greeting = MPI_REQUEST_NULL};
     expect_greeting();
+    find_peers();
     if (check_rank() == 0)
         greet_all();
     if (!build(MPI_Wtime() + limit_s))
@@ -202,18 +244,21 @@ void relay_open(const char *program, double limit_s) {
     tree.open = true;
 }
 
-/* True when all greetings have arrived; the one that is waited for is given up afterwards. */
+/* True when all greetings have arrived, and all answers. */
 static bool receive_greetings(double until_s) {
     MPI_Status status;
-    for (; tree.greetings < tree.peer_count; tree.greetings++) {
+    MPI_Request answer = MPI_REQUEST_NULL;
+    while (tree.greetings < tree.peer_count) {
         if (tree.greeting == MPI_REQUEST_NULL)
             expect_greeting();
         if (wait_any(&tree.greeting, 1, until_s, &status) < 0)
             return false;
+        take_greeting(status.MPI_SOURCE);
     }
-    if (tree.greeting != MPI_REQUEST_NULL) {
-        MPI_CHECK(MPI_Cancel(&tree.greeting));
-        MPI_CHECK(MPI_Request_free(&tree.greeting));
+    for (; tree.answers < tree.peer_count; tree.answers++) {
+        MPI_CHECK(MPI_Irecv(&tree.word, 1, MPI_INT, MPI_ANY_SOURCE, TAG_TREE, MPI_COMM_WORLD, &answer));
+        if (wait_any(&answer, 1, until_s, &status) < 0)
+            return false;
     }
     return true;
 }
