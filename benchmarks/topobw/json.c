@@ -190,7 +190,7 @@ void topobw_write_verdict(struct json *json, const void *context) {
     const struct topobw *run = document->run;
     json_key(json, "verdict");
     json_object(json);
-    json_key_text(json, "status", run->finding_count ? "faulty" : "sound");
+    json_key_text(json, "status", topobw_status(run));
     write_known(json, "factor", run->factor);
     write_known(json, "counters_seconds", run->counters_s);
     json_key(json, "findings");

@@ -243,11 +243,34 @@ static void print_notes(const struct topobw *run) {
     }
 }
 
+const char *topobw_status(const struct topobw *run) {
+    if (run->finding_count)
+        return "faulty";
+    return run->uncounted ? "cannot tell" : "sound";
+}
+
+void topobw_uncounted_text(const struct topobw *run, char *text) {
+    char name[LINK_NAME_BYTES];
+    int first = 0;
+    while (!topobw_is_uncounted(run, first))
+        first++;
+    plan_link_name(&run->plan.links[first], name);
+    (void)snprintf(
+        text, FINDING_TEXT_BYTES,
+        "--routes %s: no datagram showed the routers on the way of %d of %d links, the first is %s; "
+        "whether they are used is not known",
+        topobw_routes_name(run->config.routes), run->uncounted, run->plan.link_count, name);
+}
+
 static void print_findings(const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
-    (void)printf("\nverdict: %s\n", run->finding_count ? "faulty" : "sound");
+    (void)printf("\nverdict: %s\n", topobw_status(run));
     for (int i = 0; i < run->finding_count; i++) {
         topobw_finding_text(run, evidence, &run->findings[i], text);
+        (void)printf("  %s\n", text);
+    }
+    if (run->uncounted) {
+        topobw_uncounted_text(run, text);
         (void)printf("  %s\n", text);
     }
     print_notes(run);

@@ -28,6 +28,12 @@ struct topobw_document {
 void topobw_write_parameters(struct json *json, const void *context);
 void topobw_write_verdict(struct json *json, const void *context);
 
+/* "sound", "faulty", or "cannot tell" where no link is bad and --routes got no count of some. */
+const char *topobw_status(const struct topobw *run);
+
+/* The links without a count of routers as one sentence, without a full stop. */
+void topobw_uncounted_text(const struct topobw *run, char *text);
+
 /* One finding as one sentence, without a full stop. */
 void topobw_finding_text(const struct topobw *run, const struct evidence_list *evidence,
                          const struct finding *finding, char *text);

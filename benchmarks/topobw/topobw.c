@@ -67,9 +67,12 @@ static bool prepare(struct topobw *run) {
 /* On rank 0: one line on stderr for a bad verdict. */
 static void complain(const struct topobw *run, const struct evidence_list *evidence) {
     char text[FINDING_TEXT_BYTES];
-    if (run->finding_count == 0)
+    if (run->finding_count == 0 && run->uncounted == 0)
         return;
-    topobw_finding_text(run, evidence, &run->findings[0], text);
+    if (run->finding_count == 0)
+        topobw_uncounted_text(run, text);
+    else
+        topobw_finding_text(run, evidence, &run->findings[0], text);
     (void)fprintf(stderr, "%s: %s", program, text);
     if (run->finding_count > 1)
         (void)fprintf(stderr, "; and %d more findings", run->finding_count - 1);
@@ -93,7 +96,7 @@ static void write_document(const struct topobw *run, const struct evidence_list 
 static int report(const struct topobw *run) {
     struct problem problem = {0};
     struct evidence_list evidence;
-    int bad = run->finding_count > 0;
+    int bad = run->finding_count > 0 || run->uncounted > 0;
     evidence_gather(&evidence);
     if (check_rank() == 0) {
         topobw_print(run, &evidence);

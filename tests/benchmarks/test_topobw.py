@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +36,8 @@ from support.topology.topologies import gemini
 from perf.torus.dead_links import dead_cable
 from placements.launchers import files
 from placements.topology.catalog import load
+from railyard.torus.engines import router
+from railyard.torus.virtual import counters, lifecycle
 
 Pretend = Callable[[str], PretendedTorus]
 
@@ -314,11 +318,53 @@ def test_a_dead_link_without_a_detour_ends_in_a_verdict_that_names_it(
     with dead_cable(kernel.name, direction, *ends):
         outcome, read = kernel.topobw("--tolerance", "20", "--deadline", "15")
     assert outcome.status == 5, outcome
-    ((component, state, (link,)),) = findings(read)
-    assert (component, state) == ("link", "no answer")
-    assert sorted(link.split()[1].split(">")) == sorted(ends)
-    assert f"topobw: link {link} (" in outcome.err
+    ((component, state, links),) = findings(read)
+    assert (component, state, len(links)) == ("cable", "no answer", 2)
+    assert [sorted(link.split()[1].split(">")) for link in links] == 2 * [sorted(ends)]
+    assert f"topobw: cable {links[0]} (" in outcome.err
     assert "no answer within 15 s: down, or slower than" in outcome.err
+
+
+@needs_root
+@pytest.mark.torus
+@pytest.mark.parametrize("network", ["router", "kernel"])
+def test_a_link_that_is_all_but_dead_behind_everybodys_back_is_named_with_its_direction(
+    railyard: Run, torus_name: str, tmp_path: Path, network: str
+) -> None:
+    """One byte per second; its first packets pass on the kernel, and MPI's own messages need it."""
+    (tmp_path / "topology.yml").write_text(json.dumps(gemini("4x2x2").to_dict()))
+    done = railyard("torus", "up", str(tmp_path / "topology.yml"), "--name", torus_name, "--network", network)
+    assert done.returncode == 0, done.stderr
+    bench = Bench(railyard, torus_name, tmp_path)
+    hide_rate(torus_name, "r1-0-0", "x-", 1)
+    outcome, read = bench.topobw("--tolerance", "20", "--deadline", "15")
+    assert outcome.status == 5, outcome
+    assert findings(read) == [("link", "no answer", ["X- 1,0,0>0,0,0"])]
+
+
+def hide_rate(torus: str, host: str, port: str, rate_byte_s: int) -> None:
+    """Change the rate of a link of a torus that is up, and nothing that railyard compares with."""
+    state = router.state(torus, lifecycle.RUN / torus)
+    if state is None:
+        shaper = f"tbf rate {8 * rate_byte_s}bit burst 2829 limit 33554432"
+        command = f"tc -n railyard.{torus}.{host} qdisc replace dev {port} root {shaper}"
+        subprocess.run(command.split(), check=True)
+        return
+    (lifecycle.RUN / torus / "router.hidden").write_text(f"{host} {port} {rate_byte_s}\n")
+    os.kill(state.process, signal.SIGHUP)
+    while counters.snapshot(torus)[host, port].rate_byte_s != rate_byte_s:
+        time.sleep(0.05)
+
+
+def test_routes_that_no_datagram_shows_are_no_sound_verdict(pretend: Pretend) -> None:
+    """The hosts' names are made up, so no datagram arrives."""
+    outcome = pretend(block(2, 1, 1)).run("topobw", 2, *QUICK, "--routes", "strict")
+    assert outcome.status == 5, outcome
+    assert "verdict: cannot tell" in outcome.out
+    assert outcome.err.startswith(
+        "topobw: --routes strict: no datagram showed the routers on the way of 2 of 2 links"
+    )
+    assert "the first is X+ 0,0,0>1,0,0" in outcome.err
 
 
 @needs_root
@@ -472,9 +518,10 @@ def test_a_wrong_listed_test_is_one_line(pretend: Pretend, tmp_path: Path, line:
     assert_refused(outcome, "topobw", "line 2", "test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED")
 
 
-def test_a_hundred_thousand_ranks_with_many_slow_nodes_are_judged_at_once(tmp_path: Path) -> None:
-    """101,306 ranks on 37x37x37 routers, about 200 slow nodes: each is named with its 12 links, in less than 1 GiB."""
-    program = tmp_path / "blame_program"
+@pytest.fixture(scope="module")
+def blamed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[list[str]]]:
+    """Return the findings of tests/data/blame_program.c: component, rank, links."""
+    program = tmp_path_factory.mktemp("blame") / "blame_program"
     sources = [ROOT / "tests/data/blame_program.c"]
     sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/blame.c", "verdict/verdict.c")]
     sources += [ROOT / "benchmarks/topobw" / name for name in ("verdict/readings.c", "plan/phases.c")]
@@ -493,11 +540,30 @@ def test_a_hundred_thousand_ranks_with_many_slow_nodes_are_judged_at_once(tmp_pa
     ]
     subprocess.run([*words, "-lm", "-ldl"], check=True)
     limited = ["sh", "-c", 'ulimit -d 1048576; exec "$@"', "sh", str(program)]
-    done = subprocess.run(
-        [*limited, "37", "37", "37", "2", "200", "1"], capture_output=True, text=True, check=True, timeout=300
-    )
-    findings = [line.split() for line in done.stdout.splitlines()]
+
+    def findings(arguments: str) -> list[list[str]]:
+        command = [*limited, *arguments.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+        return [line.split() for line in done.stdout.splitlines()]
+
+    return findings
+
+
+def test_a_hundred_thousand_ranks_with_many_slow_nodes_are_judged_at_once(
+    blamed: Callable[[str], list[list[str]]],
+) -> None:
+    """101,306 ranks on 37x37x37 routers, about 200 slow nodes: each is named with its 12 links, in less than 1 GiB."""
+    findings = blamed("37 37 37 2 200 1 1")
     assert 190 <= len(findings) <= 200
     assert {component for component, _, _ in findings} == {"node"}
     assert min(int(links) for _, _, links in findings) >= 10  # two neighbours share a cable
     assert len({rank for _, rank, _ in findings}) == len(findings)
+
+
+@pytest.mark.parametrize(("y_rate", "links"), [(0.4, 8), (0.5, 8), (0.9, 12)])
+def test_links_slower_than_a_slow_node_do_not_clear_it(
+    blamed: Callable[[str], list[list[str]]], y_rate: float, links: int
+) -> None:
+    """A node that injects half as fast as others cannot slow a link of less, so that link proves nothing."""
+    findings = blamed(f"6 6 6 1 1 1 {y_rate}")
+    assert [(component, int(count)) for component, _, count in findings] == [("node", links)]

@@ -2,9 +2,10 @@
  * The pure end of topobw on a torus of any size, without its launch: every link's verdict, then what is to
  * blame.
  *
- *     blame_program X Y Z NODES_PER_ROUTER SLOW_NODES SEED
+ *     blame_program X Y Z NODES_PER_ROUTER SLOW_NODES SEED Y_RATE
  *
- * All transfers of the slow nodes take twice as long. One line for each finding: component, rank, links.
+ * All links have a rate of 1, but those along Y. No transfer of a slow node is faster than 0.5. One line for
+ * each finding: component, rank, links.
  */
 #include "lib/run/check.h"
 #include "topobw/verdict/blame.h"
@@ -54,18 +55,20 @@ static struct plan make_plan(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7)
+    if (argc != 8)
         return 2;
     for (int d = 0; d < TORUS_DIMENSIONS; d++)
         extents[d] = atoi(argv[1 + d]);
     nodes_per_router = atoi(argv[4]);
     int slow = atoi(argv[5]);
     srand((unsigned)atoi(argv[6]));
+    double y_rate = atof(argv[7]);
 
     struct plan plan = make_plan();
     int ranks = extents[0] * extents[1] * extents[2] * nodes_per_router;
     bool *slow_rank = check_alloc((size_t)ranks, sizeof *slow_rank);
     bool *bad = check_alloc((size_t)plan.transfer_count, sizeof *bad);
+    double *rates = check_alloc((size_t)plan.transfer_count, sizeof *rates);
     struct link_result *results = check_alloc((size_t)plan.link_count, sizeof *results);
     int *explained_by = check_alloc((size_t)plan.link_count, sizeof *explained_by);
     for (int i = 0; i < slow; i++)
@@ -75,14 +78,16 @@ int main(int argc, char **argv) {
             (struct link_result){.seconds = 1, .rate_gbyte_s = 1, .routers = ROUTE_UNKNOWN, .proven = true};
     for (int t = 0; t < plan.transfer_count; t++) {
         const struct transfer *transfer = &plan.transfers[t];
-        bad[t] = slow_rank[transfer->from_rank] || slow_rank[transfer->to_rank];
-        if (bad[t])
-            results[transfer->link].rate_gbyte_s = 0.5;
+        double rate = plan.links[transfer->link].dimension == 1 ? y_rate : 1;
+        bad[t] = rate > 0.5 && (slow_rank[transfer->from_rank] || slow_rank[transfer->to_rank]);
+        rates[t] = bad[t] ? 0.5 : rate;
+        if (rates[t] < results[transfer->link].rate_gbyte_s)
+            results[transfer->link].rate_gbyte_s = rates[t];
     }
     struct verdict_config config = {.tolerance = 0.03};
     verdict_judge(&config, &plan, results);
     int count = 0;
-    struct finding *findings = blame(&plan, results, bad, &count, explained_by);
+    struct finding *findings = blame(&plan, results, bad, rates, config.tolerance, &count, explained_by);
     for (int i = 0; i < count; i++)
         printf("%s %d %d\n", component_name(findings[i].component), findings[i].rank, findings[i].links);
     return 0;

@@ -4,11 +4,12 @@
  *
  * A link that is down breaks every route through it, so MPI's own collectives, which choose partners by
  * rank, would wait for ever, and nobody would learn the verdict. Rank 0 floods a greeting instead: every rank
- * passes it to the ranks 1, 2, 4, ... before and after it. A rank that is greeted greets back, and its parent is
- * the first to answer that from within the tree, so that the ways there and back are known to work. A greeting is
- * longer than what passes a link that is all but dead at once. One that cannot arrive costs nothing. MPI_Allreduce, MPI_Bcast, MPI_Gather, MPI_Gatherv, MPI_Reduce
- * and MPI_Scatter of MPI_COMM_WORLD then follow the tree in this program, by MPI's profiling interface, so
- * that the library's code need not know. Ranks that wait sleep. Other communicators are MPI's own.
+ * passes it to the ranks 1, 2, 4, ... before and after it. A rank that is greeted greets back, and its parent
+ * is the first to answer that from within the tree, so that the ways there and back are known to work. A
+ * greeting is longer than what passes a link that is all but dead at once. One that cannot arrive costs
+ * nothing. MPI_Allreduce, MPI_Bcast, MPI_Gather, MPI_Gatherv, MPI_Reduce and MPI_Scatter of MPI_COMM_WORLD
+ * then follow the tree in this program, by MPI's profiling interface, so that the library's code need not
+ * know. Ranks that wait sleep. Other communicators are MPI's own.
  *
  * Leaves out: links that break after relay_open, non-commutative operations, roots other than 0 (but for
  * MPI_Bcast), and simulated runs (RAILYARD_HOST_FROM_MPI), where nothing is replaced.

@@ -5,6 +5,7 @@
 #include "lib/output/json.h"
 #include "lib/run/check.h"
 #include "topobw/run/deadline.h"
+#include "topobw/run/silence.h"
 #include "topobw/run/stream.h"
 #include "topobw/verdict/parts.h"
 #include "topobw/verdict/readings.h"
@@ -14,10 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000 };
+enum { TAG_PROBE = 31, TAG_CLOCK = 32, CLOCK_READINGS = 4, PROBE_TIMEOUT_MS = 2000, PROBE_TRIES = 3 };
 
 /* The first transfer of a link is this small, where that is at most an eighth of a whole one. */
 enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
+
+/* Before it, where that is at most an eighth of a whole one, a message crosses the link that is small enough
+ * not to fill a lossless network's buffers before a link that is all but dead: those of the node's other
+ * messages. The link has no answer where this promises more than the time limit for FIRST_BYTES, several
+ * times in a row; a busy machine makes one of them slow. */
+enum { KNOCK_BYTES = 1 << 12, KNOCKS = 3 };
+static const double least_knock_limit_s = 60.0 * KNOCK_BYTES / FIRST_BYTES;
 
 /* How often as long as the first transfer promises a whole one may take. */
 static const double limit_factor = 4;
@@ -80,14 +88,15 @@ static double transfer_bytes(const struct stream_config *config) {
     return (double)config->message_bytes * config->messages;
 }
 
-static bool has_first_transfer(const struct stream_config *config) {
-    return transfer_bytes(config) >= FIRST_BYTES * FIRST_PART;
+/* Whether a transfer has a small one of so many bytes before it. */
+static bool has_first_transfer(const struct stream_config *config, size_t bytes) {
+    return transfer_bytes(config) >= (double)bytes * FIRST_PART;
 }
 
-static struct stream_config first_config(const struct stream_config *config) {
+static struct stream_config first_config(const struct stream_config *config, size_t bytes) {
     struct stream_config first = *config;
     first.messages = 1;
-    first.message_bytes = config->message_bytes < FIRST_BYTES ? config->message_bytes : FIRST_BYTES;
+    first.message_bytes = config->message_bytes < bytes ? config->message_bytes : bytes;
     return first;
 }
 
@@ -98,15 +107,19 @@ static void note_given_up(struct topobw *run, const struct stream_config *config
 
 /* ---- one phase ---- */
 
-/* Collective. True on all ranks when any has given up a transfer; the ranks leave together. A rank without a
- * transfer waits for those that have one. */
-static bool meet(const struct topobw *run) {
-    int stuck = run->stuck;
+/* Collective. True on all ranks when it is on any; the ranks leave together. A rank without a transfer waits
+ * for those that have one. */
+static bool is_so_on_any(const struct topobw *run, int here) {
     int any = 0;
     deadline_arm(2 * run->limit_s); /* the others may still wait for a transfer */
-    MPI_CHECK(MPI_Allreduce(&stuck, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(&here, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     deadline_disarm();
     return any;
+}
+
+/* Collective. True on all ranks when any has given up a transfer. */
+static bool meet(const struct topobw *run) {
+    return is_so_on_any(run, run->stuck);
 }
 
 /* Answers every other sender's requests with the time; false when one did not come in time. */
@@ -211,17 +224,46 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
     pretend_times(run, phase, round);
 }
 
-/* ---- the first transfer of a phase ---- */
+/* ---- the first transfers of a phase ---- */
 
-/* Seconds that a whole transfer of this rank would take; forgets the times of the first one, which was small.
- */
-static double promised_seconds(struct topobw *run, int phase, const struct stream_config *first) {
+/* Seconds of this rank's first transfer, 0 where it has none or gave it up; forgets its times. */
+static double take_seconds(struct topobw *run, int phase) {
     double *times = times_of(run, run->own, phase, 0);
     double seconds = times[1] - times[0];
     if (run->roles[phase].to < 0 || isinf(seconds))
         return 0;
     times[0] = times[1] = 0;
-    return seconds * transfer_bytes(&run->config.stream) / transfer_bytes(first);
+    return seconds;
+}
+
+/* Measures one small transfer of a phase, within --deadline. */
+static void measure_first(struct topobw *run, struct stream *stream, const struct stream_config *config,
+                          int phase, struct problem *problem) {
+    struct stream small = *stream; /* the same buffers, which are larger */
+    small.config = config;
+    small.limit_s = config->limit_s;
+    measure_phase(run, &small, phase, 0, problem);
+}
+
+/* Collective. Sends one very small message over each link of the phase: see KNOCK_BYTES. */
+static void knock_phase(struct topobw *run, struct stream *stream, int phase, struct problem *problem) {
+    struct stream_config config = first_config(&run->config.stream, KNOCK_BYTES);
+    double limit_s = fmax(config.limit_s * KNOCK_BYTES / FIRST_BYTES, least_knock_limit_s);
+    double fastest_s = INFINITY;
+    bool slow = true;
+    run->given_up_s = config.limit_s;
+    run->given_up_bytes = transfer_bytes(&config) * config.limit_s / limit_s;
+    for (int i = 0; slow && i < KNOCKS; i++) {
+        measure_first(run, stream, &config, phase, problem);
+        run->stuck = meet(run);
+        if (run->stuck)
+            return;
+        fastest_s = fmin(fastest_s, take_seconds(run, phase));
+        slow = is_so_on_any(run, fastest_s > limit_s);
+    }
+    run->stuck = slow;
+    if (fastest_s > limit_s)
+        times_of(run, run->own, phase, 0)[1] = INFINITY;
 }
 
 static void tell_limit(const struct topobw *run, double seconds) {
@@ -240,13 +282,10 @@ static void tell_limit(const struct topobw *run, double seconds) {
  * a slow link that delivers is measured.
  */
 static void try_phase(struct topobw *run, struct stream *stream, int phase, struct problem *problem) {
-    struct stream_config config = first_config(&run->config.stream);
-    struct stream small = *stream; /* the same buffers, which are larger */
+    struct stream_config config = first_config(&run->config.stream, FIRST_BYTES);
     double longest_s = 0;
-    small.config = &config;
-    small.limit_s = config.limit_s;
-    measure_phase(run, &small, phase, 0, problem);
-    double seconds = promised_seconds(run, phase, &config);
+    measure_first(run, stream, &config, phase, problem);
+    double seconds = take_seconds(run, phase) * transfer_bytes(&run->config.stream) / transfer_bytes(&config);
     run->stuck = meet(run);
     note_given_up(run, &config, config.limit_s);
     if (run->stuck)
@@ -281,26 +320,33 @@ static void probe_target(const struct route_probe *probe, int receiver, int phas
     route_probe_send(probe, target.host, target.port, (unsigned char)phase);
 }
 
+/* Whether this rank is still to count the routers to it in that phase. */
+static bool is_open(const struct topobw *run, int phase) {
+    return run->roles[phase].from >= 0 && *routers_of(run, run->own, phase) == ROUTE_UNKNOWN;
+}
+
 static void probe_phase(struct topobw *run, const struct route_probe *probe, int phase) {
     const struct role *role = &run->roles[phase];
     if (role->from >= 0)
         tell_target(probe->port, role->from);
     if (role->to >= 0)
         probe_target(probe, role->to, phase);
-    if (role->from >= 0)
+    if (is_open(run, phase))
         *routers_of(run, run->own, phase) =
             route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
 }
 
-/* After the first round: what is unreachable has been found by then. */
+/* After the first round: what is unreachable has been found by then. A busy machine may lose datagrams. */
 static void probe_routes(struct topobw *run, uint64_t phases) {
     struct route_probe probe = route_probe_open();
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
-        if (!(phases >> phase & 1))
-            continue;
-        deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
-        probe_phase(run, &probe, phase);
-        run->stuck = meet(run);
+        bool more = phases >> phase & 1;
+        for (int i = 0; more && i < PROBE_TRIES && !run->stuck; i++) {
+            deadline_arm(run->limit_s + 1e-3 * PROBE_TIMEOUT_MS);
+            probe_phase(run, &probe, phase);
+            run->stuck = meet(run);
+            more = is_so_on_any(run, is_open(run, phase));
+        }
     }
     route_probe_close(&probe);
 }
@@ -315,6 +361,11 @@ static int routers_on(const struct topobw *run, const struct tested_link *link) 
         most = routers > most ? routers : most;
     }
     return most;
+}
+
+bool topobw_is_uncounted(const struct topobw *run, int link) {
+    const struct link_result *result = &run->results[link];
+    return run->config.routes != ROUTES_OFF && !run->stuck && result->seconds > 0 && result->routers < 1;
 }
 
 /* From the rounds that the link was in: the fastest, infinity when one was given up; 0 without a round. Where
@@ -437,21 +488,25 @@ static uint64_t gather_and_judge(struct topobw *run, int new_rounds, int next_ro
     return phases;
 }
 
-/* A transfer is bad when its link is and it had less than its share of what the link should carry; of a link
- * that is no more than its transfers, each is. */
-static bool is_bad_transfer(const struct topobw *run, const struct transfer *transfer) {
-    const struct link_result *result = &run->results[transfer->link];
-    const struct tested_link *link = &run->plan.links[transfer->link];
+/* The rate of a transfer in its fastest round. */
+static double transfer_rate(const struct topobw *run, const struct transfer *transfer) {
     double best = 0;
-    if (result->state != LINK_SLOW || link->sharers == 1)
-        return verdict_is_bad(result);
     for (int round = 0; round < run->rounds; round++) {
         double seconds = topobw_seconds(run, transfer, round);
         if (seconds > 0 && (best == 0 || seconds < best))
             best = seconds;
     }
+    return topobw_rate(run, transfer->link, best) / run->plan.links[transfer->link].sharers;
+}
+
+/* A transfer is bad when its link is and it had less than its share of what the link should carry; of a link
+ * that is no more than its transfers, each is. */
+static bool is_bad_transfer(const struct topobw *run, const struct transfer *transfer, double rate) {
+    const struct link_result *result = &run->results[transfer->link];
+    const struct tested_link *link = &run->plan.links[transfer->link];
+    if (result->state != LINK_SLOW || link->sharers == 1)
+        return verdict_is_bad(result);
     double share = fmax(result->expected_gbyte_s, result->peers_gbyte_s) / link->sharers;
-    double rate = topobw_rate(run, transfer->link, best) / link->sharers;
     return rate < (1 - run->config.tolerance_percent / 100) * share;
 }
 
@@ -463,10 +518,15 @@ static void find_blame(struct topobw *run) {
     }
     size_t transfers = (size_t)run->plan.transfer_count;
     bool *bad = check_alloc(transfers, sizeof *bad);
-    for (size_t t = 0; t < transfers; t++)
-        bad[t] = is_bad_transfer(run, &run->plan.transfers[t]);
-    run->findings = blame(&run->plan, run->results, bad, &run->finding_count, run->explained_by);
+    double *rates = check_alloc(transfers, sizeof *rates);
+    for (size_t t = 0; t < transfers; t++) {
+        rates[t] = transfer_rate(run, &run->plan.transfers[t]);
+        bad[t] = is_bad_transfer(run, &run->plan.transfers[t], rates[t]);
+    }
+    run->findings = blame(&run->plan, run->results, bad, rates, run->config.tolerance_percent / 100,
+                          &run->finding_count, run->explained_by);
     free(bad);
+    free(rates);
 }
 
 /* ---- all rounds ---- */
@@ -483,10 +543,14 @@ static uint64_t used_phases(const struct topobw *run) {
 /* Ends after the first phase in which any rank gave up a transfer. */
 static void measure_round(struct topobw *run, struct stream *stream, uint64_t phases, int round,
                           struct problem *problem) {
-    bool tries_first = run->rounds_begun++ == 0 && has_first_transfer(&run->config.stream);
+    bool is_first = run->rounds_begun++ == 0;
+    bool knocks = is_first && has_first_transfer(&run->config.stream, KNOCK_BYTES);
+    bool tries_first = is_first && has_first_transfer(&run->config.stream, FIRST_BYTES);
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++)
         if (phases >> phase & 1) {
-            if (tries_first)
+            if (knocks)
+                knock_phase(run, stream, phase, problem);
+            if (tries_first && !run->stuck)
                 try_phase(run, stream, phase, problem);
             if (run->stuck)
                 return;
@@ -549,8 +613,13 @@ void topobw_measure(struct topobw *run, struct problem *problem) {
         measure_round(run, &stream, suspects, round, problem);
         suspects = gather_and_judge(run, 0, round + 1);
     }
-    if (check_rank() == 0)
+    if (run->stuck && run->config.routes != ROUTES_OFF)
+        silence_probe(run);
+    if (check_rank() == 0) {
         find_blame(run);
+        for (int link = 0; link < run->plan.link_count; link++)
+            run->uncounted += topobw_is_uncounted(run, link);
+    }
     if (!run->stuck)
         stream_close(&stream); /* else MPI may still use the buffers */
 }

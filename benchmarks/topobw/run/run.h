@@ -41,6 +41,7 @@ struct topobw {
     double begun_s;
     struct link_result *results;
     double factor; /* 0: no expectations */
+    int uncounted; /* links of which --routes cannot show whether they are used */
     int finding_count;
     struct finding *findings;
     int *explained_by; /* of each link: its finding or -1 */
@@ -54,6 +55,9 @@ double topobw_seconds(const struct topobw *run, const struct transfer *transfer,
 
 /* On rank 0. Seconds from the first start to the last end of a link's transfers in a round. */
 double topobw_link_seconds(const struct topobw *run, int link, int round);
+
+/* On rank 0. Whether --routes asked for the routers on a link's way, and no datagram showed any. */
+bool topobw_is_uncounted(const struct topobw *run, int link);
 
 /* On rank 0. GB/s of a link whose transfers took that long. */
 double topobw_rate(const struct topobw *run, int link, double seconds);

@@ -22,7 +22,9 @@ enum { KINDS = 6, ENDS = 2 };
 
 struct search {
     const struct plan *plan;
-    const bool *bad;      /* of each transfer */
+    const bool *bad;     /* of each transfer */
+    const double *rates; /* of each transfer, in GB/s */
+    double tolerance;
     int *explained_by;    /* of each link */
     struct place *places; /* by router, then transfer: two of each transfer */
     int *most; /* [(transfer * ENDS + end) * KINDS + kind]: transfers that the suspect explains, at most */
@@ -116,20 +118,33 @@ static bool belongs(const struct search *search, const struct suspect *suspect, 
            (receives && suspect->direction != DIRECTION_SENDING);
 }
 
-/* How many transfers over links not yet explained the suspect explains; 0 when one of its transfers is good
- * or they are on too few links. Where both nodes of a router are bad on all links, the router explains more.
- */
+/* The rate of the fastest bad transfer of a suspect. */
+static double limit_of(const struct search *search, const struct suspect *suspect) {
+    double fastest = 0;
+    int place = first_place(search, suspect->router);
+    for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;)
+        if (belongs(search, suspect, t) && search->bad[t] && search->rates[t] > fastest)
+            fastest = search->rates[t];
+    return fastest;
+}
+
+/* How many transfers over links not yet explained the suspect explains; 0 when one of its transfers is good,
+ * though faster than the bad ones, or they are on too few links. Where both nodes of a router are bad on all
+ * links, the router explains more. */
 static int explains(const struct search *search, const struct suspect *suspect) {
     int transfers = 0;
     int links = 0;
     int last = -1;
     int place = first_place(search, suspect->router);
+    double limit = (1 + search->tolerance) * limit_of(search, suspect);
     for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;) {
         int link = search->plan->transfers[t].link;
         if (!belongs(search, suspect, t))
             continue;
-        if (!search->bad[t])
+        if (!search->bad[t] && search->rates[t] > limit)
             return 0;
+        if (!search->bad[t])
+            continue;
         transfers += search->explained_by[link] < 0;
         links += link != last && search->explained_by[link] < 0;
         last = link;
@@ -171,7 +186,7 @@ static void add_suspect(struct search *search, const struct suspect *suspect,
     int place = first_place(search, suspect->router);
     for (int t; (t = next_transfer(search, suspect->router, &place)) >= 0;) {
         int link = search->plan->transfers[t].link;
-        if (belongs(search, suspect, t) && search->explained_by[link] < 0)
+        if (belongs(search, suspect, t) && search->bad[t] && search->explained_by[link] < 0)
             explain(search, link, results, missing);
     }
     finding->missing = verdict_median(missing, finding->links);
@@ -290,8 +305,12 @@ static void add_components(struct search *search, const struct link_result *resu
 }
 
 struct finding *blame(const struct plan *plan, const struct link_result *results, const bool *transfer_bad,
-                      int *count, int *explained_by) {
-    struct search search = {.plan = plan, .bad = transfer_bad, .explained_by = explained_by};
+                      const double *rates, double tolerance, int *count, int *explained_by) {
+    struct search search = {.plan = plan,
+                            .bad = transfer_bad,
+                            .rates = rates,
+                            .tolerance = tolerance,
+                            .explained_by = explained_by};
     search.findings = check_alloc((size_t)plan->link_count, sizeof *search.findings);
     for (int link = 0; link < plan->link_count; link++)
         explained_by[link] = -1;

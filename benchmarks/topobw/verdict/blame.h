@@ -3,9 +3,10 @@
  *
  * More than half of all links bad is one finding, the network. A node or router explains its transfers when
  * all that were tested are bad and they are on BLAME_MIN links or more (BLAME_MIN_ONE_WAY if only what it
- * sends, or receives, is bad); the one that explains most transfers comes first, until none is left. Then
- * both directions of one cable make one finding, and each remaining link its own. With one node a router the
- * two cannot be told apart, and are named together. Pure; rank 0 alone uses it.
+ * sends, or receives, is bad). One that is good and no faster than the fastest bad one clears nobody: what
+ * limits the node to that rate could not slow it. The one that explains most transfers comes first, until
+ * none is left. Then both directions of one cable make one finding, and each remaining link its own. With one
+ * node a router the two cannot be told apart, and are named together. Pure; rank 0 alone uses it.
  *
  * Leaves out: larger components (a module, a cabinet) and probabilities.
  */
@@ -33,10 +34,11 @@ struct finding {
 
 /*
  * The findings, the largest first, to be freed; *explained_by[link] is the index of the link's finding, -1
- * for a sound one. transfer_bad says it of each transfer of the plan.
+ * for a sound one. transfer_bad says it of each transfer of the plan, and rates are those of its transfers,
+ * of which two that differ by the tolerance (0 to 1) are alike.
  */
 struct finding *blame(const struct plan *plan, const struct link_result *results, const bool *transfer_bad,
-                      int *count, int *explained_by);
+                      const double *rates, double tolerance, int *count, int *explained_by);
 
 /* "link", "cable", "node", "router", "network". */
 const char *component_name(enum component component);

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIME_TO_LIVE = 64, COPIES = 3, PORT_TEXT_BYTES = 16 };
+enum { TIME_TO_LIVE = 64, COPIES = 3, PORT_TEXT_BYTES = 16, DATAGRAM_BYTES = 1024 };
 
 static int set_option(int socket, int option, int value) {
     return setsockopt(socket, IPPROTO_IP, option, &value, sizeof value);
@@ -43,14 +43,21 @@ void route_probe_close(struct route_probe *probe) {
 }
 
 void route_probe_send(const struct route_probe *probe, const char *host, int port, unsigned char mark) {
+    route_probe_volley(probe, host, port, mark, 1, COPIES); /* one is enough; datagrams may be lost */
+}
+
+void route_probe_volley(const struct route_probe *probe, const char *host, int port, unsigned char mark,
+                        size_t bytes, int count) {
+    unsigned char datagram[DATAGRAM_BYTES] = {mark};
     char service[PORT_TEXT_BYTES];
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
     (void)snprintf(service, sizeof service, "%d", port);
     if (probe->socket < 0 || port < 0 || getaddrinfo(host, service, &hints, &found) != 0)
         return;
-    for (int i = 0; i < COPIES; i++) /* one is enough; datagrams may be lost */
-        (void)sendto(probe->socket, &mark, 1, MSG_DONTWAIT, found->ai_addr, found->ai_addrlen);
+    for (int i = 0; i < count; i++)
+        (void)sendto(probe->socket, datagram, bytes < sizeof datagram ? bytes : sizeof datagram, MSG_DONTWAIT,
+                     found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
 }
 
@@ -91,4 +98,17 @@ int route_probe_receive(const struct route_probe *probe, unsigned char mark, int
             return routers;
     }
     return ROUTE_UNKNOWN;
+}
+
+void route_probe_count(const struct route_probe *probe, int *counts, int marks, int expected,
+                       int timeout_ms) {
+    struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
+    while (probe->socket >= 0 && expected > 0 && poll(&waiting, 1, timeout_ms) > 0) {
+        unsigned char found = 0;
+        int routers = ROUTE_UNKNOWN;
+        if (receive_one(probe->socket, &found, &routers) && found < marks) {
+            counts[found]++;
+            expected--;
+        }
+    }
 }

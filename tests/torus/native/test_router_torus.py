@@ -103,7 +103,7 @@ def test_a_router_that_ends_during_a_launch_ends_it(railyard: Run, torus_name: s
     """Its ranks would wait for ever: `sleep` stands for them."""
     up(railyard, torus_name)
     begun = tmp_path / "begun"
-    command = [BIN_OF_VENV / "railyard", "torus", "mpirun", torus_name, "-np", "2"]
+    command = [str(BIN_OF_VENV / "railyard"), "torus", "mpirun", torus_name, "-np", "2"]
     command += ["sh", "-c", f"touch {begun}; exec sleep 100000"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as launch:
         while not begun.exists():
