@@ -112,8 +112,8 @@ def _in_words(error: OSError) -> str:
     """Return what the machine refused, and how to change that where it is known."""
     if isinstance(error, FileNotFoundError) and "/" not in str(error.filename):
         return f"no {error.filename} on the PATH; run: make setup"
-    advice = "; run: ulimit -n 1024" if error.errno == errno.EMFILE else ""
-    return f"{error.filename or 'input or output'}: {error.strerror}{advice}"
+    advice = {errno.EMFILE: "; run: ulimit -n 1024", errno.ENOSPC: "; run: df -h /run /tmp ."}
+    return f"{error.filename or 'input or output'}: {error.strerror}{advice.get(error.errno or 0, '')}"
 
 
 def _end(text: str, status: int) -> None:

@@ -38,8 +38,11 @@ def test_the_line(error: InputError, line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("railyard topology gemini-2x2x2 >/dev/full", "input or output: No space left on device"),
-        ("railyard --help >/dev/full", "input or output: No space left on device"),
+        (
+            "railyard topology gemini-2x2x2 >/dev/full",
+            "input or output: No space left on device; run: df -h /run /tmp .",
+        ),
+        ("railyard --help >/dev/full", "input or output: No space left on device; run: df -h /run /tmp ."),
         ("railyard --help >&-", "the standard output is closed; expected a file, a pipe or a terminal"),
         (
             "ulimit -n 5; railyard compare vcluster vcluster-degraded --archive results/example",

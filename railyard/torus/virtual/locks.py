@@ -193,7 +193,8 @@ def _open(path: Path) -> int:
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise RunError(f"cannot write {path}: {error.strerror}; run as root") from error
+            advice = "; run as root" if isinstance(error, PermissionError) else ""
+            raise RunError(f"cannot write {path}: {error.strerror}{advice}") from error
         os.set_inheritable(descriptor, True)
         return descriptor
 
