@@ -72,11 +72,12 @@ def _document(found: Settings, assigned: tuple[tuple[int, ...], ...], on: Host) 
 def _print_table() -> None:
     from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     kinds = [kind for kind in Kind if kind != Kind.LIBRARY_DEFAULT]
     names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
-    table = Table("stack", *names, box=box.SIMPLE_HEAD)
+    policy_columns = [Column(name, overflow="fold") for name in names]
+    table = Table(Column("stack", no_wrap=True), *policy_columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for stack in Stack:
         table.add_row(str(stack), *("yes" if kind in policies.kinds(stack) else "-" for kind in kinds))
     Console().print(table)
