@@ -76,8 +76,8 @@ def _print_table() -> None:
 
     kinds = [kind for kind in Kind if kind != Kind.LIBRARY_DEFAULT]
     names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
-    policy_columns = [Column(name, overflow="fold") for name in names]
-    table = Table(Column("stack", no_wrap=True), *policy_columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    columns = [Column(name.replace("-", "-\n"), no_wrap=True) for name in ("stack", *names)]
+    table = Table(*columns, box=box.SIMPLE_HEAD)
     for stack in Stack:
         table.add_row(str(stack), *("yes" if kind in policies.kinds(stack) else "-" for kind in kinds))
     Console().print(table)
