@@ -75,7 +75,7 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
     for record in found:
         assert (record.origin, record.status, record.system.name) == ("emulated", "ok", "vtorus")
         assert record.provenance["torus"]["rate_scale"] == float(QUICK["RAILYARD_RATE_SCALE"])
-        carrier = "kernel" if router.missing() or record.case.check == "sonar_smoke" else "router"
+        carrier = "kernel" if router.missing() or record.case.check == "noise_smoke" else "router"
         assert record.provenance["torus"]["network"] == carrier
         assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
         assert all(series.samples for launch in record.launches for series in launch.series)
