@@ -92,6 +92,12 @@ VERSIONS: tuple[Version, ...] = (
         change="the provenance's image may name its engine, where that is not Apptainer",
         image_fields=frozenset({"engine"}),
     ),
+    Version(
+        name="railyard-record/1.10",
+        date="2026-11-26",
+        change="the provenance may have nodes: how many nodes described themselves, and of how many kinds they are",
+        provenance_fields=frozenset({"nodes"}),
+    ),
 )
 #: Versions whose records have the short id alone.
 WITHOUT_DIGEST = frozenset({"railyard-record/1", "railyard-record/1.1", "railyard-record/1.2"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -121,12 +121,22 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """The NICs and the GPU of each local rank on some nodes, by policy."""
+
+    nodes: Sequence[str]
+    nics: Mapping[str, Sequence[Sequence[str]]]
+    gpus: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
 
     `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
     are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
-    the ranks of each program that runs beside a placement's.
+    the ranks of each program that runs beside a placement's. `described` is how many nodes described themselves, of how
+    many `kinds`; `others` are the nodes whose ranks have other NICs or GPUs than `nics` and `gpus`.
     """
 
     allocation: Mapping[str, Any]
@@ -138,6 +148,24 @@ class Placed:
     has_groups: bool = False
     roles: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     gpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    described: int = 0
+    kinds: int = 0
+    others: Sequence[Assigned] = ()
+
+    def nics_of_ranks(self, placement: str, policy: str) -> list[Sequence[str]]:
+        """Return the NICs that each rank is to send through."""
+        by_node = {node: other.nics[policy] for other in self.others for node in other.nodes}
+        usual = self.nics[policy]
+        return [by_node.get(host, usual)[local] for host, local in self._ranks(placement)]
+
+    def gpus_of_ranks(self, placement: str, policy: str) -> list[str]:
+        """Return the GPU that each rank is to see; empty for a policy without GPUs."""
+        by_node = {node: other.gpus[policy] for other in self.others for node in other.nodes}
+        usual = self.gpus.get(policy, ())
+        return [by_node.get(host, usual)[local] for host, local in self._ranks(placement)] if usual else []
+
+    def _ranks(self, placement: str) -> Iterator[tuple[str, int]]:
+        return zip(self.hosts[placement], self.local_ranks[placement], strict=True)
 
 
 def write(folder: Path, written: Submitted | Placed) -> None:
@@ -149,7 +177,8 @@ def write(folder: Path, written: Submitted | Placed) -> None:
 def read_placed(folder: Path) -> Placed | None:
     """Return where the ranks were to run; None where the job did not come that far."""
     document = _object(folder / PLACED)
-    return Placed(**document) if document else None
+    others = [Assigned(**other) for other in document.get("others", [])]
+    return Placed(**{**document, "others": others}) if document else None
 
 
 def read(folder: Path) -> Submitted:
