@@ -19,6 +19,7 @@ from placements.launchers import files
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement
 from placements.topology.base import Coordinate, Node
+from railyard import host_names
 from railyard.jobs import interrupted, job_lock, placing, request, schedule, stagedir
 from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
@@ -143,7 +144,7 @@ def _options(where: Partition, granted: Allocation) -> Iterator[str]:
         return
     yield from ("--no-requeue", f"--nodes={len(granted.indices)}")
     if where.names_nodes:
-        yield f"--nodelist={','.join(node.name for node in granted.nodes)}"
+        yield f"--nodelist={','.join(host_names.folded(node.name for node in granted.nodes))}"
 
 
 def _job(submission: Submission) -> Job:
