@@ -73,7 +73,9 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
     found = records(tmp_path)
     assert sorted(r.case.check for r in found) == sorted([*SMOKE, *again])
     guards = [launch.guard for record in found for launch in record.launches if launch.is_void]
-    assert all(guard and guard.figures["by_load"] for guard in guards), "void, but not by load on this machine"
+    assert all(guard and guard.figures["by_load"] for guard in guards), (
+        "void, but not by load on this machine"
+    )
     used = {record.provenance["torus"]["name"] for record in found}
     assert used and not used & set(lifecycle.names()), "a job left its torus behind"
     on_kernel = {"noise_smoke", "sonar_smoke"}  # they name that network themselves
