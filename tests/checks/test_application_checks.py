@@ -6,6 +6,7 @@ real MPI program on a real torus. So the whole way is tested: launcher, witness,
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -198,16 +199,18 @@ def test_threads_do_not_spin_where_ranks_share_processors(tmp_path: Path, progra
     assert "omp_wait_policy" not in jobs["umt_weak"]
 
 
-@pytest.mark.parametrize(("scale", "words"), [("", "cat rate-scale"), ("0.0003", "--rate-scale 0.0003")])
+@pytest.mark.parametrize(("scale", "expected"), [("", 0.00001), ("0.0003", 0.0003)])
 def test_a_checks_own_rate_scale_gives_way_to_the_users(
-    tmp_path: Path, programs: Path, scale: str, words: str
+    *, tmp_path: Path, programs: Path, torus_name: str, scale: str, expected: float
 ) -> None:
     chosen = ["-n", "^minighost_stalls$", "-S", f"programs={programs}"]
     done = reframe(tmp_path, "--dry-run", *chosen, RAILYARD_RATE_SCALE=scale)
     assert done.returncode == 0, done.stdout
-    (file,) = tmp_path.glob("stage/*/*/*/minighost_stalls/rate-scale")
-    assert file.read_text() == "0.00001\n"
-    assert words in (file.parent / "rfm_job.sh").read_text()
+    (script,) = tmp_path.glob("stage/*/*/*/minighost_stalls/rfm_job.sh")
+    (up,) = re.findall("^railyard torus up .*", script.read_text(), re.MULTILINE)
+    variables = environment(RAILYARD_RATE_SCALE=scale, RAILYARD_TORUS=torus_name)
+    subprocess.run(["sh", "-c", up], cwd=script.parent, env=variables, check=True, timeout=HUNG_S)
+    assert json.loads((script.parent / "torus.json").read_text())["rate_scale"] == expected
 
 
 def test_a_scale_that_does_not_exist_is_one_line(tmp_path: Path, programs: Path) -> None:
