@@ -40,6 +40,8 @@
     mutations   the launches of the matrix with one line or one variable changed: which are caught
     stacks      every NIC policy under every communication stack over two rails: shares of the NICs' bytes
     halo-mpis   the halo exchange under every MPI, on one torus, in random order
+    machine     a job on a whole machine (`--nodes`, `--ranks-per-node`, `--nics`, `--launches`): time and memory of
+                script, `granted`, record, strict check, report and compare; launches are made up
     archive     list and compare 100,000 records beside pandas, and the page of a campaign of 1,000
 
 `python -m perf SECTION...` runs some of them. Times are of this machine and this moment; the ratios are what to quote.
@@ -54,7 +56,7 @@ from functools import partial
 from typing import Any
 
 from perf import pieces
-from perf.jobs import slurm
+from perf.jobs import machine, slurm
 from perf.models import flies, fly_study, placements, rivals, simulated
 from perf.mpis import concurrency, halo_mpis, matrix, osu, rank_zero, stacks, suite
 from perf.packets import alltoall, hot_spot, injection, topobw_beside
@@ -89,6 +91,7 @@ def main() -> None:
     pieces.options(parser, "bound, same, ratios, flies-emulated, topobw, dead-links, osu, concurrency: ")
     bound.options(parser)
     same.options(parser)
+    machine.options(parser)
     parser.add_argument("section", nargs="*", help="what to measure; by default everything")
     arguments = parser.parse_args()
     sections: dict[str, Callable[[], Any]] = {
@@ -128,6 +131,7 @@ def main() -> None:
         "mutations": partial(matrix.mutate, console),
         "stacks": partial(stacks.measure, console),
         "halo-mpis": partial(halo_mpis.measure, console),
+        "machine": partial(machine.measure, console, arguments),
         "archive": archive.report,
         "tender": tenders.measure,
         "forgeries": forgeries.measure,

@@ -5,10 +5,10 @@ Below all rooms, because commands on records match names and start without the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 
-def matched(names: Sequence[str], known: Iterable[str]) -> dict[str, str]:
+def matched(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """Return name -> the same host's name in a source: equal, or one of the two with its domain.
 
     A short name that two hosts of the source begin with matches neither.

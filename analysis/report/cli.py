@@ -16,7 +16,7 @@ import click
 from railyard.checkout import RESULTS
 from railyard.errors import InputError, RunError
 from railyard.records import json_io
-from railyard.records.cli import files_of
+from railyard.records.cli import files_of, pass_over
 from railyard.records.record import Record
 from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry
@@ -142,7 +142,19 @@ def _summarise(judged: Sequence[JudgedCase], files: Sequence[str], versus: Versu
 
 
 def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
-    """The records meant; raises InputError for a bad record, a missing file and a folder without records."""
+    """The records meant; a bad one of a folder is passed over with a line.
+
+    Raises InputError for a bad record that was named, a missing file and a folder without records.
+    """
+    named = {str(argument) for argument in arguments if not argument.is_dir()}
+    bad: list[InputError] = []
+
+    def refused(error: InputError) -> None:
+        if error.source in named:
+            raise error
+        pass_over(error)
+        bad.append(error)
+
     files = list(dict.fromkeys(path for argument in arguments for path in files_of(argument)))
     shown: Iterable[Path] = files
     if len(files) >= _MANY and not quiet:
@@ -150,7 +162,10 @@ def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
         from rich.progress import track
 
         shown = track(files, "reading records", console=Console(stderr=True), transient=True)
-    return list(archive.iterate(shown))
+    read = list(archive.iterate(shown, refused))
+    if bad and not read:
+        raise bad[0]
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

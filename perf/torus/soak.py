@@ -65,13 +65,15 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--kills", type=int, default=KILLS, help="soak: commands killed  [default: %(default)s]"
     )
     parser.add_argument(
-        "--launches", type=int, default=LAUNCHES, help="soak: launches  [default: %(default)s]"
+        "--launches",
+        type=int,
+        help=f"soak: launches  [default: {LAUNCHES}]; machine: launches of the job  [default: 4]",
     )
 
 
-def measure(console: Console, kills: int, launches: int) -> dict[str, Any]:
+def measure(console: Console, kills: int, launches: int | None) -> dict[str, Any]:
     """Return the counts of both parts, and print them."""
-    figures = {**(_kills(kills) if kills else {}), **_launches(launches)}
+    figures = {**(_kills(kills) if kills else {}), **_launches(LAUNCHES if launches is None else launches)}
     table = Table("figure", "", title="soak")
     for name, value in figures.items():
         table.add_row(name, str(value))

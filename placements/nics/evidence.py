@@ -12,6 +12,7 @@ itself up, `SETUP_BYTES` per rank at most, by any NIC.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,11 +33,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """A rank, its node, and the NICs (names) that its policy lets it send through; none: the library decides."""
+    """A rank, its node, and the NICs (names) that its policy lets it send through; none: the library decides.
+
+    It stands for `ranks` ranks of the node that have the same NICs, of which it is the first.
+    """
 
     rank: int
     node: str
     nics: tuple[str, ...]
+    ranks: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,25 @@ class Found:
 
     verdict: Verdict
     reason: str = ""
+
+
+def senders(
+    hosts: Sequence[str], local_ranks: Sequence[int], assigned: Sequence[tuple[str, ...]]
+) -> list[Sender]:
+    """Return one sender for the ranks of each node that have the same NICs, in the order of first ranks.
+
+    `hosts` and `local_ranks` are by rank, `assigned` are the NICs of each local rank.
+    """
+    numbers = {nics: number for number, nics in enumerate(dict.fromkeys(assigned))}
+    of_local = [numbers[nics] for nics in assigned]
+    keys = list(zip(hosts, map(of_local.__getitem__, local_ranks), strict=True))
+    counts = Counter(keys)  # in the order of first ranks
+    first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
+    different = list(numbers)
+    return [
+        Sender(rank=first[key], node=key[0], nics=different[key[1]], ranks=count)
+        for key, count in counts.items()
+    ]
 
 
 def judge(
@@ -68,7 +92,7 @@ def judge(
     doubts = []
     on_node, sent_by = _by_node(senders, sent_bytes)
     for node, here in on_node.items():
-        found = _judge_node(here, sent_by.get(node, {}), setup_bytes * len(here))
+        found = _judge_node(here, sent_by.get(node, {}), setup_bytes * sum(each.ranks for each in here))
         if found.verdict == Verdict.NOT_OBEYED:
             return found
         if found.verdict == Verdict.CANNOT_TELL:

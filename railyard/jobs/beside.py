@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
-from railyard.records import assemble, benchmark
+from railyard.records import assemble, benchmark, nic_bytes
 from railyard.records.benchmark import Benchmark
+from railyard.records.nic_bytes import Nics
+from railyard.records.ranks import Ranks
 from railyard.records.record import Guarded, Verdict
 
 FORMAT = "railyard-roles/1"
@@ -71,6 +74,7 @@ def found(left: Left) -> Around:
             fault="railyard together wrote nothing about the programs beside it",
             void=[],
         )
+    said = {**said, "nics": counted(said)}
     ended = {each["name"]: each for each in said["roles"]}
     made = [_role(left, each, ended.get(each["name"], {}), said) for each in left.planned]
     fault = next((f"{each['name']}: {each['reason']}" for each in made if each["status"] != "ok"), "")
@@ -103,7 +107,7 @@ def _role(left: Left, planned: Mapping[str, Any], ended: Mapping[str, Any], said
         "victim_s": _since(said, said["victim"]["ended_s"]),
         "hosts": hosts,
         "placement_verdict": str(verdict if not planned["again"] else Verdict.CANNOT_TELL),
-        "ranks": list(output.ranks_json) if output else [],
+        "ranks": output.ranks if output else Ranks(),
         "series": list(output.series_json) if output else [],
         "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
         "nics": _nics(left, own, hosts, said["nics"]),
@@ -125,7 +129,7 @@ def _output(path: Path) -> tuple[Benchmark | None, str]:
         return None, str(error).replace(str(path), path.name)
 
 
-def _nics(left: Left, own: str, hosts: Sequence[str], counted: list[Json] | None) -> list[Json] | None:
+def _nics(left: Left, own: str, hosts: Sequence[str], counted: Nics | None) -> Nics | None:
     """Return the NICs of a companion's nodes: as the torus counted them meanwhile, or as its own ranks did."""
     if counted is not None:
         return of_hosts(counted, hosts)
@@ -133,19 +137,25 @@ def _nics(left: Left, own: str, hosts: Sequence[str], counted: list[Json] | None
     return nic_counters.read(path, left.devices, list(dict.fromkeys(hosts))).nics if path.exists() else None
 
 
-def of_hosts(nics: list[Json] | None, hosts: Sequence[str]) -> list[Json] | None:
+def counted(evidence: Mapping[str, Any]) -> Nics | None:
+    """Return the NICs that a launch's evidence counted; None where nobody did."""
+    rows = evidence.get("nics")
+    return None if rows is None else nic_bytes.of_rows(rows)
+
+
+def of_hosts(nics: Nics | None, hosts: Sequence[str]) -> Nics | None:
     """Return the NICs of some nodes; None where none were counted."""
     if nics is None:
         return None
-    return [each for each in nics if any(assemble.same_host(each["node"], host) for host in set(hosts))]
+    own = host_names.matched({node for node, _ in nics.pairs}, hosts)
+    return nics.only(own)
 
 
-def _sent_by_others(left: Left, counted: list[Json] | None) -> int:
+def _sent_by_others(left: Left, counted: Nics | None) -> int:
     """Return what the NICs of all nodes without a companion sent meanwhile: the victim's bytes; 0 if not counted."""
     beside = [host for hosts in left.hosts.values() for host in hosts]
-    theirs = of_hosts(counted, beside) or []
-    every, of_companions = ([int(each["tx_bytes"]) for each in nics] for nics in (counted or [], theirs))
-    return sum(every) - sum(of_companions)
+    theirs = of_hosts(counted, beside)
+    return sum(counted.tx_bytes) - sum(theirs.tx_bytes) if counted and theirs else 0
 
 
 def _unproved(role: Json, victim_bytes: int) -> str:
@@ -154,7 +164,7 @@ def _unproved(role: Json, victim_bytes: int) -> str:
         return _apart(role, victim_bytes)
     if role["nics"] is None:
         return f"nothing counted the NICs of congestor {role['name']}"
-    sent = sum(each["tx_bytes"] for each in role["nics"])
+    sent = sum(role["nics"].tx_bytes)
     least = max(1.0, LEAST_ROUNDS * role["reported"].get("round_bytes", 0))
     if sent >= least:
         return ""
@@ -165,7 +175,7 @@ def _unproved(role: Json, victim_bytes: int) -> str:
 
 def _apart(role: Json, victim_bytes: int) -> str:
     """Return why a copy did not run at the same time as the victim; empty where it did, or nobody counted."""
-    sent = None if role["nics"] is None else sum(each["tx_bytes"] for each in role["nics"])
+    sent = None if role["nics"] is None else sum(role["nics"].tx_bytes)
     if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
         return ""
     return (

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from placements import launchers
 from placements.hosts import node as node_layout
@@ -20,10 +19,11 @@ from placements.hosts.gpus import any_pairs, pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
 from placements.nics import evidence, policies
-from placements.nics.evidence import Found, Sender, judge
+from placements.nics.evidence import Found, judge, senders
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
 from railyard.errors import InputError
+from railyard.records.nic_bytes import Nics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,21 +196,19 @@ def judge_nics(
     hosts: Sequence[str],
     local_ranks: Sequence[int],
     assigned: Sequence[Sequence[str]],
-    evidence: Sequence[Mapping[str, Any]] | None,
+    counted: Nics | None,
     *,
     setup_bytes: int = 0,
 ) -> Found:
     """The verdict on a launch's NICs.
 
-    `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `evidence` the
-    record's `nics`, in which `setup_bytes` per rank may be MPI's own.
+    `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `counted` the
+    bytes of the NICs, in which `setup_bytes` per rank may be MPI's own.
     """
-    senders = [
-        Sender(rank=rank, node=node, nics=tuple(assigned[local]))
-        for rank, (node, local) in enumerate(zip(hosts, local_ranks, strict=True))
-    ]
-    sent = None if evidence is None else {(e["node"], e["nic"]): int(e["tx_bytes"]) for e in evidence}
-    return judge(senders, sent, setup_bytes=setup_bytes)
+    nics = [tuple(own) for own in assigned]
+    return judge(
+        senders(hosts, local_ranks, nics), None if counted is None else counted.sent, setup_bytes=setup_bytes
+    )
 
 
 def file_name(text: str) -> str:

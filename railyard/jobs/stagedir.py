@@ -35,6 +35,7 @@ from railyard.jobs import beside, launching
 from railyard.jobs.beside import Around
 from railyard.jobs.nodes import energy, nic_counters, surroundings
 from railyard.records import assemble, provenance
+from railyard.records.nic_bytes import Nics
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import archive, sessions
 from railyard.records.store.sessions import Place
@@ -332,7 +333,7 @@ def _run_of(
     reason = _reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end))
     if end and start and job.launch_limit_s and job.launch_limit_s <= end[1] - start[0]:
         reason = f"ended after its limit of {job.launch_limit_s} s (launch_limit_s){reason and f': {reason}'}"
-    nics, found = evidence.get("nics"), None
+    nics, found = beside.counted(evidence), None
     around = _around(folder, job, placed, launch) if launch.roles and end else None
     if around:
         reason = "; ".join(around.reasons) or reason
@@ -369,8 +370,8 @@ def _run_of(
 
 
 def _judged_nics(
-    path: Path, job: Job, placed: Placed, *, launch: Planned, nics: list[dict[str, Any]] | None
-) -> tuple[list[dict[str, Any]] | None, Found]:
+    path: Path, job: Job, placed: Placed, *, launch: Planned, nics: Nics | None
+) -> tuple[Nics | None, Found]:
     """The bytes of the NICs and the verdict on them: those that the torus counted, or else those that the ranks did."""
     hosts, local = placed.hosts[launch.placement], placed.local_ranks[launch.placement]
     assigned = placed.nics[launch.nic_policy]

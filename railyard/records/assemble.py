@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from railyard import host_names
 from railyard.errors import InputError
-from railyard.records import benchmark, record, spans
+from railyard.records import benchmark, record, spans, tables
 from railyard.records.benchmark import Benchmark
 from railyard.records.json_io import Json
+from railyard.records.nic_bytes import Nics
+from railyard.records.ranks import Ranks
 from railyard.records.record import Record, Software, Status, Verdict
 
 _NOT_MET = "the program's MPI does not understand what started it"
@@ -28,11 +31,12 @@ class LaunchRun:
     """What the job knows of one launch: what was asked, how it ended, where its output should be.
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
-    asked for each rank, or None when the placement cannot be told from outside. `guard` and `nics` are evidence as
-    the record's schema has it, `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says
-    what is wrong with the data or why there is no output, where the check knows more than the output tells. With
-    `has_groups` the first number of a node's coordinate is its group. `roles` are the programs that ran beside it, as
-    the record's schema has them. `energy` are series of what the nodes counted.
+    asked for each rank, or None when the placement cannot be told from outside. `guard` is evidence as
+    the record's schema has it, `nics` what the NICs counted, `nic_verdict` what was made of it, `nic_reason` why it is
+    not `obeyed`. `fault` says what is wrong with the data or why there is no output, where the check knows more than
+    the output tells. With `has_groups` the first number of a node's coordinate is its group. `roles` are the programs
+    that ran beside it, as the record's schema has them but for `ranks` (`Ranks`), `hosts` (of each rank) and `nics`
+    (`Nics`). `energy` are series of what the nodes counted.
     """
 
     placement: str
@@ -47,7 +51,7 @@ class LaunchRun:
     expected_hosts: Sequence[str] | None = None
     reason: str = ""
     guard: Mapping[str, Json] | None = None
-    nics: Sequence[Mapping[str, Json]] | None = None
+    nics: Nics | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str = ""
     software: Software = Software.NATIVE
@@ -88,9 +92,10 @@ def assemble(
     runs = [*launches]
     runs += _missing(case, runs)
     findings = [judge(run, case) for run in runs]
-    at = spans.coordinates(case["allocation"]["nodes"])
+    nodes = case["allocation"]["nodes"]
+    at, writer = spans.coordinates(nodes), tables.Writer(known=[node["name"] for node in nodes])
     documents = [
-        {**_launch(index, run, found), "spans": _spans(run, found, at)}
+        {**_launch(index, run, found, writer), "spans": _spans(run, found, at)}
         for index, (run, found) in enumerate(zip(runs, findings, strict=True))
     ]
     return _record(
@@ -101,6 +106,7 @@ def assemble(
         status=record.job_status([found.status for found in findings]),
         reason=_job_reason(findings),
         launches=documents,
+        writer=writer,
         created=created,
         run=run,
     )
@@ -125,6 +131,7 @@ def absent(
         status=status,
         reason=one_line(reason),
         launches=[],
+        writer=tables.Writer(),
         created=created,
     )
 
@@ -154,15 +161,24 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
     """Return whether each rank ran on the host asked for it, and if not, the first that did not."""
     if expected is None or output is None:
         return Verdict.CANNOT_TELL, ""
-    found = [rank.host for rank in output.ranks]
+    found = output.ranks
     if len(found) == 1 and len(expected) > 1:
         return Verdict.NOT_OBEYED, f"{len(expected)} singletons instead of {len(expected)} ranks: {_NOT_MET}"
     if len(found) != len(expected):
         return Verdict.NOT_OBEYED, f"{len(found)} ranks ran, asked {len(expected)}"
-    for rank, (ran, asked) in enumerate(zip(found, expected, strict=True)):
-        if not same_host(ran, asked):
-            return Verdict.NOT_OBEYED, one_line(f"rank {rank} ran on {ran}, asked {asked}")
-    return Verdict.OBEYED, ""
+    rank = elsewhere(found, expected)
+    if rank is None:
+        return Verdict.OBEYED, ""
+    return Verdict.NOT_OBEYED, one_line(f"rank {rank} ran on {found[rank].host}, asked {expected[rank]}")
+
+
+def elsewhere(found: Ranks, expected: Sequence[str]) -> int | None:
+    """Return the first rank that did not run on the host of its place in `expected`; None where all did."""
+    same = host_names.matched(found.hosts, expected)
+    for rank, (ran, asked) in enumerate(zip(found.host_names, expected, strict=False)):
+        if ran != asked and same.get(ran) != asked:
+            return rank
+    return None
 
 
 def same_host(one: str, other: str) -> bool:
@@ -206,7 +222,7 @@ def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[Launch
     ]
 
 
-def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
+def _launch(index: int, run: LaunchRun, found: _Finding, writer: tables.Writer) -> dict[str, Json]:
     output = found.output
     return {
         "index": index,
@@ -221,23 +237,32 @@ def _launch(index: int, run: LaunchRun, found: _Finding) -> dict[str, Json]:
         "started": run.started,
         "elapsed_s": run.elapsed_s,
         "placement_verdict": str(found.verdict),
-        "ranks": list(output.ranks_json) if output else [],
+        "ranks": writer.ranks(output.ranks) if output else None,
         "verified": output.verified if output else None,
         "series": [*output.series_json, *map(dict, run.energy)] if output else [],
         "not_measured": list(output.not_measured_json) if output else [],
         "guard": None if run.guard is None else dict(run.guard),
-        "nics": None if run.nics is None else [dict(each) for each in run.nics],
+        "nics": writer.nics(run.nics),
         "nic_verdict": str(run.nic_verdict),
         "nic_reason": one_line(run.nic_reason) or None,
         "begun_monotonic_s": run.begun_monotonic_s,
         "ended_monotonic_s": run.ended_monotonic_s,
         "reported": dict(output.reported) if output else {},
-        "roles": None if run.roles is None else [dict(each) for each in run.roles],
+        "roles": None if run.roles is None else [_role(role, writer) for role in run.roles],
+    }
+
+
+def _role(role: Mapping[str, Json], writer: tables.Writer) -> dict[str, Json]:
+    return {
+        **role,
+        "hosts": writer.hosts(role["hosts"]),
+        "ranks": writer.ranks(role["ranks"]),
+        "nics": writer.nics(role["nics"]),
     }
 
 
 def _spans(run: LaunchRun, found: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
-    hosts = {rank.host for rank in found.output.ranks} if found.output else set()
+    hosts = set(found.output.ranks.hosts) if found.output else set()
     spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
     return None if spread is None else dataclasses.asdict(spread)
 
@@ -269,6 +294,7 @@ def _record(
     status: Status,
     reason: str,
     launches: Sequence[Json],
+    writer: tables.Writer,
     created: datetime | None,
     run: Mapping[str, Json] | None = None,
 ) -> Record:
@@ -277,10 +303,11 @@ def _record(
         "created": utc_text(created or datetime.now(UTC)),
         "origin": str(origin),
         "system": dict(system),
-        "case": dict(case),
+        "case": tables.with_folded_nodes(case),
         "status": str(status),
         "reason": reason,
         "launches": list(launches),
+        "tables": writer.document(),
         "provenance": dict(provenance),
         "run": None if run is None else dict(run),
     }

@@ -7,35 +7,20 @@ was obeyed and what the samples mean; `results.assemble` and `analysis` decide.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-
 from railyard.errors import InputError
-from railyard.records import json_io, units
+from railyard.records import json_io, ranks, units
 from railyard.records.json_io import Json
+from railyard.records.ranks import Ranks
 
 SCHEMA = "benchmark-v1.json"
-#: Ranks that are parsed once are kept, in bytes of their JSON.
-_MOST_KEPT = 1 << 16
 Label = str | int
 Labels = tuple[tuple[str, Label], ...]
 #: Labels that say between which hosts or ranks a series was taken: evidence, and no part of what is compared.
 HOST_LABELS = frozenset({"from", "to", "from_rank", "to_rank"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
-    """Where one rank stood, as seen from inside; None where the program could not tell."""
-
-    rank: int
-    host: str
-    cpu: int | None
-    allowed_cpus: tuple[int, ...] | None
-    numa_node: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +43,7 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One launch's output. A record takes over the three `_json` parts as they are."""
+    """One launch's output. A record takes over the two `_json` parts as they are."""
 
     benchmark: str
     version: str
@@ -66,9 +51,8 @@ class Benchmark:
     mpi_library: str
     mpi_standard: str
     verified: bool | None
-    ranks: tuple[Rank, ...]
+    ranks: Ranks
     series: tuple[Series, ...]
-    ranks_json: Sequence[Json]
     series_json: Sequence[Json]
     not_measured_json: Sequence[Json]
     reported: Mapping[str, Json] = field(default_factory=dict)
@@ -82,8 +66,9 @@ def load(path: Path) -> Benchmark:
 def parse(document: Json, source: str) -> Benchmark:
     """The output in a JSON document; raises InputError."""
     json_io.validate(document, SCHEMA, source)
-    ranks, series = parse_ranks(document["ranks"]), parse_series(document["series"])
-    check_ranks(ranks, source, "ranks", document["mpi"]["ranks"])
+    where, series = ranks_of(document["ranks"], source), parse_series(document["series"])
+    if len(where) != (wanted := document["mpi"]["ranks"]):
+        raise InputError(source, "ranks", problem=f"{len(where)} ranks", valid=f"{wanted}, as mpi.ranks says")
     check_series(series, source, "series")
     if document["verified"] and not series:
         raise InputError(source, "series", problem="empty", valid="at least one series in a verified output")
@@ -94,37 +79,23 @@ def parse(document: Json, source: str) -> Benchmark:
         mpi_library=" ".join(document["mpi"]["library"].split()),
         mpi_standard=document["mpi"]["standard"],
         verified=document["verified"],
-        ranks=ranks,
+        ranks=where,
         series=series,
-        ranks_json=document["ranks"],
         series_json=document["series"],
         not_measured_json=document.get("not_measured", []),
         reported=document.get("reported", {}),
     )
 
 
-def parse_ranks(items: Sequence[Json]) -> tuple[Rank, ...]:
-    """Ranks of a document that the schema accepted; launches of one placement mostly have the same."""
-    written = orjson.dumps(items)
-    return _known_ranks(written) if len(written) <= _MOST_KEPT else _ranks(items)
+def ranks_of(written: Json, source: str) -> Ranks:
+    """Return the ranks of an output: nodes with layouts, or as older programs write it a row for each rank.
 
-
-@functools.lru_cache(maxsize=64)
-def _known_ranks(written: bytes) -> tuple[Rank, ...]:
-    return _ranks(orjson.loads(written))
-
-
-def _ranks(items: Sequence[Json]) -> tuple[Rank, ...]:
-    return tuple(
-        Rank(
-            rank=item["rank"],
-            host=item["host"],
-            cpu=item.get("cpu"),
-            allowed_cpus=None if item.get("allowed_cpus") is None else tuple(item["allowed_cpus"]),
-            numa_node=item.get("numa_node"),
-        )
-        for item in items
-    )
+    Raises InputError.
+    """
+    if isinstance(written, dict):
+        return ranks.of_nodes(written, source, "ranks")
+    check_rows(written, source, "ranks")
+    return ranks.of_rows(written)
 
 
 def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
@@ -135,15 +106,13 @@ def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
     )
 
 
-def check_ranks(ranks: Sequence[Rank], source: str, field: str, wanted: int | None = None) -> None:
-    """Raises InputError unless the ranks are 0, 1, 2, ... in order, and `wanted` many where that is known."""
-    for place, rank in enumerate(ranks):
-        if rank.rank != place:
+def check_rows(rows: Sequence[Json], source: str, field: str) -> None:
+    """Raises InputError unless the ranks are 0, 1, 2, ... in order."""
+    for place, row in enumerate(rows):
+        if row["rank"] != place:
             raise InputError(
-                source, f"{field}[{place}].rank", rank.rank, f"{place} (ranks in order, none left out)"
+                source, f"{field}[{place}].rank", row["rank"], f"{place} (ranks in order, none left out)"
             )
-    if wanted is not None and len(ranks) != wanted:
-        raise InputError(source, field, problem=f"{len(ranks)} ranks", valid=f"{wanted}, as mpi.ranks says")
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:

@@ -207,10 +207,10 @@ def index_of(root: Path) -> index.Index:
     if not root.is_dir():
         raise InputError("--archive", "", str(root), "a folder that exists")
     gc.disable()  # a hundred thousand entries are no garbage; looking for some takes a tenth of the time
-    return index.read(root, progress=progress, refused=_pass_over)
+    return index.read(root, progress=progress, refused=pass_over)
 
 
-def _pass_over(error: InputError) -> None:
+def pass_over(error: InputError) -> None:
     """One bad record does not hide the others; `railyard results check` refuses it."""
     click.echo(f"railyard: passed over {error}", err=True)
 
@@ -221,7 +221,7 @@ def entries_of(given: Path) -> Iterator[Entry]:
         found = index_of(given)
         if found.lines:
             return found.entries()
-    return entries.of_files(files_of(given))
+    return entries.of_files(files_of(given), pass_over if given.is_dir() else None)
 
 
 def progress(files: Iterable[Path], count: int) -> Iterable[Path]:

@@ -96,7 +96,7 @@ def pool(record: Record) -> dict[str, Json]:
         for name, part in record.provenance.items()
         if name not in {"reframe", "torus"} and (name != "image" or part is not None)
     }
-    case = {"software": [Software.NATIVE], **record.document["case"]}
+    case = {"software": [Software.NATIVE], **record.document["case"], "allocation": record.case.allocation}
     return {
         "origin": record.document["origin"],
         "system": record.document["system"],

@@ -9,8 +9,10 @@ Leaves out: comments, streams.
 from __future__ import annotations
 
 import functools
+import gzip
 import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -29,7 +31,9 @@ SCHEMAS = RESULTS / "schema"
 WIDTH = 110
 #: A document is a tree; what is nested deeper is no document of railyard's.
 MOST_DEPTH = 16
-MOST_BYTES = 64 << 20
+#: The most bytes of a file, and of what a compressed one holds.
+MOST_BYTES, MOST_UNPACKED_BYTES = 64 << 20, 256 << 20
+_GZIP = b"\x1f\x8b"
 #: As the standard library: what is no plain JSON is an error, and keys are sorted.
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 _SORTED = orjson.OPT_SORT_KEYS | _PLAIN
@@ -63,8 +67,39 @@ def read(path: Path) -> Json:
     return loads_bytes(raw, str(path))
 
 
+def packed(content: bytes) -> bytes:
+    """Return the content of a file as gzip writes it, without time or name."""
+    return gzip.compress(content, compresslevel=6, mtime=0)
+
+
+def is_packed(raw: bytes) -> bool:
+    """Return whether the bytes of a file are compressed."""
+    return raw.startswith(_GZIP)
+
+
+def unpacked(raw: bytes, source: str) -> bytes:
+    """Return the content of a file that may be compressed; raises InputError for one that is cut off or too large."""
+    if not is_packed(raw):
+        return raw
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        content = unpacker.decompress(raw, MOST_UNPACKED_BYTES + 1)
+    except zlib.error as error:
+        raise InputError(
+            source, "", problem=f"no gzip file ({error})", valid="JSON, or JSON by gzip"
+        ) from error
+    if len(content) > MOST_UNPACKED_BYTES:
+        raise InputError(
+            source, "", problem="more bytes when unpacked", valid=f"at most {MOST_UNPACKED_BYTES:,}"
+        )
+    if not unpacker.eof or unpacker.unused_data:
+        raise InputError(source, "", problem="cut off, or followed by more", valid="one whole gzip file")
+    return content
+
+
 def loads_bytes(raw: bytes, source: str) -> Json:
     """Return the document in a file's bytes; raises InputError with the place of the first fault."""
+    raw = unpacked(raw, source)
     document = _written_by_us(raw)
     if document is not None:
         return document
@@ -84,7 +119,8 @@ def _written_by_us(raw: bytes) -> dict[str, Json] | None:
         return None  # perhaps too deep: what is on one line has three levels at most
     try:
         document = orjson.loads(raw)
-        is_same = isinstance(document, dict) and text(document).encode("ascii") == raw
+        is_sorted = isinstance(document, dict) and list(document) == sorted(document)
+        is_same = is_sorted and text(document).encode("ascii") == raw
     except (ValueError, TypeError, RecursionError):
         return None
     return document if is_same else None
@@ -92,6 +128,7 @@ def _written_by_us(raw: bytes) -> dict[str, Json] | None:
 
 def loads_as_written(raw: bytes, source: str) -> tuple[Json, bool]:
     """Return the document in a file's bytes, and whether they are those that `text` writes."""
+    raw = unpacked(raw, source)
     document = _written_by_us(raw)
     if document is not None:
         return document, True

@@ -1,9 +1,9 @@
 """The record: one job, one case, all its launches with raw samples and evidence (docs/formats.md, "Record").
 
-Models: the document of `schema/record-v1.json`, the rules between its fields, and its id. The JSON document
-is the authority (id and file are made from it); the dataclasses are typed views of it, parsed once. The id
-covers content, not blanks: a record that was re-indented is still itself. Leaves out: where records live
-(`results.archive`), how one is made (`results.assemble`).
+Models: the documents of `schema/record-v2.json` and of its forerunner `record-v1.json`, the rules between their fields,
+and the id. The JSON document is the authority (id and file are made from it); the dataclasses are typed views of it,
+parsed once. The id covers content, not blanks: a record that was re-indented is still itself. Leaves out: where
+records live (`records.store.archive`), how one is made (`records.assemble`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from pathlib import Path
 import orjson
 
 from railyard.errors import InputError
-from railyard.records import benchmark, json_io, spans, text_rules, versions
-from railyard.records.benchmark import Rank, Series, Unmeasured
+from railyard.records import benchmark, json_io, nic_bytes, ranks, spans, tables, text_rules, versions
+from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.json_io import Json
+from railyard.records.nic_bytes import Nics
+from railyard.records.ranks import Ranks
 from railyard.records.spans import Spans
 
-SCHEMA = "record-v1.json"
-#: The version that is written; `results.history` says which others are read, and what differs.
-FORMAT = "railyard-record/1.9"
+#: The version that is written; `records.versions` lists the others that are read, and what differs.
+FORMAT = "railyard-record/2"
 ID_DIGITS = 12
 #: Keys that are made from the content and therefore are no part of it.
 DERIVED = frozenset({"id", "sha256"})
@@ -139,16 +140,6 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NicBytes:
-    """What one NIC of one node sent and received during a launch."""
-
-    node: str
-    nic: str
-    tx_bytes: int
-    rx_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
     """A program that ran beside the one that a launch measured: `congestor` or `copy`, on other nodes.
 
@@ -168,10 +159,10 @@ class Beside:
     victim_s: float | None
     hosts: tuple[str, ...]
     placement_verdict: Verdict
-    ranks: tuple[Rank, ...]
+    ranks: Ranks
     series: tuple[Series, ...]
     reported: Mapping[str, Json]
-    nics: tuple[NicBytes, ...] | None
+    nics: Nics | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,12 +184,12 @@ class Launch:
     started: str | None
     elapsed_s: float | None
     placement_verdict: Verdict
-    ranks: tuple[Rank, ...]
+    ranks: Ranks
     verified: bool | None
     series: tuple[Series, ...]
     not_measured: tuple[Unmeasured, ...]
     guard: Guard | None = None
-    nics: tuple[NicBytes, ...] | None = None
+    nics: Nics | None = None
     nic_verdict: Verdict = Verdict.CANNOT_TELL
     nic_reason: str | None = None
     software: Software = Software.NATIVE
@@ -274,11 +265,10 @@ def _valid(
     digest_of: Callable[[Mapping[str, Json]], str],
     written: bytes | None = None,
 ) -> Record:
-    thin, ranks = _without_known_ranks(document)
-    json_io.validate(thin, SCHEMA, source)
-    if len(_valid_ranks) > _MOST_RANKS:
-        _valid_ranks.clear()
-    _valid_ranks.update(ranks)
+    if isinstance(document, dict) and document.get("schema") == FORMAT:
+        json_io.validate(document, "record-v2.json", source)
+    else:
+        _validate_rows(document, source)
     text_rules.check(document, source, written)
     digest = digest_of(document)
     for field, wanted in (("id", digest[:ID_DIGITS]), ("sha256", digest)):
@@ -297,6 +287,15 @@ def _valid(
             source, "provenance.torus", problem="no virtual torus", valid="one, because origin is emulated"
         )
     return record
+
+
+def _validate_rows(document: Json, source: str) -> None:
+    """Check a record of format 1, whose launches have a row for each rank, against its schema."""
+    thin, new = _without_known_ranks(document)
+    json_io.validate(thin, "record-v1.json", source)
+    if len(_valid_ranks) > _MOST_RANKS:
+        _valid_ranks.clear()
+    _valid_ranks.update(new)
 
 
 #: Lists of ranks that the schema accepted, as JSON: thousands of launches have the same.
@@ -362,6 +361,7 @@ def text(record: Record) -> str:
 
 
 def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
+    views = tables.Reader(document["tables"], source) if "tables" in document else _Rows(source)
     return Record(
         source=source,
         document=document,
@@ -370,10 +370,13 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         created=document["created"],
         origin=Origin(document["origin"]),
         system=System(**document["system"]),
-        case=_parse_case(document["case"]),
+        case=_parse_case(document["case"], source),
         status=Status(document["status"]),
         reason=document["reason"],
-        launches=tuple(map(_parse_launch, document["launches"])),
+        launches=tuple(
+            _parse_launch(launch, views, f"launches[{place}]")
+            for place, launch in enumerate(document["launches"])
+        ),
         provenance=document["provenance"],
         run=document.get("run"),
     )
@@ -385,40 +388,70 @@ _SOFTWARE = {str(each): each for each in Software}
 _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
 
 
-def _parse_case(item: Mapping[str, Json]) -> Case:
+class _Rows:
+    """Gives the typed views of what launches of format 1 have themselves, as `tables.Reader` does for format 2."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def ranks(self, items: Sequence[Json], place: str) -> Ranks:
+        """Return the ranks; raises InputError unless they are 0, 1, 2, ... in order."""
+        benchmark.check_rows(items, self._source, place)
+        return ranks.of_rows(items)
+
+    def nics(self, rows: Sequence[Json] | None, _place: str) -> Nics | None:
+        """Return the NICs."""
+        return None if rows is None else nic_bytes.of_rows(rows)
+
+    def hosts(self, names: Sequence[str], _place: str) -> tuple[str, ...]:
+        """Return the hosts of the ranks."""
+        return tuple(names)
+
+
+_Views = tables.Reader | _Rows
+
+
+def _parse_case(item: Mapping[str, Json], source: str) -> Case:
     tuples = {name: tuple(item[name]) for name in _TUPLES if item.get(name) is not None}
     topology = item["topology"] and Topology(
         **{**item["topology"], "extents": tuple(item["topology"]["extents"])}
     )
     software = tuple(map(Software, item.get("software", [Software.NATIVE])))
-    return Case(**{**item, **tuples, "topology": topology, "software": software})
+    allocation = item["allocation"]
+    if isinstance(allocation["nodes"], dict):
+        allocation = {**allocation, "nodes": tables.unfold_nodes(allocation["nodes"], source)}
+    return Case(**{**item, **tuples, "topology": topology, "software": software, "allocation": allocation})
 
 
-def _parse_launch(item: Mapping[str, Json]) -> Launch:
+def _parse_launch(item: Mapping[str, Json], views: _Views, place: str) -> Launch:
     parsed = {
         "status": _STATUS[item["status"]],
         "placement_verdict": _VERDICT[item["placement_verdict"]],
-        "ranks": benchmark.parse_ranks(item["ranks"]),
+        "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
         "series": benchmark.parse_series(item["series"]),
         "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
         "guard": _parse_guard(item.get("guard")),
-        "nics": None if item.get("nics") is None else tuple(NicBytes(**each) for each in item["nics"]),
+        "nics": views.nics(item.get("nics"), f"{place}.nics"),
         "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
         "software": _SOFTWARE[item.get("software", Software.NATIVE)],
         "spans": spans.parse(item.get("spans")),
-        "roles": None if item.get("roles") is None else tuple(map(_parse_beside, item["roles"])),
+        "roles": None if item.get("roles") is None else _parse_roles(item["roles"], views, place),
     }
     return Launch(**{**item, **parsed})
 
 
-def _parse_beside(item: Mapping[str, Json]) -> Beside:
+def _parse_roles(items: Sequence[Json], views: _Views, place: str) -> tuple[Beside, ...]:
+    return tuple(_parse_beside(item, views, f"{place}.roles[{number}]") for number, item in enumerate(items))
+
+
+def _parse_beside(item: Mapping[str, Json], views: _Views, place: str) -> Beside:
     parsed = {
         "status": Status(item["status"]),
-        "hosts": tuple(item["hosts"]),
+        "hosts": views.hosts(item["hosts"], f"{place}.hosts"),
         "placement_verdict": Verdict(item["placement_verdict"]),
-        "ranks": benchmark.parse_ranks(item["ranks"]),
+        "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
         "series": benchmark.parse_series(item["series"]),
-        "nics": None if item["nics"] is None else tuple(NicBytes(**each) for each in item["nics"]),
+        "nics": views.nics(item["nics"], f"{place}.nics"),
     }
     return Beside(**{**item, **parsed})
 
@@ -450,10 +483,8 @@ def _check_launches(record: Record) -> None:
         field = f"launches[{place}]"
         _check_place_in_case(record, launch, place, field)
         _check_launch_status(record.source, launch, field)
-        benchmark.check_ranks(launch.ranks, record.source, f"{field}.ranks")
         benchmark.check_series(launch.series, record.source, f"{field}.series")
         for number, each in enumerate(launch.roles or ()):
-            benchmark.check_ranks(each.ranks, record.source, f"{field}.roles[{number}].ranks")
             benchmark.check_series(each.series, record.source, f"{field}.roles[{number}].series")
         combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
         if combination in seen:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from placements.orders import spec
-from railyard.records import record, studies, units
+from railyard.records import json_io, record, studies, units
 from railyard.records import rules as _rules  # noqa: F401  # fills the registry
 from railyard.records.benchmark import Series
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
@@ -38,7 +38,8 @@ def faults(
 
     `accepted` are the old versions of the format that are accepted although some rules cannot be applied to them.
     """
-    return judged(read, accepted, is_as_written=content is None or content == record.text(read).encode())
+    is_as_written = content is None or json_io.unpacked(content, read.source) == record.text(read).encode()
+    return judged(read, accepted, is_as_written=is_as_written)
 
 
 def judged(
@@ -156,7 +157,7 @@ def _placed(read: Record) -> Iterator[Fault]:
         if launch.placement_verdict is not Verdict.OBEYED:
             yield Fault(field=f"{field}.placement_verdict", text="the placement is not proved")
         is_run = read.origin is not Origin.SIMULATED
-        if is_run and any(rank.cpu is None and rank.allowed_cpus is None for rank in launch.ranks):
+        if is_run and launch.ranks.has_no_cpus():
             yield Fault(field=f"{field}.ranks", text="no evidence of the ranks' CPUs")
 
 
@@ -170,14 +171,14 @@ def _nics(read: Record) -> Iterator[Fault]:
 
 def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[Fault]:
     """A real fabric may have no counters that a job can read; then nothing but the library's own choice is proved."""
-    hosts = {rank.host for rank in launch.ranks}
+    hosts = set(launch.ranks.hosts)
     if launch.nics is None and is_uncounted:
         return
     if not launch.nics:
         yield Fault(field=f"{field}.nics", text="no evidence of the NICs")
         return
-    sent = {each.node for each in launch.nics if each.tx_bytes}
-    missing = sorted(hosts - {each.node for each in launch.nics})
+    sent = launch.nics.busy
+    missing = sorted(hosts - {node for node, _ in launch.nics.pairs})
     if missing:
         yield Fault(field=f"{field}.nics", text=f"no NIC of {missing[0]} and {len(missing) - 1} more")
     elif len(hosts) > 1 and not sent & hosts:

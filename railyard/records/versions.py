@@ -2,8 +2,9 @@
 
 Models: a minor version adds fields that may be absent, so that a reader of 1.1 reads 1 as it is and a launch without
 the added fields has None there; a record says its version and holds no field younger than that. A record is never
-rewritten, because its id is made of its content. A major version would add a function from the former document to
-the next, applied on reading. Leaves out: benchmark outputs, which live as long as their job.
+rewritten, because its id is made of its content. Records of format 1 have the typed views of format 2;
+`records.tables` makes a document of one format from one of the other. Leaves out: benchmark outputs, which live as
+long as their job.
 """
 
 from __future__ import annotations
@@ -91,6 +92,12 @@ VERSIONS: tuple[Version, ...] = (
         date="2026-11-23",
         change="the provenance's image may name its engine, where that is not Apptainer",
         image_fields=frozenset({"engine"}),
+    ),
+    Version(
+        name="railyard-record/2",
+        date="2026-11-26",
+        change="ranks, hosts, CPU sets and NICs are in tables, once where launches have the same; names are folded",
+        record_fields=frozenset({"tables"}),
     ),
 )
 #: Versions whose records have the short id alone.

@@ -184,7 +184,7 @@ def _judge(task: _Task) -> _Verdict:
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
     strict = strict_rules.judged(made, is_as_written=is_as_written)
     named = [Fault(field=f"record {made.id}: {each.field}", text=each.text) for each in strict]
-    return _Verdict(task.name, judged.of_record(made), named)
+    return _Verdict(task.name, judged.of_record(made, content), named)
 
 
 def _gathered(opened: _Opened, verdicts: Iterator[_Verdict]) -> Read:

@@ -61,14 +61,14 @@ class Judged:
     launches: tuple[Ran, ...]
 
 
-def of_record(read: Record) -> Judged:
-    """Return what a tender needs of a record."""
+def of_record(read: Record, content: bytes = b"") -> Judged:
+    """Return what a tender needs of a record; `content` are its file's bytes."""
     case, run = read.case, read.run
     return Judged(
         id=read.id,
         sha256=read.sha256,
         schema=str(read.document["schema"]),
-        path=archive.name_of(read),
+        path=archive.name_of(read, content),
         created=read.created,
         started=min((each.started for each in read.launches if each.started), default=read.created),
         origin=read.origin,

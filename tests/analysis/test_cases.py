@@ -23,6 +23,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import evidence, synthetic
+from support.versions import of_rows, with_rows
 
 from analysis.cases import cases, comparison, curves, tables
 from analysis.cases.cases import Case
@@ -35,7 +36,6 @@ from analysis.report.cli import report as command
 from analysis.stats import medians
 from analysis.text.numbers import Format, percent, size_text
 from railyard.errors import InputError, RunError
-from railyard.records import record
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.record import Status
 from railyard.records.store import archive
@@ -585,7 +585,7 @@ def test_command_takes_files_and_the_folder_of_a_system(kept: Path, tmp_path: Pa
 def test_a_truncated_record_is_one_line_and_nothing_is_written(kept: Path, tmp_path: Path, size: int) -> None:
     path = archive.paths(kept)[0]
     path.write_bytes(path.read_bytes()[:size])
-    done = run(kept, "-o", tmp_path / "r.html")
+    done = run(path, "-o", tmp_path / "r.html")
     assert isinstance(done.exception, InputError)
     assert str(done.exception).startswith(f"{path}: line ")
     assert "\n" not in str(done.exception)
@@ -625,7 +625,7 @@ def test_the_origin_note_has_the_error_bounds_of_the_launches_that_count() -> No
 def test_two_records_of_one_job_give_its_launches_once() -> None:
     """One was recovered while the job ran, the other made when it had ended."""
     whole = evidence.good(launches=6)
-    document = json.loads(record.text(whole))
+    document = with_rows(whole)
     document["status"], document["reason"] = "not-measured", "1 of 24 launches not measured: killed"
     last = document["launches"][-1]
     empty = {
@@ -639,7 +639,7 @@ def test_two_records_of_one_job_give_its_launches_once() -> None:
         empty, ranks=[], series=[], verified=None, guard=None, nics=None, placement_verdict="cannot-tell"
     )
     last.update(nic_verdict="cannot-tell", begun_monotonic_s=None, ended_monotonic_s=None)
-    partial = record.validate(record.sealed(document), "partial")
+    partial = of_rows(document)
     for both in ([whole, partial], [partial, whole]):
         (case,) = cases.group(both)
         assert [each.sha256 for each in case.records] == [whole.sha256]

@@ -15,7 +15,7 @@ from railyard.errors import InputError
 from railyard.records import record
 from railyard.records.record import Record
 
-SMALL = Path(__file__).parents[1] / "data/records/small.json"
+SMALL = Path(__file__).parents[1] / "data/records/small-v1.9.json"
 
 
 def record_of(benchmark: str, series: list[dict[str, Any]], *, failed: str = "") -> Record:

@@ -10,6 +10,7 @@ from support import synthetic
 
 from analysis.cases import cases
 from analysis.figures import nics as figures_nics
+from railyard.records import nic_bytes
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record, Verdict
 
@@ -27,7 +28,7 @@ def counted(run: LaunchRun, document: dict[str, Any], rails: int = 2) -> LaunchR
         }
         for (node, factor), rail in itertools.product((("n-0-0-0", 1), ("n-1-0-0", 2)), range(rails))
     ]
-    return dataclasses.replace(run, nics=nics, nic_verdict=Verdict.OBEYED)
+    return dataclasses.replace(run, nics=nic_bytes.of_rows(nics), nic_verdict=Verdict.OBEYED)
 
 
 def halo(**changes: Any) -> Record:

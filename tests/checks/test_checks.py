@@ -6,7 +6,6 @@ The small torus (2x2x2) stands for the large one: the path is the same. It has t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -14,7 +13,6 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.commands import CHECKOUT, HUNG_S, environment
@@ -248,13 +246,12 @@ def test_somebody_elses_check_runs_on_the_torus_as_it_is(reframe: ReFrame) -> No
 def test_the_record_says_how_to_do_it_again(reframe: ReFrame, tmp_path: Path) -> None:
     reframe("-r", "-n", "halo_smoke", *into(tmp_path))
     (record,) = records(tmp_path)
-    document: dict[str, Any] = json.loads(Path(record.source).read_text())
-    provenance = document["provenance"]
+    provenance = record.provenance
     assert provenance["reframe"]["check"] == "halo_smoke" and provenance["reframe"]["session"]
     assert re.fullmatch(r"[0-9a-f]{40}", provenance["railyard"]["git_commit"] or "0" * 40)
     assert "Open MPI" in provenance["mpi"]["library"]
-    assert len(document["case"]["allocation"]["nodes"]) == 8
-    assert document["launches"][0]["ranks"][3]["host"].startswith("n")
+    assert len(record.case.allocation["nodes"]) == 8
+    assert record.launches[0].ranks[3].host.startswith("n")
 
 
 def test_an_injected_fault_fails_the_check_and_names_the_link(reframe: ReFrame, tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from support import evidence
+from support.versions import of_rows, with_rows
 
 from railyard.jobs.nodes import energy
-from railyard.records import record, strict_rules
+from railyard.records import strict_rules
 from railyard.records.record import Record
 
 
@@ -42,13 +43,13 @@ def test_a_file_without_energy_gives_none(tmp_path: Path, content: str) -> None:
 
 
 def with_energy(joules: Sequence[float], copied: bool = False) -> Record:
-    document: dict[str, Any] = json.loads(record.text(evidence.good(origin="measured")))
+    document: dict[str, Any] = with_rows(evidence.good(origin="measured"))
     for launch, value in zip(document["launches"], joules, strict=False):
         if copied:
             launch["series"] = [dict(each) for each in document["launches"][0]["series"]]
         series = {"fom": energy.FOM, "labels": {"counter": "package"}, "samples": [value]}
         launch["series"] = [*(each for each in launch["series"] if each["fom"] != energy.FOM), series]
-    return record.validate(record.sealed(document), "measured")
+    return of_rows(document)
 
 
 def test_a_record_with_energy_passes_the_strict_check_though_one_launch_lacks_it() -> None:

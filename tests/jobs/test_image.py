@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support import synthetic
 from support.commands import CHECKOUT, HUNG_S
-from support.versions import as_version
+from support.versions import LAST_WITH_ROWS, as_version, with_rows
 
 from analysis.cases import cases, comparison, overhead
 from analysis.cases.judgement import judge_all
@@ -83,7 +83,7 @@ def test_a_record_says_whose_programs_ran_and_from_which_image() -> None:
     ],
 )
 def test_a_record_that_contradicts_itself_is_refused(change: Any, words: str) -> None:
-    document = json.loads(json.dumps(job(["image"], launches=1).document))
+    document = with_rows(job(["image"], launches=1))
     change(document)
     document = record.sealed(document)
     with pytest.raises(InputError) as caught:
@@ -111,7 +111,7 @@ def test_records_of_different_images_are_never_one_case() -> None:
 
 def test_a_record_of_before_images_is_one_case_with_a_native_one() -> None:
     young = job(["native"])
-    document = as_version(json.loads(json.dumps(young.document)), "railyard-record/1.1")
+    document = as_version(with_rows(young), "railyard-record/1.1")
     document["created"] = "2026-11-20T00:00:00Z"
     old = record.validate(record.sealed(document), "old.json")
     assert len(cases.group([young, old])) == 1
@@ -231,14 +231,14 @@ def test_an_environments_feature_selects_another_engine_and_the_record_names_it(
 @pytest.mark.parametrize(
     ("image_of", "schema", "words"),
     [
-        ({"apptainer": "1.4.5"}, record.FORMAT, "provenance.image"),
+        ({"apptainer": "1.4.5"}, LAST_WITH_ROWS, "provenance.image"),
         ({}, "railyard-record/1.8", "provenance.image.engine: in railyard-record/1.8"),
     ],
 )
 def test_an_image_has_one_engine_in_a_record_that_is_young_enough(
     image_of: dict[str, str], schema: str, words: str
 ) -> None:
-    document = json.loads(json.dumps(job(["image"], launches=1, image=IMAGE_OF_ANOTHER).document))
+    document = with_rows(job(["image"], launches=1, image=IMAGE_OF_ANOTHER))
     document["provenance"]["image"] |= image_of
     document["schema"] = schema
     with pytest.raises(InputError, match=words):

@@ -125,7 +125,7 @@ def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None
     found = beside.found(left(tmp_path, sent=60))
     (role,) = found.roles
     assert (found.fault, found.void, role["status"]) == ("", [], "ok")
-    assert [nic["node"] for nic in role["nics"]] == ["n0", "n1"]
+    assert [nic.node for nic in role["nics"]] == ["n0", "n1"]
     assert (role["begun_s"], role["victim_s"], role["ended_s"]) == (-2.0, 8.0, 9.0)
     assert beside.guard({"verdict": "ok", "reasons": []}, found) == {"verdict": "ok", "reasons": []}
 

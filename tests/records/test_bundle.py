@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from support import evidence, synthetic
+from support.versions import of_rows, with_rows
 
 from railyard.errors import InputError, RunError
 from railyard.records import json_io, record, strict_rules, studies
@@ -33,9 +34,9 @@ def strictly(path: Path) -> list[Checked]:
 
 def changed(change: Callable[[dict[str, Any]], object], of: Record = GOOD) -> Record:
     """A record with something changed, and the id that fits."""
-    document = json.loads(json.dumps(of.document))
+    document = with_rows(of)
     change(document)
-    return record.validate(record.sealed(document), "changed")
+    return of_rows(document)
 
 
 def faults(change: Callable[[dict[str, Any]], object]) -> list[str]:

@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -25,10 +26,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import fuzz, synthetic
 from support.commands import HUNG_S
+from support.versions import with_rows
 
 from railyard import schemas
 from railyard.errors import InputError, RunError
-from railyard.records import benchmark, json_io, provenance, record, units, versions
+from railyard.records import (
+    benchmark,
+    columns,
+    json_io,
+    nic_bytes,
+    provenance,
+    record,
+    tables,
+    units,
+    versions,
+)
 from railyard.records.assemble import LaunchRun, absent, assemble, same_host
 from railyard.records.record import Status, Verdict
 from railyard.records.store import archive
@@ -60,7 +72,7 @@ def one_line(error: Exception) -> str:
 
 def changed(change: Callable[[dict[str, Any]], object], of: record.Record = SMALL) -> dict[str, Any]:
     """A record's document changed, with a new id that fits."""
-    document = json.loads(json.dumps(of.document))
+    document = with_rows(of)
     change(document)
     return record.sealed(document)
 
@@ -90,7 +102,7 @@ def test_samples_must_be_finite_and_in_range(sample: float) -> None:
 # ---- schemas ----
 
 
-@pytest.mark.parametrize("name", ["record-v1.json", "benchmark-v1.json"])
+@pytest.mark.parametrize("name", ["record-v1.json", "record-v2.json", "benchmark-v1.json"])
 def test_schema_is_a_schema_and_agrees_with_the_registry_of_units(name: str) -> None:
     schema = json.loads((SCHEMAS / name).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -114,7 +126,7 @@ def objects(schema: Any) -> list[dict[str, Any]]:
     return here + [found for each in schema.values() for found in objects(each)]
 
 
-@pytest.mark.parametrize("name", ["record-v1.json", "benchmark-v1.json"])
+@pytest.mark.parametrize("name", ["record-v1.json", "record-v2.json", "benchmark-v1.json"])
 def test_every_object_is_closed_except_those_for_others_to_fill(name: str) -> None:
     open_ones = [
         each
@@ -145,7 +157,7 @@ def test_benchmark_output_is_read() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "railyard-benchmark/2"}, "format: 'railyard-benchmark/2'"),
+        ({"format": "railyard-benchmark/3"}, "format: 'railyard-benchmark/3'"),
         ({"verified": "yes"}, "verified: 'yes'"),
         ({"extra": 1}, "extra: 'an unknown field'"),
         ({"series": []}, "series: empty"),
@@ -282,13 +294,13 @@ NICS = [{"node": "n-0-0-0", "nic": "h0", "tx_bytes": 10, "rx_bytes": 0}]
 
 def test_wrong_ranks_are_refused_after_good_ones_of_the_same_launches() -> None:
     good = synthetic.halo(launches=2)
-    record.validate(good.document, "a")
+    record.validate(record.sealed(with_rows(good)), "a")
     for wrong in ({"cpu": "x"}, {"host": ""}, {"seat": 1}):
-        document = json.loads(record.text(good))
+        document = with_rows(good)
         document["launches"][1]["ranks"][0] |= wrong
         with pytest.raises(InputError, match=r"launches\[1\]\.ranks\[0\]"):
             record.validate(record.sealed(document), "b")
-    document = json.loads(record.text(good))
+    document = with_rows(good)
     document["launches"][1]["repeat"] = -1
     with pytest.raises(InputError, match=r"launches\[1\]\.repeat"):
         record.validate(record.sealed(document), "c")
@@ -296,10 +308,10 @@ def test_wrong_ranks_are_refused_after_good_ones_of_the_same_launches() -> None:
 
 def test_the_fault_that_is_named_is_the_one_of_the_whole_validator() -> None:
     """Parts that are surely valid are left out of the explanation, which changes nothing that is said."""
-    against, compared = json_io.validator(record.SCHEMA), 0
+    against, compared = json_io.validator("record-v1.json"), 0
     for seed in range(25):
         chance = random.Random(seed)
-        document = fuzz.changed(json.loads(record.text(synthetic.halo(launches=1))), chance)
+        document = fuzz.changed(with_rows(synthetic.halo(launches=1)), chance)
         whole = jsonschema.Draft202012Validator(against.content)
         wanted = jsonschema.exceptions.best_match(whole.iter_errors(document))
         found = schemas.best_fault(document, against)
@@ -348,15 +360,99 @@ def test_a_record_has_no_field_younger_than_its_version() -> None:
 
 def test_the_history_ends_with_the_version_that_is_written_and_is_documented() -> None:
     assert versions.VERSIONS[-1].name == record.FORMAT
-    schema = json.loads((SCHEMAS / record.SCHEMA).read_text())
-    assert schema["properties"]["schema"]["enum"] == [each.name for each in versions.VERSIONS]
+    old, new = (json.loads((SCHEMAS / f"record-v{major}.json").read_text()) for major in (1, 2))
+    names = [*old["properties"]["schema"]["enum"], new["properties"]["schema"]["const"]]
+    assert names == [each.name for each in versions.VERSIONS]
     documented = (DATA.parents[2] / "docs/formats.md").read_text()
     for each in versions.VERSIONS:
         assert f"| `{each.name}` | {each.date} | {each.change} |" in documented
 
 
+OF_FORMAT_1 = sorted([*DATA.glob("small-v1*.json"), *(DATA.parents[2] / "results/example").glob("*/*.json")])
+
+
+@pytest.mark.parametrize("path", OF_FORMAT_1, ids=lambda path: path.stem)
+def test_a_record_of_format_1_becomes_one_of_format_2_and_comes_back_with_its_digest(path: Path) -> None:
+    old = record.load(path)
+    new = record.validate(record.sealed(tables.folded(old.document)), "folded")
+    assert new.document["schema"] == record.FORMAT
+    back = record.validate(record.sealed(tables.unfolded(new.document, old.document["schema"])), "unfolded")
+    assert back.document == old.document and back.sha256 == old.sha256
+    assert new.case == old.case and new.launches == old.launches
+
+
+def test_what_only_format_1_could_hold_survives_the_way_there_and_back() -> None:
+    """Nulls, absent fields, sets of CPUs in any order, names with brackets, hosts that come back."""
+    rows = [
+        {"rank": 0, "host": "b[1]", "cpu": None, "allowed_cpus": [7, 3, 3], "numa_node": -1},
+        {"rank": 1, "host": "n10"},
+        {"rank": 2, "host": "n9", "cpu": -1, "allowed_cpus": None},
+        {"rank": 3, "host": "b[1]", "cpu": 5, "allowed_cpus": [], "numa_node": None},
+        {"rank": 4, "host": "n007.a.org", "cpu": 200, "allowed_cpus": [*range(256)], "numa_node": 1},
+    ]
+    nics = [{**NICS[0], "node": row["host"], "tx_bytes": 1 << 62} for row in rows]
+    nodes = [
+        {"name": "x", "coordinate": None},
+        {"name": "n1", "coordinate": []},
+        {"name": "n2", "coordinate": [4]},
+    ]
+
+    def spoil(document: dict[str, Any]) -> None:
+        document["case"]["allocation"]["nodes"] = nodes
+        document["launches"][0] |= {"ranks": rows, "nics": nics}
+
+    document = changed(spoil)
+    old = record.validate(document, "rows")
+    folded = record.sealed(tables.folded(document))
+    new = record.validate(folded, "tables")
+    assert record.sealed(tables.unfolded(folded, document["schema"])) == document
+    assert list(new.launches[0].ranks) == list(old.launches[0].ranks) and new.launches == old.launches
+    assert (
+        new.launches[0].ranks[0].allowed_cpus == (7, 3, 3) and new.launches[0].ranks[-1].host == "n007.a.org"
+    )
+
+
+@given(st.lists(st.integers(-3, 300) | st.just(7), max_size=40), st.integers(1, 4))
+def test_a_column_is_read_as_it_was_written(numbers: list[int], times: int) -> None:
+    text = columns.fold(numbers * times)
+    assert columns.unfold(text, "r", "c0").tolist() == numbers * times
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("3-1", "'3-1'"), ("1,,2", "''"), ("0*999999999", "more values"), ("-2", "'-2'"), ("?-4", "'?-4'")],
+)
+def test_a_column_that_is_none_is_refused(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        columns.unfold(text, "r", "tables.columns.c0")
+
+
+def test_a_machine_folds_to_a_few_words() -> None:
+    names = [f"nid{number:06d}.cluster" for number in range(9000, 19_000)]
+    assert tables.fold_names(names) == ["nid00[9000-9999].cluster", "nid0[10000-18999].cluster"]
+    assert tables.unfold_names(tables.fold_names(names), "r", "hosts") == names
+    assert columns.fold([*range(128)] * 10_000) == "0-127*10000"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d["tables"]["columns"].update(c0="0"), "one per rank"),
+        (lambda d: d["tables"]["columns"].update(c0="0,7"), "ranks.host"),
+        (lambda d: d["launches"][0]["ranks"].update(cpu="c9"), "tables.columns"),
+        (lambda d: d["launches"][0].update(nics={"of": "n0", "tx_bytes": [], "rx_bytes": []}), "tables.nics"),
+        (lambda d: d["tables"].update(cpu_sets=[]), "tables.cpu_sets"),
+        (lambda d: d["case"]["allocation"]["nodes"].update(names=["a"]), "2 values"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(change: Callable[[dict[str, Any]], object], words: str) -> None:
+    document = json.loads(record.text(SMALL))
+    change(document)
+    assert words in refusal(record.sealed(document))
+
+
 def test_guard_and_nics_are_kept_and_a_void_launch_is_no_result() -> None:
-    launch = judged(with_run(guard=GUARD, nics=NICS, nic_verdict=Verdict.OBEYED))
+    launch = judged(with_run(guard=GUARD, nics=nic_bytes.of_rows(NICS), nic_verdict=Verdict.OBEYED))
     assert launch.is_void and not launch.is_result and launch.status is Status.OK
     assert launch.guard and launch.guard.figures == {"cpu_busy_percent": 99.1}
     assert launch.nics and launch.nics[0].tx_bytes == 10
@@ -415,6 +511,41 @@ def test_a_record_cut_anywhere_is_refused_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             record.load(path)
         assert one_line(caught.value).startswith(str(path))
+
+
+def test_a_large_record_is_compressed_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "PLAIN_BYTES", 1000)
+    path = archive.add(SMALL, tmp_path)
+    assert path.name.endswith(f"{SMALL.id}.json.gz")
+    shown = subprocess.run(["zcat", path], capture_output=True, text=True, check=True)
+    assert shown.stdout == record.text(SMALL)
+    (read,) = archive.load_all(tmp_path)
+    assert read.document == SMALL.document and archive.add(read, tmp_path) == path
+    whole = path.read_bytes()
+    for broken in (whole[:-9], whole + b"x", whole[:200] + bytes(50) + whole[250:]):
+        path.write_bytes(broken)
+        with pytest.raises(InputError) as caught:
+            record.load(path)
+        assert one_line(caught.value).startswith(str(path))
+
+
+def test_a_record_that_could_not_be_read_again_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_io, "MOST_UNPACKED_BYTES", 2000)
+    with pytest.raises(InputError, match="at most 67,108,864, unpacked 2,000"):
+        archive.add(SMALL, tmp_path)
+    assert list(tmp_path.rglob("*.json*")) == []
+
+
+def test_a_small_file_that_unpacks_to_a_great_many_bytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_io, "MOST_UNPACKED_BYTES", 1 << 20)
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(json_io.packed(b" " * (1 << 21)))
+    with pytest.raises(InputError, match="more bytes when unpacked"):
+        record.load(path)
 
 
 # ---- assemble ----
@@ -644,7 +775,7 @@ ADDER = (
     "import itertools, json, sys; from pathlib import Path\n"
     "from railyard.records import record; from railyard.records.store import archive\n"
     "document = json.loads(Path(sys.argv[1]).read_text())\n"
-    "print('ready', flush=True)\n"
+    "import numpy; print('ready', flush=True)\n"
     "for seed in itertools.islice(itertools.count(int(sys.argv[3])), int(sys.argv[4])):\n"
     "    document['case']['seed'] = seed\n"
     "    document = record.sealed(document)\n"
@@ -699,3 +830,24 @@ def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> Non
 
 def test_canonical_text_knows_no_blanks_and_sorts() -> None:
     assert json_io.canonical({"b": [1, 2.5], "a": "é"}) == '{"a":"\\u00e9","b":[1,2.5]}'
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "over", "list"])
+def test_a_file_that_cannot_be_read_hides_no_other(tmp_path: Path, command: str) -> None:
+    one, other = synthetic.halo(launches=6), synthetic.halo(launches=6, seed=2)
+    root = tmp_path / "archive"
+    good = [archive.add(each, root) for each in (one, other)]
+    bad = good[0].with_name("2026-11-21-0123456789ab.json")
+    bad.write_text("{")
+    words = {
+        "report": ["report", root, "--format", "csv", "-o", tmp_path / "rows.csv"],
+        "compare": ["compare", root, good[1]],
+        "over": ["over", "sizes", "--archive", root],
+        "list": ["results", "list", "--archive", root],
+    }[command]
+    done = subprocess.run(
+        [sys.executable, "-m", "railyard.cli", *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [line for line in done.stderr.splitlines() if str(bad) in line]
+    assert "passed over" in done.stderr

@@ -16,11 +16,12 @@ import pytest
 from click.testing import CliRunner
 from support import evidence, forgeries, synthetic
 from support.commands import CHECKOUT
+from support.versions import of_rows, with_rows
 
 from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.jobs import launching
-from railyard.records import record, rules, strict_rules
+from railyard.records import rules, strict_rules
 from railyard.records.cli import results
 from railyard.records.record import Record
 from railyard.records.rules import commands, design, guard, rebuilt, times
@@ -232,7 +233,7 @@ def test_a_forgery_on_a_torus_is_refused(name: str) -> None:
 def test_a_record_without_its_best_launches_order_is_refused() -> None:
     """The six fastest of ten, renumbered, are not in the order that the seed draws."""
     ten = evidence.good(launches=10)
-    document = json.loads(record.text(ten))
+    document = with_rows(ten)
     kept: dict[tuple[str, str], list[Any]] = {}
     for launch in sorted(document["launches"], key=lambda each: each["series"][0]["samples"][0]):
         kept.setdefault((launch["placement"], launch["nic_policy"]), []).append(launch)
@@ -244,7 +245,7 @@ def test_a_record_without_its_best_launches_order_is_refused() -> None:
         launch["command"] = launch["command"].rpartition("launch-")[0] + f"launch-{index:03d}.json"
         seen[key] = launch["repeat"] + 1
     document["launches"], document["case"]["launches_per_combination"] = best, 6
-    forged = record.validate(record.sealed(document), "forged")
+    forged = of_rows(document)
     assert any("draws" in each for each in faults(forged))
 
 

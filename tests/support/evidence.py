@@ -24,7 +24,7 @@ from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.jobs import launching
-from railyard.records import launch_order
+from railyard.records import launch_order, nic_bytes
 from railyard.records.assemble import LaunchRun, assemble
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
@@ -295,7 +295,10 @@ def _nics(
             {"node": node, "nic": nic, "tx_bytes": 0, "rx_bytes": 0} for node in sorted(idle) for nic in rails
         ]
     is_assigned = bool(assigned[0])
-    return {"nics": nics, "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL}
+    return {
+        "nics": nic_bytes.of_rows(nics),
+        "nic_verdict": Verdict.OBEYED if is_assigned else Verdict.CANNOT_TELL,
+    }
 
 
 def failing(index: int) -> Change:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,7 @@ from railyard.errors import InputError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.record import Origin, Record
 from support import evidence
-from support.versions import as_version
+from support.versions import as_version, of_rows, with_rows
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]
@@ -34,9 +33,9 @@ class Forgery:
 
 def changed(of: Record, change: Change) -> Record:
     """A record with something changed, and the digests that fit."""
-    document = json.loads(record.text(of))
+    document = with_rows(of)
     change(document)
-    return record.validate(record.sealed(document), "forged")
+    return of_rows(document, "forged")
 
 
 def forged(of: Record, name: str) -> Record:
@@ -481,8 +480,10 @@ FREE: Mapping[str, re.Pattern[str]] = {
     for name, pattern in {
         "system.*": r"system\..*",
         "launches[].series[].samples of a part, such as exchange_us": rf"{_LAUNCH}series\.1\.samples\.\d+",
-        "launches[].ranks[].cpu, numa_node, allowed_cpus": rf"{_LAUNCH}ranks\.\d+\.(cpu|numa_node|allowed_cpus\.\d+)",
-        "launches[].ranks[].host": rf"{_LAUNCH}ranks\.\d+\.host",
+        "launches[].ranks[].cpu, numa_node, allowed_cpus": (
+            rf"{_LAUNCH}ranks\.(cpu|numa_node|allowed_cpus)|tables\.cpu_sets\.\d+"
+        ),
+        "launches[].ranks[].host": r"tables\.hosts\.\d+",
         "launches[].guard figures": rf"{_LAUNCH}guard\.({_OF_GUARD})",
         "launches[].command": rf"{_LAUNCH}command",
         "launches[].nic_reason": rf"{_LAUNCH}nic_reason",
@@ -499,7 +500,7 @@ FREE: Mapping[str, re.Pattern[str]] = {
 }
 #: The same where packets crossed a real fabric, on which nobody but the sender counts.
 FREE_ON_A_FABRIC: Mapping[str, re.Pattern[str]] = {
-    "launches[].nics[].tx_bytes, rx_bytes": re.compile(rf"{_LAUNCH}nics\.\d+\.[rt]x_bytes")
+    "launches[].nics[].tx_bytes, rx_bytes": re.compile(rf"{_LAUNCH}nics\.[rt]x_bytes\.\d+")
 }
 Path = tuple[str | int, ...]
 
@@ -524,8 +525,8 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
     part[path[-1]] = _other(value, chance)
     name, change = ".".join(map(str, path)), f"{value!r} -> {part[path[-1]]!r}"[:200]
     free = [*FREE.values(), *(FREE_ON_A_FABRIC.values() if good.origin is Origin.MEASURED else ())]
-    is_free = any(each.fullmatch(name) for each in free)
-    is_refused = not json_io.validator(record.SCHEMA).quick.is_valid(
+    is_free = any(each.fullmatch(name) for each in free) or name in _free_columns(good)
+    is_refused = not json_io.validator("record-v2.json").quick.is_valid(
         document
     )  # why takes a hundred times as long
     if not is_refused:
@@ -536,6 +537,14 @@ def mutated(good: Record, chance: random.Random, before: frozenset[tuple[str, st
         else:
             is_refused = bool(faults_of(read) - before)
     return Mutated(path=name, change=change, is_free=is_free, is_refused=is_refused)
+
+
+def _free_columns(good: Record) -> set[str]:
+    """The columns of CPUs and NUMA nodes, which nothing else determines; a column may also be one of hosts."""
+    document = good.document
+    hosts = {launch["ranks"]["host"] for launch in document["launches"] if launch["ranks"]}
+    hosts |= {each[name] for each in document["tables"]["nics"].values() for name in ("node", "nic")}
+    return {f"tables.columns.{name}" for name in document["tables"]["columns"].keys() - hosts}
 
 
 def _resealed(document: Document) -> Document:

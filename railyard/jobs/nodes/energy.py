@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from railyard import host_names
 from railyard.jobs.nodes.nic_counters import FORMAT
-from railyard.records.assemble import same_host
 
 FOM = "energy_joule"
 #: The number of a socket, a die or an accelerator behind a counter's name.
@@ -35,10 +35,11 @@ def read(path: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
         if isinstance(row["joules"], int | float) and math.isfinite(row["joules"]):
             of_node = sums.setdefault(_kind(row), {})
             of_node[row["node"]] = of_node.get(row["node"], 0.0) + row["joules"]
+    wanted = list(dict.fromkeys(hosts))
     return [
         {"fom": FOM, "labels": {"counter": kind}, "samples": [math.fsum(by_node.values())]}
         for kind, by_node in sorted(sums.items())
-        if all(any(same_host(host, node) for node in by_node) for host in set(hosts))
+        if len(host_names.matched(wanted, by_node)) == len(wanted)
     ]
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.records.assemble import same_host
+from railyard import host_names
+from railyard.records import nic_bytes
+from railyard.records.nic_bytes import Nics
 
 FORMAT = "railyard-nics/1"
 ETHERNET = "linux-net"
@@ -26,9 +28,9 @@ SLINGSHOT = re.compile(r"(cxi|hsn)(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The record's `nics`, or None and in one line why there are none; `gpus` is what each rank sees, by its report."""
+    """The bytes of the NICs, or None and in one line why; `gpus` is what each rank sees, by its report."""
 
-    nics: list[dict[str, Any]] | None
+    nics: Nics | None
     reason: str = ""
     gpus: tuple[str | None, ...] = ()
 
@@ -52,10 +54,8 @@ def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Cou
     gpus = tuple(each["sees"] for each in document.get("gpus", []))
     if not chosen:
         return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}", gpus=gpus)
-    counted = {row["node"] for row in chosen}
-    known = {name: next((host for host in hosts if same_host(host, name)), name) for name in counted}
-    fields = ("nic", "tx_bytes", "rx_bytes")
-    nics = [{"node": known[row["node"]], **{field: row[field] for field in fields}} for row in chosen]
+    known = host_names.matched({row["node"] for row in chosen}, hosts)
+    nics = nic_bytes.of_rows([{**row, "node": known.get(row["node"], row["node"])} for row in chosen])
     return Counted(nics=nics, reason=reason, gpus=gpus)
 
 
@@ -66,11 +66,18 @@ def _list(rows: Sequence[Mapping[str, Any]]) -> str:
 def _called(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of the NICs of these names, called by them; of two rows of a NIC the fabric's, which comes first."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    called = {nic: _name(nic, names) for nic in {row["nic"] for row in rows}}
     for row in rows:
-        name = next((name for name in names if name in _names(row["nic"])), None)
+        name = called[row["nic"]]
         if name is not None:
             found.setdefault((row["node"], name), {**row, "nic": name})
     return list(found.values())
+
+
+def _name(nic: str, names: Sequence[str]) -> str | None:
+    """Return the first of some names that a NIC may be called."""
+    own = _names(nic)
+    return next((name for name in names if name in own), None)
 
 
 def _of_fabrics(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

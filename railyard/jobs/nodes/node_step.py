@@ -22,6 +22,7 @@ from placements.hosts import naming
 from placements.launchers import Rendered
 from placements.orders.allocation import scheduled
 from placements.orders.placement import place
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.jobs.nodes import node
 from railyard.records import assemble
@@ -64,9 +65,8 @@ def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
             found.append(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue  # cut off: this node counts as not described
-    return {
-        name: one for one in found for name in granted if assemble.same_host(name, str(one.get("host", "")))
-    }
+    of_host = {str(one.get("host", "")): one for one in found}
+    return {name: of_host[host] for name, host in host_names.matched(granted, of_host).items()}
 
 
 def _run(step: Step) -> None:

@@ -114,10 +114,9 @@ def alike(read: Record) -> Iterator[Fault]:
         key = tuple((each.fom, _point(each), each.samples) for each in taken)
         if taken and (other := samples.setdefault(key, launch.index)) != launch.index:
             yield Fault(field=f"{field}.series", text=f"this launch has the same samples as launch {other}")
-        if read.origin is Origin.EMULATED and launch.nics and any(each.tx_bytes for each in launch.nics):
-            bytes_ = tuple(
-                sorted((each.node, each.nic, each.tx_bytes, each.rx_bytes) for each in launch.nics)
-            )
+        if read.origin is Origin.EMULATED and launch.nics and any(launch.nics.tx_bytes):
+            nics = launch.nics
+            bytes_ = tuple(sorted(zip(nics.pairs, nics.tx_bytes, nics.rx_bytes, strict=True)))
             if (other := sent.setdefault(bytes_, launch.index)) != launch.index:
                 yield Fault(
                     field=f"{field}.nics",

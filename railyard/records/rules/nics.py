@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from placements.hosts import naming
 from placements.nics import evidence, policies
 from placements.nics.evidence import Sender
-from railyard.records import assemble
+from railyard import host_names
+from railyard.records.nic_bytes import Nics
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_case, rule
@@ -24,51 +25,53 @@ def _devices(read: Record) -> list[str]:
 def names(read: Record) -> Iterator[Fault]:
     """NICs are of the allocation's nodes, each once; of a virtual torus all, idle ones too; else the same each time."""
     granted, devices = set(rebuilt.names(read)), _devices(read)
+    is_named = read.origin is not Origin.MEASURED or bool(read.case.devices)
     seen: dict[str, tuple[int, frozenset[str]]] = {}
+    known: dict[int, tuple[Mapping[tuple[str, str], int], set[str]]] = {}
     for field, launch in ended_well(read):
         if launch.nics is None:
             continue
-        counts = Counter((each.node, each.nic) for each in launch.nics)
-        outside = {node for node, _ in counts if not _is_granted(node, granted)}
+        pairs = launch.nics.pairs
+        if id(pairs) not in known:
+            counted = Counter(pairs)
+            named = {node for node, _ in counted}
+            known[id(pairs)] = counted, named - host_names.matched(named, granted).keys()
+        elif read.origin is Origin.MEASURED:
+            continue  # the NICs of an earlier launch
+        counts, outside = known[id(pairs)]
         if outside and read.origin is Origin.EMULATED:
-            yield from _beside_the_job(read, field, launch, outside)
+            yield from _beside_the_job(read, field, launch.nics, outside)
         elif outside:
             shown = f"{min(outside)} is no node of the allocation, one of {len(outside)}"
             yield Fault(field=f"{field}.nics", text=shown)
         for (node, nic), count in counts.items():
             if count > 1:
                 yield Fault(field=f"{field}.nics", text=f"{nic} of {node} {count} times")
-            if (read.origin is not Origin.MEASURED or read.case.devices) and nic not in devices:
+            if is_named and nic not in devices:
                 yield Fault(field=f"{field}.nics", text=f"{nic} is none of {', '.join(devices)}")
         if read.origin is Origin.MEASURED:
             yield from _counted_before(field, launch, seen)
         if read.origin is Origin.EMULATED:
-            hosts = {rank.host for rank in launch.ranks} & granted
+            hosts = granted.intersection(launch.ranks.hosts)
             lacking = sorted((host, nic) for host in hosts for nic in devices if (host, nic) not in counts)
             if lacking:
                 yield Fault(field=f"{field}.nics", text=f"no {lacking[0][1]} of {lacking[0][0]}")
 
 
-def _is_granted(node: str, granted: set[str]) -> bool:
-    return node in granted or any(assemble.same_host(node, name) for name in granted)
-
-
-def _beside_the_job(read: Record, field: str, launch: Launch, outside: set[str]) -> Iterator[Fault]:
+def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> Iterator[Fault]:
     """Yield what is wrong with the torus's other nodes: each is one of the topology, none is left out, all are idle."""
     known = rebuilt.topology_of(read)
     of_topology = {node.name for node in known.nodes} if known is not None else outside
     strange = outside - of_topology
-    busy = {
-        each.node for each in launch.nics or () if each.node in outside and (each.tx_bytes or each.rx_bytes)
-    }
-    lacking = of_topology - {each.node for each in launch.nics or ()}
+    busy = {each.node for each in nics if each.node in outside and (each.tx_bytes or each.rx_bytes)}
+    pairs = set(nics.pairs)
+    lacking = of_topology - {node for node, _ in pairs}
     if strange or busy:
         text = f"{min(strange or busy)} is no node of the allocation, one of {len(strange or busy)}"
         yield Fault(field=f"{field}.nics", text=text)
     elif lacking:
         text = f"no NIC of {min(lacking)}, though other nodes beside the allocation are there"
         yield Fault(field=f"{field}.nics", text=text)
-    pairs = {(each.node, each.nic) for each in launch.nics or ()}
     half = sorted((node, nic) for node in outside for nic in _devices(read) if (node, nic) not in pairs)
     if half:
         yield Fault(field=f"{field}.nics", text=f"no {half[0][1]} of {half[0][0]}")
@@ -79,8 +82,8 @@ def _counted_before(
 ) -> Iterator[Fault]:
     """Yield the first node whose NICs are not those that an earlier launch counted there."""
     by_node: dict[str, set[str]] = {}
-    for each in launch.nics or ():
-        by_node.setdefault(each.node, set()).add(each.nic)
+    for node, nic in launch.nics.pairs if launch.nics else ():
+        by_node.setdefault(node, set()).add(nic)
     for node, nics in by_node.items():
         index, before = seen.setdefault(node, (launch.index, frozenset(nics)))
         if before != nics:
@@ -97,16 +100,13 @@ def conserved(read: Record) -> Iterator[Fault]:
     for field, launch in ended_well(read):
         if not launch.nics:
             continue
-        sent, received = (
-            sum(getattr(each, name) for each in launch.nics) for name in ("tx_bytes", "rx_bytes")
-        )
+        sent, received = sum(launch.nics.tx_bytes), sum(launch.nics.rx_bytes)
         if sent != received and launch.guard is not None and launch.guard.figures.get("conserved") is True:
             yield Fault(
                 field=f"{field}.nics", text=f"{sent} bytes sent and {received} received, yet none lost"
             )
-        active = {each.node for each in launch.nics if each.tx_bytes}
-        idle = sorted({rank.host for rank in launch.ranks} - active)
-        if idle and len({rank.host for rank in launch.ranks}) > 1:
+        idle = sorted({*launch.ranks.hosts} - launch.nics.busy)
+        if idle and len(launch.ranks.hosts) > 1:
             yield Fault(field=f"{field}.nics", text=f"{idle[0]} sent nothing")
 
 
@@ -147,15 +147,12 @@ def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender
         return None
     assigned = policies.assign(policy, policies.host(of, rebuilt.ranks_per_node(read), devices))
     local = rebuilt.local_ranks(hosts)
-    if any(number >= len(assigned) for number in local):
+    if max(local, default=0) >= len(assigned):
         return None
-    return [
-        Sender(rank=rank, node=host, nics=tuple(devices[nic] for nic in assigned[number]))
-        for rank, (host, number) in enumerate(zip(hosts, local, strict=True))
-    ]
+    return evidence.senders(hosts, local, [tuple(devices[nic] for nic in own) for own in assigned])
 
 
 def _judged(read: Record, launch: Launch, senders: Sequence[Sender]) -> evidence.Found:
-    sent = None if launch.nics is None else {(each.node, each.nic): each.tx_bytes for each in launch.nics}
+    sent = None if launch.nics is None else launch.nics.sent
     is_own = read.origin is Origin.MEASURED  # the ranks' own count, with MPI's set-up in it
     return evidence.judge(senders, sent, setup_bytes=evidence.SETUP_BYTES if is_own else 0)

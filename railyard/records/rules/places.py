@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from placements.orders.allocation import Order, allocate, within
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.records import assemble, spans, versions
-from railyard.records.benchmark import Rank
+from railyard.records.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
-from railyard.records.rules.registry import Fault, ended_well, of_ranks, once_a_case, rule
+from railyard.records.rules.registry import Fault, ended_well, of_hosts, of_ranks, once_a_case, rule
 from railyard.records.spans import Spans
 
 
@@ -116,30 +117,27 @@ def ranks(read: Record) -> Iterator[Fault]:
     if read.case.grid is not None and math.prod(read.case.grid) > most * len(read.case.allocation["nodes"]):
         yield Fault(field="case.grid", text="more ranks than the nodes have room for")
     first = None
-    counted = of_ranks(lambda ranks: Counter(rank.host for rank in ranks))
+    counted = of_hosts(lambda ranks: {host: count for host, count in ranks.counts().items() if count > most})
     for field, launch in ended_well(read):
         wanted = first if shape is None else math.prod(shape)
         first = len(launch.ranks) if first is None else first
         if wanted is not None and len(launch.ranks) != wanted:
             yield Fault(field=f"{field}.ranks", text=f"{len(launch.ranks)} ranks; the case has {wanted}")
         for host, count in counted(launch).items():
-            if count > most:
-                yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
+            yield Fault(field=f"{field}.ranks", text=f"{count} ranks on {host}, where {most} can be")
 
 
 @rule("hosts")
 def hosts(read: Record) -> Iterator[Fault]:
     """Every rank ran on a node of the allocation."""
     granted = rebuilt.names(read)
-    known = set(granted)
 
-    def outside(ranks: Sequence[Rank]) -> Rank | None:
-        for rank in ranks:
-            if rank.host not in known and not any(assemble.same_host(rank.host, name) for name in granted):
-                return rank
-        return None
+    def outside(ranks: Ranks) -> Rank | None:
+        own = host_names.matched(ranks.hosts, granted)
+        strange = next((host for host in ranks.hosts if host not in own), None)
+        return None if strange is None else ranks[ranks.first_on(strange)]
 
-    first_outside = of_ranks(outside)
+    first_outside = of_hosts(outside)
     for field, launch in ended_well(read):
         if (rank := first_outside(launch)) is not None:
             text = f"{rank.host} is no node of the allocation"
@@ -155,15 +153,14 @@ def placement(read: Record) -> Iterator[Fault]:
         wanted = expected.get(launch.placement)
         if wanted == [] and launch.placement_verdict is Verdict.OBEYED:
             yield Fault(field=f"{field}.placement", text=f"{launch.placement} cannot be on these nodes")
-        if not wanted or (launch.placement, id(launch.ranks)) in obeyed:
+        if not wanted or (launch.placement, id(launch.ranks.host_of)) in obeyed:
             continue
-        for rank, host in zip(launch.ranks, wanted, strict=False):
-            if rank.host != host and not assemble.same_host(rank.host, host):
-                text = f"{rank.host}; {launch.placement} gives {host}"
-                yield Fault(field=f"{field}.ranks[{rank.rank}].host", text=text)
-                break
+        rank = assemble.elsewhere(launch.ranks, wanted)
+        if rank is None:
+            obeyed.add((launch.placement, id(launch.ranks.host_of)))
         else:
-            obeyed.add((launch.placement, id(launch.ranks)))
+            text = f"{launch.ranks[rank].host}; {launch.placement} gives {wanted[rank]}"
+            yield Fault(field=f"{field}.ranks[{rank}].host", text=text)
 
 
 @rule("spans")
@@ -178,7 +175,7 @@ def spread(read: Record) -> Iterator[Fault]:
     def expected(hosts: frozenset[str], has_groups: bool) -> Spans | None:
         return spans.of_hosts(hosts, at, has_groups=has_groups)
 
-    hosts_of = of_ranks(lambda ranks: frozenset(rank.host for rank in ranks))
+    hosts_of = of_hosts(lambda ranks: frozenset(ranks.hosts))
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
         has_groups = named if known is None else known.has_groups
@@ -199,13 +196,8 @@ def _words(found: Spans | None) -> str:
 @rule("processors")
 def processors(read: Record) -> Iterator[Fault]:
     """A rank's CPU is one of those that it may use."""
-    misplaced = of_ranks(lambda ranks: next(filter(_is_elsewhere, ranks), None))
+    misplaced = of_ranks(Ranks.outside_its_cpus)
     for field, launch in ended_well(read):
         if (rank := misplaced(launch)) is not None:
             text = f"CPU {rank.cpu} with {len(rank.allowed_cpus or ())} allowed, not among them"
             yield Fault(field=f"{field}.ranks[{rank.rank}].cpu", text=text)
-
-
-def _is_elsewhere(rank: Rank) -> bool:
-    allowed, cpu = rank.allowed_cpus, rank.cpu
-    return allowed is not None and (not allowed or (cpu not in (None, -1) and cpu not in allowed))

@@ -71,7 +71,7 @@ def ranks_per_node(read: Record) -> int:
     """Return the ranks of a node: as the record says, before 1.3 the most that any host had."""
     if read.case.ranks_per_node is not None:
         return read.case.ranks_per_node
-    counts = [Counter(rank.host for rank in launch.ranks) for launch in read.launches if launch.ranks]
+    counts = [launch.ranks.counts() for launch in read.launches if launch.ranks]
     return max((max(each.values()) for each in counts), default=1)
 
 
@@ -204,4 +204,4 @@ def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
 
 def asked_of(launch: Launch, expected: dict[str, list[str] | None]) -> list[str]:
     """Return the host of each rank: as worked out, else as the ranks themselves saw it."""
-    return expected.get(launch.placement) or [rank.host for rank in launch.ranks]
+    return expected.get(launch.placement) or launch.ranks.host_names

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 import orjson
 
 from railyard.records import versions
-from railyard.records.benchmark import Rank
+from railyard.records.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
 
@@ -138,13 +138,23 @@ def fields(launches: int) -> tuple[str, ...]:
     return tuple(f"launches[{place}]" for place in range(launches))
 
 
-def of_ranks(answer: Callable[[Sequence[Rank]], _T]) -> Callable[[Launch], _T]:
+def of_ranks(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
     """Ask a function about the ranks of each launch of one record, once where launches share them."""
+    return _once(answer, lambda ranks: ranks)
+
+
+def of_hosts(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
+    """Ask a function about the hosts of the ranks of each launch of one record, once where launches share them."""
+    return _once(answer, lambda ranks: ranks.host_of)
+
+
+def _once(answer: Callable[[Ranks], _T], part: Callable[[Ranks], object]) -> Callable[[Launch], _T]:
     kept: dict[int, _T] = {}
 
     def known(launch: Launch) -> _T:
-        if id(launch.ranks) not in kept:
-            kept[id(launch.ranks)] = answer(launch.ranks)
-        return kept[id(launch.ranks)]
+        key = id(part(launch.ranks))
+        if key not in kept:
+            kept[key] = answer(launch.ranks)
+        return kept[key]
 
     return known

@@ -1,5 +1,7 @@
 """The append-only archive: `<root>/<system>/<date>-<id>.json`, one file per record, none ever changed.
 
+A record of more than `PLAIN_BYTES` is compressed: `.json.gz`, which zcat shows.
+
 Models: a file appears whole or not at all (temporary file in the same folder, fsync, hard link, fsync of the
 folder), so a reader may look at any moment, several jobs may add at once, and a kill leaves at most a
 temporary file, which nobody reads. The name holds the content's id: adding the same record again changes
@@ -12,38 +14,54 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from railyard.errors import InputError, RunError
+from railyard.records import json_io
 from railyard.records import record as records
 from railyard.records.record import Record
 
-_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-([0-9a-f]{12})\.json")
+_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-([0-9a-f]{12})\.json(?:\.gz)?")
+PLAIN_BYTES = 4 << 20
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
 
-def path_of(record: Record, root: Path) -> Path:
-    """Return where a record lives in the archive at `root`; the date is that of `created`, in UTC."""
-    return root / name_of(record)
+def name_of(record: Record, content: bytes) -> str:
+    """Return a record's path below the root of an archive, a bundle or a bag; `content` are its file's bytes.
+
+    The date is that of `created`, in UTC.
+    """
+    suffix = ".json.gz" if json_io.is_packed(content) else ".json"
+    return f"{record.system.name}/{record.created[:10]}-{record.id}{suffix}"
 
 
-def name_of(record: Record) -> str:
-    """Return a record's path below the root of an archive, a bundle or a bag."""
-    return f"{record.system.name}/{record.created[:10]}-{record.id}.json"
+def content_of(record: Record) -> bytes:
+    """Return the bytes of a record's file; raises InputError for a record that could not be read again."""
+    content = records.text(record).encode("ascii")
+    whole = len(content)
+    if whole > PLAIN_BYTES:
+        content = json_io.packed(content)
+    if len(content) > json_io.MOST_BYTES or whole > json_io.MOST_UNPACKED_BYTES:
+        most = f"at most {json_io.MOST_BYTES:,}, unpacked {json_io.MOST_UNPACKED_BYTES:,}"
+        problem = f"{len(content):,} bytes, unpacked {whole:,}"
+        raise InputError(f"record {record.id}", "", problem=problem, valid=most)
+    return content
 
 
 def add(record: Record, root: Path) -> Path:
     """Adds a record and returns its file; a record that is there already is left alone.
 
-    Raises RunError when the file cannot be written (nothing half written stays) and InputError when the
-    file is there with another content: someone edited the archive.
+    Raises RunError when the file cannot be written (nothing half written stays), InputError when the
+    file is there with another content, because someone edited the archive, and for a record that is too large.
     """
-    path = path_of(record, root)
+    content = content_of(record)
+    path = root / name_of(record, content)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            write_whole(path, records.text(record), replace=False)
+            write_bytes(path, [content], replace=False)
+            return path
     except FileExistsError:
         pass
     except OSError as error:
@@ -128,17 +146,29 @@ def is_record_name(name: str) -> bool:
 
 def paths_of_system(folder: Path) -> list[Path]:
     """The records' files of one folder, sorted."""
-    return sorted(path for path in folder.glob("*.json") if is_record_name(path.name) and path.is_file())
+    return sorted(path for path in folder.glob("*.json*") if is_record_name(path.name) and path.is_file())
 
 
-def iterate(files: Iterable[Path]) -> Iterator[Record]:
-    """The records of files of an archive, one after another; raises InputError at the first bad one."""
+def iterate(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Record]:
+    """The records of files of an archive, one after another.
+
+    A bad one is given to `refused` and passed over; without `refused` it raises InputError.
+    """
     for path in files:
-        record = records.load(path)
-        named = _NAME.fullmatch(path.name)
-        if named and named.group(1) != record.id:
-            raise InputError(str(path), "id", record.id, f"{named.group(1)}, as the file's name says")
-        yield record
+        try:
+            yield _named(path)
+        except InputError as error:
+            if refused is None:
+                raise
+            refused(error)
+
+
+def _named(path: Path) -> Record:
+    record = records.load(path)
+    named = _NAME.fullmatch(path.name)
+    if named and named.group(1) != record.id:
+        raise InputError(str(path), "id", record.id, f"{named.group(1)}, as the file's name says")
+    return record
 
 
 def load_all(root: Path) -> list[Record]:

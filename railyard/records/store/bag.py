@@ -92,12 +92,9 @@ def write(
         raise InputError(str(folder), "", problem="already there", valid="the name of a new folder")
     contents: dict[str, bytes] = {}
     for path in records:
-        read = record.load(path)
         content = path.read_bytes()
-        if (
-            contents.setdefault(f"data/records/{archive.path_of(read, Path()).as_posix()}", content)
-            != content
-        ):
+        read = record.parse(content, str(path))
+        if contents.setdefault(f"data/records/{archive.name_of(read, content)}", content) != content:
             raise InputError(str(path), "id", read.id, "each id once in a bag")
     for path in attached:
         if not _NAME.fullmatch(path.name):
@@ -318,7 +315,7 @@ def parse_as_written(folder: Path, name: str, content: bytes) -> tuple[Record, b
     """Return the record in a file of a bag, and whether the file is as railyard writes it; raises InputError."""
     source = f"{folder}: {name}"
     found, is_as_written = record.parse_as_written(content, source)
-    wanted = f"{RECORDS}{archive.name_of(found)}"
+    wanted = f"{RECORDS}{archive.name_of(found, content)}"
     if name != wanted:
         raise InputError(source, "path", name, wanted)
     return found, is_as_written

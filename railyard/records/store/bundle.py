@@ -79,12 +79,12 @@ def pack(files: Sequence[Path], output: Path, *, signed_off_by: str, note: str =
 
 def _readings(files: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
     for path in files:
-        read = record.load(path)
-        yield _path_of(read), path.read_bytes()
+        content = path.read_bytes()
+        yield _path_of(record.parse(content, str(path)), content), content
 
 
-def _path_of(read: Record) -> str:
-    return f"records/{archive.name_of(read)}"
+def _path_of(read: Record, content: bytes) -> str:
+    return f"records/{archive.name_of(read, content)}"
 
 
 def _manifest_text(contents: Mapping[str, bytes], signed_off_by: str, note: str) -> bytes:
@@ -237,8 +237,8 @@ def parse_as_written(path: Path, member: Member) -> tuple[Record, bool]:
     """Return the record in a member, and whether the member is as railyard writes it; raises InputError."""
     source = f"{path}: {member.path}"
     read, is_as_written = record.parse_as_written(member.content, source)
-    if _path_of(read) != member.path:
-        raise InputError(source, "path", member.path, _path_of(read))
+    if (wanted := _path_of(read, member.content)) != member.path:
+        raise InputError(source, "path", member.path, wanted)
     return read, is_as_written
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -57,14 +57,14 @@ def of_record(read: Record) -> Entry:
     return Entry(read.source, _setting(read), _own(read), _values(read))
 
 
-def of_files(files: Iterable[Path]) -> Iterator[Entry]:
-    """Entries of single record files; raises InputError."""
+def of_files(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Entry]:
+    """Entries of single record files; a bad one is given to `refused`, without which it raises InputError."""
     for path in files:
         if not path.exists():
             raise InputError(
                 str(path), "", problem="no such file", valid="a record file or an archive's folder"
             )
-        yield from map(of_record, archive.iterate([path]))
+        yield from map(of_record, archive.iterate([path], refused))
 
 
 def head(read: Record) -> dict[str, Json]:

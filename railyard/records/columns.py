@@ -1,0 +1,131 @@
+"""Columns: sequences of whole numbers as short text that people can read. `0-127*10000` is 0 to 127, 10,000 times.
+
+Models: items with commas between them: a number, or a range such as `0-127` (each number once, rising), either followed
+by `*N` if it comes N times. `?` is a null, `.` a value that is absent. Leaves out what a column means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from railyard.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.signedinteger]
+
+#: What stands in a sequence for a null and for a value that is absent; the least real value is -1, "unknown".
+NULL, ABSENT = -2, -3
+_MARKS = {NULL: "?", ABSENT: "."}
+_OF_MARK = {mark: number for number, mark in _MARKS.items()}
+#: More values than any machine has ranks: a short text may stand for a great many.
+MOST_VALUES = 1 << 25
+_ITEM = re.compile(r"(-1|[?.]|[0-9]{1,18})(?:-([0-9]{1,18}))?(?:\*([0-9]{1,9}))?")
+#: An item that is more than a number.
+_MARKED = re.compile(r"[^,]*[-*?.][^,]*")
+_PLAIN = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
+VALID = "numbers, ranges such as 0-127 and repeats such as 0*128, with commas between them"
+
+
+def fold(values: Sequence[int] | Numbers) -> str:
+    """Return a sequence as text. What would hardly become shorter is a plain list, which is read faster."""
+    import numpy as np  # here and below: commands on small records start without it
+
+    numbers = np.asarray(values, dtype=np.int64)
+    if not len(numbers):
+        return ""
+    first, times = _runs(numbers[1:] != numbers[:-1], numbers)
+    alone = times == 1
+    is_next = alone[1:] & alone[:-1] & (first[1:] == first[:-1] + 1) & (first[:-1] >= 0)
+    begins, lengths = _begins(~is_next, len(first))
+    first, times = first[begins], times[begins]
+    is_again = (first[1:] == first[:-1]) & (lengths[1:] == lengths[:-1]) & (lengths[1:] > 1)
+    begins, repeats = _begins(~is_again, len(first))
+    first, times, lengths = first[begins], times[begins], lengths[begins]
+    times = np.where(lengths > 1, repeats, times)
+    if 2 * len(first) > len(numbers) and numbers.min() >= 0:
+        return ",".join(map(str, numbers.tolist()))
+    return ",".join(map(_item, first.tolist(), lengths.tolist(), times.tolist()))
+
+
+def _begins(is_new: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Return where groups of neighbours begin, and how many each has."""
+    import numpy as np
+
+    begins = np.flatnonzero(np.concatenate(([True], is_new)))
+    return begins, np.diff(np.append(begins, count))
+
+
+def _runs(is_new: Numbers, numbers: Numbers) -> tuple[Numbers, Numbers]:
+    begins, counts = _begins(is_new, len(numbers))
+    return numbers[begins], counts
+
+
+def _item(first: int, length: int, times: int) -> str:
+    text = _MARKS.get(first) or str(first)
+    text = f"{text}-{first + length - 1}" if length > 1 else text
+    return f"{text}*{times}" if times > 1 else text
+
+
+def unfold(text: str, source: str, field: str) -> Numbers:
+    """Return the sequence in a text, as an array of the smallest type that holds it.
+
+    Raises InputError for a text that is none, or that stands for too many values.
+    """
+    import numpy as np
+
+    if not text:
+        return np.empty(0, dtype=np.int16)
+    return _smallest(_unfolded(text, source, field))
+
+
+def _unfolded(text: str, source: str, field: str) -> Numbers:
+    """Return the sequence in a text with ranges or marks, which are looked at one by one; plain numbers are not."""
+    import numpy as np
+
+    plain = _MARKED.sub("0", text)
+    words = plain.count(",") + 1
+    if not text.isascii() or not _PLAIN.fullmatch(plain) or words > MOST_VALUES:
+        fault = next((item for item in text.split(",") if not _ITEM.fullmatch(item)), text)
+        raise InputError(source, field, fault[:40], VALID)
+    first = np.fromstring(plain, dtype=np.int64, sep=",")
+    lengths, times = np.ones(words, dtype=np.int64), np.ones(words, dtype=np.int64)
+    commas = np.flatnonzero(np.frombuffer(text.encode("ascii"), dtype=np.uint8) == ord(","))
+    marked = list(_MARKED.finditer(text))
+    for number, found in zip(
+        np.searchsorted(commas, [each.start() for each in marked]).tolist(), marked, strict=True
+    ):
+        first[number], lengths[number], times[number] = _read(found[0], source, field)
+    if float((lengths.astype(float) * times).sum()) > MOST_VALUES:
+        raise InputError(source, field, problem="more values", valid=f"at most {MOST_VALUES:,}")
+    first, lengths = np.repeat(first, times), np.repeat(lengths, times)
+    offsets = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers: Numbers = np.repeat(first, lengths) + offsets
+    return numbers
+
+
+def _read(item: str, source: str, field: str) -> tuple[int, int, int]:
+    """Return the first number of an item, how many its range has, and how often it comes."""
+    match = _ITEM.fullmatch(item)
+    if match is not None:
+        word, last, times = match.groups()
+        first = _OF_MARK[word] if word in _OF_MARK else int(word)
+        length = 1 if last is None else int(last) - first + 1
+        if length >= 1 and (last is None or first >= 0):
+            return first, length, 1 if times is None else int(times)
+    raise InputError(source, field, item[:40], VALID)
+
+
+def _smallest(numbers: Numbers) -> Numbers:
+    import numpy as np
+
+    if not len(numbers):
+        return numbers
+    least, most = int(numbers.min()), int(numbers.max())
+    fitting = (np.int16, np.int32, np.int64)
+    kind = next(each for each in fitting if np.iinfo(each).min <= least and most <= np.iinfo(each).max)
+    return numbers.astype(kind)

@@ -1,0 +1,85 @@
+"""What the NICs of a launch's nodes sent and received, as columns.
+
+Models: a sequence of `NicBytes` that keeps columns and makes a row when one is looked at. Launches that counted the
+same NICs share the list of them. Leaves out: the verdict on the bytes (`placements.nics.evidence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+Json = Any
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NicBytes:
+    """What one NIC of one node sent and received during a launch."""
+
+    node: str
+    nic: str
+    tx_bytes: int
+    rx_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Nics(Sequence[NicBytes]):
+    """The NICs of a launch: `pairs` of node and NIC, and the bytes of each."""
+
+    pairs: Pairs = ()
+    tx_bytes: Sequence[int] = ()
+    rx_bytes: Sequence[int] = ()
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @overload
+    def __getitem__(self, place: int) -> NicBytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[NicBytes, ...]: ...
+    def __getitem__(self, place: int | slice) -> NicBytes | tuple[NicBytes, ...]:
+        if isinstance(place, slice):
+            return tuple(self[each] for each in range(*place.indices(len(self))))
+        node, nic = self.pairs[place]
+        return NicBytes(node=node, nic=nic, tx_bytes=self.tx_bytes[place], rx_bytes=self.rx_bytes[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list: what is equal need not be the same
+
+    @property
+    def sent(self) -> dict[tuple[str, str], int]:
+        """The bytes that each NIC of each node sent."""
+        return dict(zip(self.pairs, self.tx_bytes, strict=True))
+
+    def only(self, nodes: Container[str]) -> Nics:
+        """Return those of some nodes."""
+        kept = [place for place, (node, _) in enumerate(self.pairs) if node in nodes]
+        return Nics(
+            pairs=tuple(self.pairs[place] for place in kept),
+            tx_bytes=[self.tx_bytes[place] for place in kept],
+            rx_bytes=[self.rx_bytes[place] for place in kept],
+        )
+
+    @property
+    def busy(self) -> set[str]:
+        """The nodes that sent a byte."""
+        return {node for (node, _), sent in zip(self.pairs, self.tx_bytes, strict=True) if sent}
+
+
+def of_rows(rows: Sequence[Mapping[str, Json]]) -> Nics:
+    """Return the NICs in rows of JSON."""
+    return Nics(
+        pairs=tuple((row["node"], row["nic"]) for row in rows),
+        tx_bytes=[row["tx_bytes"] for row in rows],
+        rx_bytes=[row["rx_bytes"] for row in rows],
+    )
+
+
+def rows(nics: Nics) -> list[Json]:
+    """Return the NICs as rows of JSON, as `of_rows` reads them."""
+    counted = zip(nics.pairs, nics.tx_bytes, nics.rx_bytes, strict=True)
+    return [{"node": node, "nic": nic, "tx_bytes": tx, "rx_bytes": rx} for (node, nic), tx, rx in counted]

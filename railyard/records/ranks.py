@@ -1,0 +1,257 @@
+"""Where the ranks of a launch ran, as they saw it themselves: host, CPU, allowed CPUs, NUMA node.
+
+Models: a sequence of `Rank` that keeps columns and makes a `Rank` when one is looked at, because a machine's launches
+have millions; launches that share a column have the very same object. Leaves out: how records store them
+(`records.tables`), where ranks should have run (`records.assemble`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import orjson
+
+from railyard.errors import InputError
+from railyard.records import columns
+from railyard.records.columns import ABSENT, NULL
+
+if TYPE_CHECKING:
+    from railyard.records.columns import Numbers
+
+Json = Any
+#: Ranks that are parsed once are kept, in bytes of their JSON.
+_MOST_KEPT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """Where one rank stood, as seen from inside; None where the program could not tell."""
+
+    rank: int
+    host: str
+    cpu: int | None
+    allowed_cpus: tuple[int, ...] | None
+    numa_node: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Ranks(Sequence[Rank]):
+    """The ranks of a launch in order.
+
+    `hosts` are the different hosts in the order of their first ranks, `host_of` the number of each rank's host. `cpu`,
+    `cpu_set` (a number in `cpu_sets`) and `numa_node` are by rank; `columns.NULL` and `ABSENT` stand for None.
+    """
+
+    hosts: Sequence[str] = ()
+    host_of: Sequence[int] | Numbers = ()
+    cpu: Sequence[int] | Numbers = ()
+    cpu_set: Sequence[int] | Numbers = ()
+    numa_node: Sequence[int] | Numbers = ()
+    cpu_sets: Sequence[tuple[int, ...]] = ()
+
+    def __len__(self) -> int:
+        return len(self.host_of)
+
+    @overload
+    def __getitem__(self, place: int) -> Rank: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Rank, ...]: ...
+    def __getitem__(self, place: int | slice) -> Rank | tuple[Rank, ...]:
+        if isinstance(place, slice):
+            return tuple(self[each] for each in range(*place.indices(len(self))))
+        number = place + len(self) if place < 0 else place
+        if not 0 <= number < len(self):
+            raise IndexError(place)
+        cpu_set = int(self.cpu_set[number])
+        return Rank(
+            rank=number,
+            host=self.hosts[self.host_of[number]],
+            cpu=_value(self.cpu[number]),
+            allowed_cpus=self.cpu_sets[cpu_set] if cpu_set >= 0 else None,
+            numa_node=_value(self.numa_node[number]),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list: what is equal need not be the same
+
+    @property
+    def host_names(self) -> list[str]:
+        """The host of each rank."""
+        return [self.hosts[number] for number in _list(self.host_of)]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many ranks each host has."""
+        import numpy as np
+
+        counts = np.bincount(np.asarray(self.host_of, dtype=np.int64), minlength=len(self.hosts))
+        return dict(zip(self.hosts, counts.tolist(), strict=True))
+
+    def first_on(self, host: str) -> int:
+        """Return the first rank of a host that has one."""
+        return _list(self.host_of).index(self.hosts.index(host))
+
+    def has_no_cpus(self) -> bool:
+        """Return whether a rank reported neither its CPU nor those that it may use."""
+        return any(
+            cpu <= NULL and own <= NULL for cpu, own in zip(_list(self.cpu), _list(self.cpu_set), strict=True)
+        )
+
+    def outside_its_cpus(self) -> Rank | None:
+        """Return the first rank whose CPU is not one of those that it may use; None where every one is."""
+        allowed = [frozenset(cpus) for cpus in self.cpu_sets]
+        pairs = zip(_list(self.cpu), _list(self.cpu_set), strict=True)
+        for number, (cpu, own) in enumerate(pairs):
+            if own >= 0 and (not allowed[own] or (cpu >= 0 and cpu not in allowed[own])):
+                return self[number]
+        return None
+
+
+def _value(number: int) -> int | None:
+    return None if number <= NULL else int(number)
+
+
+def _list(numbers: Sequence[int] | Numbers) -> Sequence[int]:
+    """Return plain numbers, which are faster one by one than an array's."""
+    return numbers if isinstance(numbers, list | tuple) else numbers.tolist()  # type: ignore[union-attr]
+
+
+def of_rows(items: Sequence[Json]) -> Ranks:
+    """Return the ranks in rows of JSON that a schema accepted; launches of one placement mostly have the same."""
+    written = orjson.dumps(items)
+    return _known(written) if len(written) <= _MOST_KEPT else _of_rows(items)
+
+
+@functools.lru_cache(maxsize=64)
+def _known(written: bytes) -> Ranks:
+    return _of_rows(orjson.loads(written))
+
+
+def _of_rows(items: Sequence[Json]) -> Ranks:
+    hosts: dict[str, int] = {}
+    cpu_sets: dict[tuple[int, ...], int] = {}
+    host_of, cpu, cpu_set, numa_node = [], [], [], []
+    for item in items:
+        host_of.append(hosts.setdefault(item["host"], len(hosts)))
+        cpu.append(_number(item.get("cpu", ABSENT)))
+        numa_node.append(_number(item.get("numa_node", ABSENT)))
+        own = item.get("allowed_cpus", ABSENT)
+        is_list = isinstance(own, list)
+        cpu_set.append(cpu_sets.setdefault(tuple(own), len(cpu_sets)) if is_list else _number(own))
+    return Ranks(
+        hosts=tuple(hosts),
+        host_of=host_of,
+        cpu=cpu,
+        cpu_set=cpu_set,
+        numa_node=numa_node,
+        cpu_sets=tuple(cpu_sets),
+    )
+
+
+def _number(value: int | None) -> int:
+    return NULL if value is None else value
+
+
+def rows(ranks: Ranks) -> list[Json]:
+    """Return the ranks as rows of JSON, as `of_rows` reads them."""
+    made = []
+    for number, host in enumerate(ranks.host_names):
+        row: dict[str, Json] = {"rank": number, "host": host}
+        for name, column in (("cpu", ranks.cpu), ("numa_node", ranks.numa_node)):
+            if column[number] != ABSENT:
+                row[name] = _value(column[number])
+        own = int(ranks.cpu_set[number])
+        if own != ABSENT:
+            row["allowed_cpus"] = None if own == NULL else list(ranks.cpu_sets[own])
+        made.append(row)
+    return made
+
+
+def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
+    """Return the ranks of a benchmark's output that has one row for each node (docs/formats.md).
+
+    Raises InputError for columns of different lengths, and where the nodes' ranks are not all from 0 on, each once.
+    """
+    import numpy as np  # here and below: commands on small records start without it
+
+    nodes, layouts = document["nodes"], document["layouts"]
+    numbers = [node["layout"] for node in nodes]
+    if max(numbers) >= len(layouts):
+        raise InputError(source, f"{field}.nodes", max(numbers), f"layouts from 0 to {len(layouts) - 1}")
+
+    def joined(name: str) -> Numbers:
+        """Return a column of all nodes' layouts, node after node."""
+        texts = [layout[name] for layout in layouts]
+        return columns.unfold(
+            ",".join([texts[number] for number in numbers]), source, f"{field}.layouts.{name}"
+        )
+
+    counts = [layouts[number]["ranks"] for number in numbers]
+    own = columns.unfold(",".join([node["ranks"] for node in nodes]), source, f"{field}.nodes.ranks")
+    listed = {name: joined(name) for name in ("cpu", "allowed_cpus", "numa_node")}
+    for name, column in [("ranks", own), *listed.items()]:
+        if len(column) != sum(counts):
+            problem = f"{len(column)} values of {name}"
+            raise InputError(
+                source, field, problem=problem, valid=f"{sum(counts)}, as the layouts have ranks"
+            )
+    if (np.sort(own) != np.arange(len(own))).any():
+        problem = "a rank twice or left out"
+        raise InputError(source, f"{field}.nodes", problem=problem, valid="each rank once, from 0 on")
+    hosts: dict[str, int] = {}
+    of_node = [hosts.setdefault(node["host"], len(hosts)) for node in nodes]
+    layout_of = np.repeat(numbers, counts)
+    cpu_sets, cpu_set = _sets(layouts, layout_of, listed["allowed_cpus"], f"{source}: {field}.layouts")
+    order = np.argsort(own)
+    return in_order(
+        Ranks(
+            hosts=tuple(hosts),
+            host_of=np.repeat(of_node, counts)[order],
+            cpu=listed["cpu"][order],
+            cpu_set=cpu_set[order],
+            numa_node=listed["numa_node"][order],
+            cpu_sets=cpu_sets,
+        )
+    )
+
+
+def _sets(
+    layouts: Sequence[Mapping[str, Json]], layout_of: Numbers, own: Numbers, source: str
+) -> tuple[tuple[tuple[int, ...], ...], Numbers]:
+    """Return the sets of all layouts, each once, and the number of each rank's; `own` counts within its layout."""
+    import numpy as np
+
+    of_text: dict[str, int] = {}
+    numbers, begins = [], [0]
+    for layout in layouts:
+        numbers += [of_text.setdefault(text, len(of_text)) for text in layout["cpu_sets"]]
+        begins.append(len(numbers))
+    places, ends = np.array(begins)[layout_of] + own, np.array(begins)[layout_of + 1]
+    if (own < NULL).any() or (places >= ends).any():
+        raise InputError(source, "allowed_cpus", problem="no such set", valid="one of the layout's cpu_sets")
+    sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
+    known = np.array([*numbers, 0])
+    return sets, np.where(own >= 0, known[np.where(own >= 0, places, 0)], own)
+
+
+def in_order(ranks: Ranks) -> Ranks:
+    """Return the ranks with their hosts in the order of their first ranks."""
+    import numpy as np
+
+    host_of = np.asarray(ranks.host_of)
+    numbers, first = np.unique(host_of, return_index=True)
+    order = numbers[np.argsort(first)]
+    new = np.empty(len(ranks.hosts), dtype=np.int32)
+    new[order] = np.arange(len(order))
+    return Ranks(
+        hosts=tuple(ranks.hosts[number] for number in order.tolist()),
+        host_of=new[host_of],
+        cpu=ranks.cpu,
+        cpu_set=ranks.cpu_set,
+        numa_node=ranks.numa_node,
+        cpu_sets=ranks.cpu_sets,
+    )

@@ -1,0 +1,368 @@
+"""The tables of a record of format 2: what launches have in common is stored once, and they name it.
+
+    "tables": {
+      "hosts": ["n[0-9999]"],                      the hosts that ran ranks or counted NICs, as Slurm folds them
+      "cpu_sets": ["0-127"],                       sets of CPUs that ranks may use
+      "columns": {"c0": "0*128,1*128", ...},       numbers (`records.columns`)
+      "nics": {"n0": {"node": "c7", "nic": "c8", "names": ["mlx5_0", "mlx5_1"]}}
+    }
+    "ranks": {"host": "c0", "cpu": "c1", "allowed_cpus": "c2", "numa_node": "c3"}
+    "nics": {"of": "n0", "tx_bytes": [...], "rx_bytes": [...]}
+
+A column of hosts has a number of `hosts` for each rank; the columns beside it are listed host by host in the order of
+`hosts`, and on a host by rank, so that nodes which are alike fold to one range. Models: both directions, and a document
+of format 1 as one of format 2 and back, without loss. Leaves out the rules of a record (`records.record`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railyard.errors import InputError
+from railyard.records import columns, nic_bytes, ranks
+from railyard.records.columns import ABSENT, NULL
+from railyard.records.nic_bytes import Nics
+from railyard.records.ranks import Ranks
+
+if TYPE_CHECKING:
+    from railyard.records.columns import Numbers
+
+Json = Any
+FORMAT = "railyard-record/2"
+_NUMBERED = re.compile(r"([^.]*?)(0|[1-9][0-9]{0,8})([^.0-9]*(?:\..*)?)", re.DOTALL)
+_FOLDED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)", re.DOTALL)
+_RANK_COLUMNS = ("cpu", "allowed_cpus", "numa_node")
+
+
+def fold_names(names: Sequence[str]) -> list[Json]:
+    """Return names in their order, folded as `n[0-3,7]`; a name with a bracket is a list of itself."""
+    folded: list[Json] = []
+    stem, numbers = ("", ""), [0][:0]
+    for name in [*names, None]:
+        match = _NUMBERED.fullmatch(name) if name and "[" not in name and "]" not in name else None
+        if match and numbers and (match[1], match[3]) == stem:
+            numbers.append(int(match[2]))
+            continue
+        if numbers:
+            middle = f"[{_ranges(numbers)}]" if len(numbers) > 1 else f"{numbers[0]}"
+            folded.append(f"{stem[0]}{middle}{stem[1]}")
+        stem, numbers = ((match[1], match[3]), [int(match[2])]) if match else (("", ""), [])
+        if name is not None and not match:
+            folded.append([name] if "[" in name or "]" in name else name)
+    return folded
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)
+
+
+def unfold_names(folded: Sequence[Json], source: str, place: str) -> list[str]:
+    """Return the names in a folded list; raises InputError for a range that is none or for too many names."""
+    names: list[str] = []
+    for item in folded:
+        match = _FOLDED.fullmatch(item) if isinstance(item, str) else None
+        if match is None:
+            names.append(item if isinstance(item, str) else item[0])
+            continue
+        numbers = columns.unfold(match[2], source, place).tolist()
+        names += [f"{match[1]}{number}{match[3]}" for number in numbers]
+        if len(names) > columns.MOST_VALUES:
+            raise InputError(source, place, problem="more names", valid=f"at most {columns.MOST_VALUES:,}")
+    return names
+
+
+@dataclass(kw_only=True)
+class Writer:
+    """Collects what launches have in common, and gives each its references; `known` are hosts in their best order."""
+
+    known: InitVar[Iterable[str]] = ()
+    _hosts: dict[str, int] = field(default_factory=dict)
+    _cpu_sets: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _columns: dict[str, str] = field(default_factory=dict)
+    _nics: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
+    _known: dict[int, tuple[object, Json]] = field(default_factory=dict)
+
+    def __post_init__(self, known: Iterable[str]) -> None:
+        self._numbers(known)
+
+    def document(self) -> dict[str, Json]:
+        """Return the tables."""
+        return {
+            "hosts": fold_names(list(self._hosts)),
+            "cpu_sets": [columns.fold(cpus) for cpus in self._cpu_sets],
+            "columns": {name: text for text, name in self._columns.items()},
+            "nics": {
+                name: {"node": node, "nic": nic, "names": list(names)}
+                for (node, nic, names), name in self._nics.items()
+            },
+        }
+
+    def column(self, numbers: Sequence[int] | Numbers) -> str:
+        """Return the name of a column."""
+        text = columns.fold(numbers)
+        return self._columns.setdefault(text, f"c{len(self._columns)}")
+
+    def hosts(self, names: Iterable[str]) -> str:
+        """Return the name of the column of some hosts."""
+        return self.column(self._numbers(names))
+
+    def _numbers(self, names: Iterable[str]) -> list[int]:
+        return [self._hosts.setdefault(name, len(self._hosts)) for name in names]
+
+    def ranks(self, of: Ranks) -> Json:
+        """Return what a launch has as its ranks; null for none."""
+        import numpy as np  # here and below: commands on small records start without it
+
+        if not len(of):
+            return None
+        if id(of) in self._known:
+            return self._known[id(of)][1]
+        numbers = np.array(self._numbers(of.hosts), dtype=np.int64)
+        host_of = numbers[np.asarray(of.host_of)]
+        order = np.argsort(host_of, kind="stable")
+        sets = np.array(
+            [self._cpu_sets.setdefault(cpus, len(self._cpu_sets)) for cpus in of.cpu_sets], dtype=np.int64
+        )
+        own = np.asarray(of.cpu_set)
+        cpu_set = np.where(own >= 0, sets[np.maximum(own, 0)], own) if len(sets) else own
+        made = {"host": self.column(host_of)}
+        for name, values in zip(_RANK_COLUMNS, (of.cpu, cpu_set, of.numa_node), strict=True):
+            made[name] = self.column(np.asarray(values)[order])
+        self._known[id(of)] = of, made
+        return made
+
+    def nics(self, of: Nics | None) -> Json:
+        """Return what a launch has as its NICs."""
+        if of is None:
+            return None
+        if id(of.pairs) not in self._known:
+            names = {nic: number for number, nic in enumerate(dict.fromkeys(nic for _, nic in of.pairs))}
+            node, nic = (
+                self.hosts(node for node, _ in of.pairs),
+                self.column([names[nic] for _, nic in of.pairs]),
+            )
+            key = node, nic, tuple(names)
+            self._known[id(of.pairs)] = of.pairs, self._nics.setdefault(key, f"n{len(self._nics)}")
+        return {
+            "of": self._known[id(of.pairs)][1],
+            "tx_bytes": list(of.tx_bytes),
+            "rx_bytes": list(of.rx_bytes),
+        }
+
+
+class Reader:
+    """Gives the typed views of what launches name; each column and list is unfolded once and shared."""
+
+    def __init__(self, tables: Mapping[str, Json], source: str) -> None:
+        self._tables, self._source = tables, source
+        self._hosts = unfold_names(tables["hosts"], source, "tables.hosts")
+        self._cpu_sets = tuple(
+            tuple(columns.unfold(text, source, f"tables.cpu_sets[{place}]").tolist())
+            for place, text in enumerate(tables["cpu_sets"])
+        )
+        self._columns: dict[str, Numbers] = {}
+        self._orders: dict[str, Numbers] = {}
+        self._by_rank: dict[tuple[str, str], Numbers] = {}
+        self._placed: dict[str, tuple[tuple[str, ...], Numbers]] = {}
+        self._ranks: dict[tuple[str, ...], Ranks] = {}
+        self._pairs: dict[str, nic_bytes.Pairs] = {}
+
+    def ranks(self, named: Mapping[str, str] | None, place: str) -> Ranks:
+        """Return the ranks that a launch names; raises InputError for columns that do not fit one another."""
+        if named is None:
+            return Ranks()
+        key = named["host"], *(named[name] for name in _RANK_COLUMNS)
+        if key not in self._ranks:
+            hosts, host_of = self._hosts_of(named["host"], f"{place}.host")
+            cpu, cpu_set, numa_node = (
+                self._in_order(named["host"], named[name], f"{place}.{name}") for name in _RANK_COLUMNS
+            )
+            if len(cpu_set) and int(cpu_set.max()) >= len(self._cpu_sets):
+                raise self._fault(f"{place}.allowed_cpus", int(cpu_set.max()), "numbers of tables.cpu_sets")
+            self._ranks[key] = Ranks(
+                hosts=hosts,
+                host_of=host_of,
+                cpu=cpu,
+                cpu_set=cpu_set,
+                numa_node=numa_node,
+                cpu_sets=self._cpu_sets,
+            )
+        return self._ranks[key]
+
+    def hosts(self, name: str, place: str) -> tuple[str, ...]:
+        """Return the hosts that a column names."""
+        return tuple(self._hosts[number] for number in self._numbers(name, len(self._hosts), place).tolist())
+
+    def nics(self, named: Mapping[str, Json] | None, place: str) -> Nics | None:
+        """Return the NICs that a launch names."""
+        if named is None:
+            return None
+        pairs = self._pairs_of(named["of"], f"{place}.of")
+        for name in ("tx_bytes", "rx_bytes"):
+            if len(named[name]) != len(pairs):
+                raise self._fault(
+                    f"{place}.{name}", f"{len(named[name])} numbers", f"{len(pairs)}, one per NIC"
+                )
+        return Nics(pairs=pairs, tx_bytes=named["tx_bytes"], rx_bytes=named["rx_bytes"])
+
+    def _fault(self, place: str, value: object, valid: str) -> InputError:
+        return InputError(self._source, place, value, valid)
+
+    def _column(self, name: str, place: str) -> Numbers:
+        if name not in self._tables["columns"]:
+            raise self._fault(place, name, "a name in tables.columns")
+        if name not in self._columns:
+            text = self._tables["columns"][name]
+            self._columns[name] = columns.unfold(text, self._source, f"tables.columns.{name}")
+        return self._columns[name]
+
+    def _numbers(self, name: str, below: int, place: str) -> Numbers:
+        """Return a column of numbers from 0 on and below a limit."""
+        found = self._column(name, place)
+        if len(found) and (int(found.min()) < 0 or int(found.max()) >= below):
+            raise self._fault(place, name, f"a column of numbers from 0 to {below - 1}")
+        return found
+
+    def _hosts_of(self, name: str, place: str) -> tuple[tuple[str, ...], Numbers]:
+        """Return the different hosts of a column in the order of their first ranks, and the number of each rank's."""
+        if name not in self._placed:
+            import numpy as np
+
+            numbers = self._numbers(name, len(self._hosts), place)
+            used, first = np.unique(numbers, return_index=True)
+            used = used[np.argsort(first)]
+            new = np.zeros(len(self._hosts), dtype=np.int32)
+            new[used] = np.arange(len(used))
+            self._placed[name] = tuple(self._hosts[number] for number in used.tolist()), new[numbers]
+            self._orders[name] = np.argsort(numbers, kind="stable")
+        return self._placed[name]
+
+    def _in_order(self, hosts: str, name: str, place: str) -> Numbers:
+        """Return a column that is listed host by host in the order of ranks."""
+        if (hosts, name) not in self._by_rank:
+            import numpy as np
+
+            order, listed = self._orders[hosts], self._column(name, place)
+            if len(listed) != len(order):
+                raise self._fault(place, f"{len(listed)} values", f"{len(order)}, one per rank")
+            made = np.empty_like(listed)
+            made[order] = listed
+            self._by_rank[hosts, name] = made
+        return self._by_rank[hosts, name]
+
+    def _pairs_of(self, name: str, place: str) -> nic_bytes.Pairs:
+        if name not in self._pairs:
+            if name not in self._tables["nics"]:
+                raise self._fault(place, name, "a name in tables.nics")
+            listed = self._tables["nics"][name]
+            nodes = self.hosts(listed["node"], f"tables.nics.{name}.node")
+            numbers = self._numbers(listed["nic"], len(listed["names"]), f"tables.nics.{name}.nic").tolist()
+            if len(nodes) != len(numbers):
+                raise self._fault(f"tables.nics.{name}.nic", f"{len(numbers)} values", f"{len(nodes)}")
+            self._pairs[name] = tuple(
+                (node, listed["names"][number]) for node, number in zip(nodes, numbers, strict=True)
+            )
+        return self._pairs[name]
+
+
+def fold_nodes(nodes: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """Return the nodes of an allocation with their names and coordinates folded."""
+    most = max((len(node["coordinate"] or ()) for node in nodes), default=0)
+    places = [[_number_of(node["coordinate"], axis) for node in nodes] for axis in range(max(most, 1))]
+    return {
+        "names": fold_names([node["name"] for node in nodes]),
+        "coordinates": [columns.fold(numbers) for numbers in places],
+    }
+
+
+def with_folded_nodes(case: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a case with the nodes of its allocation folded."""
+    return {**case, "allocation": {**case["allocation"], "nodes": fold_nodes(case["allocation"]["nodes"])}}
+
+
+def _number_of(coordinate: Sequence[int] | None, axis: int) -> int:
+    if coordinate is None:
+        return NULL
+    return coordinate[axis] if axis < len(coordinate) else ABSENT
+
+
+def unfold_nodes(folded: Mapping[str, Json], source: str) -> list[dict[str, Json]]:
+    """Return the nodes of an allocation as a record of format 1 has them."""
+    place = "case.allocation.nodes"
+    names = unfold_names(folded["names"], source, f"{place}.names")
+    axes = [
+        columns.unfold(text, source, f"{place}.coordinates[{axis}]").tolist()
+        for axis, text in enumerate(folded["coordinates"])
+    ]
+    for axis, numbers in enumerate(axes):
+        if len(numbers) != len(names):
+            field = f"{place}.coordinates[{axis}]"
+            raise InputError(
+                source, field, problem=f"{len(numbers)} values", valid=f"{len(names)}, one per node"
+            )
+    coordinates = zip(*axes, strict=True) if axes else ([NULL] for _ in names)
+    return [
+        {
+            "name": name,
+            "coordinate": None if at[0] == NULL else [number for number in at if number != ABSENT],
+        }
+        for name, at in zip(names, coordinates, strict=True)
+    ]
+
+
+def folded(document: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a document of format 1 as one of format 2, without its id."""
+    case = document["case"]
+    writer = Writer(known=[node["name"] for node in case["allocation"]["nodes"]])
+    launches = [_launch(launch, writer) for launch in document["launches"]]
+    return {
+        **{key: value for key, value in document.items() if key not in {"id", "sha256"}},
+        "schema": FORMAT,
+        "case": with_folded_nodes(case),
+        "launches": launches,
+        "tables": writer.document(),
+    }
+
+
+def _launch(launch: Mapping[str, Json], writer: Writer) -> dict[str, Json]:
+    made = {**launch, "ranks": writer.ranks(ranks.of_rows(launch["ranks"]))}
+    if launch.get("nics") is not None:
+        made["nics"] = writer.nics(nic_bytes.of_rows(launch["nics"]))
+    if launch.get("hosts") is not None:
+        made["hosts"] = writer.hosts(launch["hosts"])
+    if launch.get("roles") is not None:
+        made["roles"] = [_launch(role, writer) for role in launch["roles"]]
+    return made
+
+
+def unfolded(document: Mapping[str, Json], schema: str, source: str = "the record") -> dict[str, Json]:
+    """Return a document of format 2 as one of a version of format 1, without its id."""
+    reader = Reader(document["tables"], source)
+    case = document["case"]
+    nodes = unfold_nodes(case["allocation"]["nodes"], source)
+    return {
+        **{key: value for key, value in document.items() if key not in {"id", "sha256", "tables"}},
+        "schema": schema,
+        "case": {**case, "allocation": {**case["allocation"], "nodes": nodes}},
+        "launches": [_with_rows(launch, reader) for launch in document["launches"]],
+    }
+
+
+def _with_rows(launch: Mapping[str, Json], reader: Reader) -> dict[str, Json]:
+    made = {**launch, "ranks": ranks.rows(reader.ranks(launch["ranks"], "ranks"))}
+    if (nics := reader.nics(launch.get("nics"), "nics")) is not None:
+        made["nics"] = nic_bytes.rows(nics)
+    if launch.get("hosts") is not None:
+        made["hosts"] = list(reader.hosts(launch["hosts"], "hosts"))
+    if launch.get("roles") is not None:
+        made["roles"] = [_with_rows(role, reader) for role in launch["roles"]]
+    return made
