@@ -171,6 +171,11 @@ static void choose_partners(struct load *load) {
     free(order);
 }
 
+static void fill_for_partner(struct load *load) {
+    choose_partners(load);
+    fill_one(load);
+}
+
 /* ---- the table ---- */
 
 static const struct load_pattern table[] = {
@@ -178,7 +183,7 @@ static const struct load_pattern table[] = {
     {"alltoall", false, false, true, false, between_all, fill_all, alltoall, alltoall_arrived},
     {"broadcast", false, false, false, true, to_or_from_one, fill_one, broadcast, broadcast_arrived},
     {"allreduce", false, false, false, false, least_of_allreduce, fill_numbers, allreduce, allreduce_arrived},
-    {"permutation", true, false, false, false, one_each, fill_one, permutation, permutation_arrived},
+    {"permutation", true, false, false, false, one_each, fill_for_partner, permutation, permutation_arrived},
 };
 
 bool parse_load_pattern(const char *text, void *field) {
@@ -188,6 +193,15 @@ bool parse_load_pattern(const char *text, void *field) {
             return true;
         }
     return false;
+}
+
+/* Windows of a round of this rank: an incast's first rank has one of every other, a permutation's two. */
+static size_t windows(const struct load *load) {
+    if (!load->pattern->is_windowed)
+        return 0;
+    if (!load->pattern->is_incast)
+        return 2;
+    return load->rank == 0 ? (size_t)load->ranks - 1 : 1;
 }
 
 void load_open(struct load *load, const struct load_pattern *pattern, const struct load_size *size,
@@ -203,8 +217,7 @@ void load_open(struct load *load, const struct load_pattern *pattern, const stru
     load->incoming_bytes *= (size_t)load->in_flight;
     load->outgoing = check_alloc_pages(pattern->is_alltoall ? all : bytes);
     load->incoming = check_alloc_pages(load->incoming_bytes);
-    load->requests = check_alloc(((size_t)load->ranks + 1) * (size_t)load->in_flight, sizeof *load->requests);
-    choose_partners(load);
+    load->requests = check_alloc(windows(load) * (size_t)load->in_flight, sizeof *load->requests);
     pattern->fill(load);
     if (pattern->is_one_sided)
         MPI_CHECK(MPI_Win_create(load->incoming, (MPI_Aint)load->incoming_bytes, 1, MPI_INFO_NULL, load->comm,

@@ -41,7 +41,7 @@ struct load {
     char *incoming;
     size_t incoming_bytes;
     MPI_Win window;        /* MPI_WIN_NULL but for one-sided patterns */
-    MPI_Request *requests; /* a window for each rank, and one more */
+    MPI_Request *requests; /* as many as the pattern needs of this rank */
 };
 
 /* Parser for option tables: the name of a pattern into const struct load_pattern *. */

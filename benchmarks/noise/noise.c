@@ -225,7 +225,7 @@ static void add_series(const struct noise *noise, const struct evidence_list *ev
     for (int rank = 0; noise->of_rank && rank < evidence->ranks; rank++) {
         struct series series = {.fom = "rank_noise_percent", .detail = true};
         series_label(&series, "rank", NULL, rank);
-        series_label(&series, "host", evidence->of_rank[rank].host, 0);
+        series_label(&series, "host", evidence_host_of(evidence, rank), 0);
         add(list, series, noise->of_rank + (size_t)rank * (size_t)repeats, repeats);
     }
 }

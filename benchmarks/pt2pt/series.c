@@ -9,8 +9,8 @@
 static void add_ends(const struct set *set, int pair, const struct evidence_list *evidence,
                      struct series *series) {
     const struct pair *ends = &set->team.pair[pair];
-    series_label(series, "from", evidence->of_rank[ends->from].host, 0);
-    series_label(series, "to", evidence->of_rank[ends->to].host, 0);
+    series_label(series, "from", evidence_host_of(evidence, ends->from), 0);
+    series_label(series, "to", evidence_host_of(evidence, ends->to), 0);
     if (set->ranks) {
         series_label(series, "from_rank", NULL, ends->from);
         series_label(series, "to_rank", NULL, ends->to);

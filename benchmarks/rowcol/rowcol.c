@@ -127,8 +127,8 @@ static void add_split(const struct run *run, int way, int split, const struct ev
     int last = split_last(&run->standing, way, split);
     series.fom = "split_us";
     series.detail = true;
-    series.labels[series.label_count++] = (struct label){"from", evidence->of_rank[first].host, 0};
-    series.labels[series.label_count++] = (struct label){"to", evidence->of_rank[last].host, 0};
+    series.labels[series.label_count++] = (struct label){"from", evidence_host_of(evidence, first), 0};
+    series.labels[series.label_count++] = (struct label){"to", evidence_host_of(evidence, last), 0};
     series_add(list, series);
 }
 

@@ -317,8 +317,8 @@ static int report(const struct sonar *sonar, const struct series_list *list) {
         struct document document = {program, write_parameters, sonar, &evidence, list};
         (void)printf(
             "%s %s: %s to %s, counter group %s; %d pings a sounding, silence subtracted, data verified\n\n",
-            program, RAILYARD_VERSION, evidence.of_rank[sonar->source].host,
-            evidence.of_rank[sonar->destination].host, railyard_counters_group(sonar->counters),
+            program, RAILYARD_VERSION, evidence_host_of(&evidence, sonar->source),
+            evidence_host_of(&evidence, sonar->destination), railyard_counters_group(sonar->counters),
             sonar->config.pings);
         table_print(list);
         if (sonar->config.json)

@@ -121,8 +121,8 @@ static void write_pairs(struct json *json, const struct topobw_document *documen
     for (int k = 0; k < tested->sharers; k++) {
         const struct transfer *transfer = &document->run->plan.transfers[tested->first_transfer + k];
         json_object(json);
-        json_key_text(json, "from", document->evidence->of_rank[transfer->from_rank].host);
-        json_key_text(json, "to", document->evidence->of_rank[transfer->to_rank].host);
+        json_key_text(json, "from", evidence_host_of(document->evidence, transfer->from_rank));
+        json_key_text(json, "to", evidence_host_of(document->evidence, transfer->to_rank));
         json_object_end(json);
     }
     json_array_end(json);

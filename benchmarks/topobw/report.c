@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *host_of(const struct evidence_list *evidence, int rank) {
-    return evidence->of_rank[rank].host;
+    return evidence_host_of(evidence, rank);
 }
 
 static const char *class_of(const struct tested_link *link) {

@@ -23,6 +23,7 @@ from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
+from railyard.records import benchmark, ranks
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import launch, lifecycle
 
@@ -98,11 +99,12 @@ class Launch:
         return Ended(status=int((self.folder / "status").read_text()), words=" / ".join(words[:4]), out=out)
 
     def document(self, mpi: Mpi, output: str) -> dict[str, Any] | str:
-        """Return what a benchmark wrote, or how its launch ended, or which other MPI it ran under."""
+        """Return what a benchmark wrote (a row for each rank), or how its launch ended, or which other MPI it had."""
         ended, path = self.ended(), self.folder / output
         if not path.exists() or (ended.status and not mpi.hangs):
             return f"ended with {ended.status}: {ended.words}"
         document: dict[str, Any] = json.loads(path.read_text())
+        document["ranks"] = ranks.rows(benchmark.ranks_of(document["ranks"], str(path)))
         library = document["mpi"]["library"]
         return document if mpi.is_named_in(library) else f"ran under {library} instead of {mpi.library}"
 

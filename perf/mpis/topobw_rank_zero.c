@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAD_MAX = 16, ARGUMENTS = 9 };
+enum { RANK_BYTES = 16, BAD_MAX = 16, ARGUMENTS = 9 };
 
 static const double bad_share = 0.48;
 static const double disturbance = 0.01;
@@ -153,12 +153,19 @@ static void write_json(const struct topobw *run, const struct evidence_list *evi
 }
 
 static struct evidence_list evidence_of(const struct machine *machine) {
-    struct evidence_list list = {.ranks = check_ranks()};
-    list.of_rank = check_alloc((size_t)list.ranks, sizeof *list.of_rank);
+    struct evidence_list list = {.ranks = check_ranks(), .row_count = check_ranks(), .layout_count = 1};
+    list.rows = check_alloc((size_t)list.ranks, sizeof *list.rows);
+    list.row_of_rank = check_alloc((size_t)list.ranks, sizeof *list.row_of_rank);
+    list.layouts = check_alloc(1, sizeof *list.layouts);
+    list.layouts[0] = "1\n-1\n?\n-1"; /* one rank of a node; nobody knows its CPUs */
+    list.text = check_alloc((size_t)list.ranks, RANK_BYTES);
     for (int rank = 0; rank < list.ranks; rank++) {
-        list.of_rank[rank] = (struct evidence){.cpu = -1, .numa_node = -1};
-        memcpy(list.of_rank[rank].host, machine->hosts + (size_t)rank * EVIDENCE_HOST_BYTES,
-               EVIDENCE_HOST_BYTES);
+        char *number = list.text + (size_t)rank * RANK_BYTES;
+        (void)snprintf(number, RANK_BYTES, "%d", rank);
+        list.rows[rank] = (struct evidence_row){.host = machine->hosts + (size_t)rank * EVIDENCE_HOST_BYTES,
+                                                .ranks = number,
+                                                .layout = list.layouts[0]};
+        list.row_of_rank[rank] = rank;
     }
     return list;
 }

@@ -23,7 +23,7 @@ def document(
     if reading.ranks not in (None, ranks):
         raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were asked")
     return {
-        "format": "railyard-benchmark/1",
+        "format": "railyard-benchmark/2",
         "benchmark": benchmark,
         "version": reading.version,
         "parameters": {},

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.benchmark_runs import document
 from support.commands import CHECKOUT, HUNG_S, environment
 from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.reframe import ReFrame, into, records, reframe_in
@@ -80,7 +81,7 @@ def inside(*command: object) -> list[object]:
 def test_every_rank_runs_from_the_image_on_its_own_node(small: str, tmp_path: Path) -> None:
     done = mpirun(small, "-np", "8", *inside(*HALO, "--json", tmp_path / "halo.json"))
     assert done.returncode == 0, done.stderr
-    output = json.loads((tmp_path / "halo.json").read_text())
+    output = document(tmp_path / "halo.json")
     assert output["verified"] is True
     assert sorted(rank["host"] for rank in output["ranks"]) == NODES
 

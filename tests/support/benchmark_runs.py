@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 
 from railyard.checkout import CHECKOUT
+from railyard.records import benchmark, ranks
 from support.commands import variables
 
 ROOT = CHECKOUT
@@ -98,9 +99,10 @@ def run(program: str, ranks: int, *arguments: str | Path, folder: Path = BIN, **
 
 
 def document(path: Path) -> dict[str, Any]:
+    """What a program wrote, with a row for each rank."""
     read: dict[str, Any] = json.loads(path.read_text())
     jsonschema.validate(read, json.loads(SCHEMA.read_text()))
-    return read
+    return {**read, "ranks": ranks.rows(benchmark.ranks_of(read["ranks"], str(path)))}
 
 
 def measured(program: str, ranks: int, *arguments: str, folder: Path, programs: Path = BIN) -> dict[str, Any]:

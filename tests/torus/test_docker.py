@@ -20,6 +20,7 @@ from typing import Any
 
 import docker
 import pytest
+from support.benchmark_runs import document
 from support.commands import BIN, CHECKOUT, HUNG_S, Run, command_lines, environment
 from support.reframe import QUICK, reading
 from support.waiting import LIMIT_S
@@ -137,7 +138,7 @@ def test_mpi_runs_across_eight_containers_as_the_images_user(boxed: str, folder:
     options = ["--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", "halo.json"]
     done = mpirun(folder, boxed, "-np", "8", "halo", *options)
     assert done.returncode == 0, done.stderr
-    output = json.loads((folder / "halo.json").read_text())
+    output = document(folder / "halo.json")
     assert output["verified"] is True
     assert sorted(rank["host"] for rank in output["ranks"]) == sorted(NODES)
     assert (folder / "halo.json").stat().st_uid != 0
@@ -325,7 +326,7 @@ def test_srun_starts_mpi_across_containers_where_it_is_told(cluster: str, folder
     arguments = ("-n", "8", "--distribution=arbitrary", "halo", *options)
     done = on_cluster(folder, "srun", cluster, *arguments, **told)
     assert done.returncode == 0, done.stderr
-    output = json.loads((folder / "srun.json").read_text())
+    output = document(folder / "srun.json")
     assert output["verified"] is True
     assert [rank["host"] for rank in output["ranks"]] == order
     sent = json.loads((folder / "srun.evidence").read_text())["nics"]

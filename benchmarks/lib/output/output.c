@@ -37,27 +37,56 @@ void series_free(struct series_list *list) {
     free(list->series);
 }
 
-static void write_rank(struct json *json, int rank, const struct evidence_list *list) {
-    const struct evidence *of_rank = &list->of_rank[rank];
+/* Writes the next line of a layout as a member; where it ended. */
+static const char *write_line(struct json *json, const char *key, const char *line) {
+    size_t length = strcspn(line, "\n");
+    char *text = check_alloc(length + 1, 1);
+    memcpy(text, line, length);
+    if (key)
+        json_key_text(json, key, text);
+    else
+        json_text(json, text);
+    free(text);
+    return line[length] ? line + length + 1 : line + length;
+}
+
+static void write_layout(struct json *json, const char *layout) {
+    const char *line = strchr(layout, '\n') + 1;
     json_object(json);
-    json_key_integer(json, "rank", rank);
-    json_key_text(json, "host", of_rank->host);
-    json_key_integer(json, "cpu", of_rank->cpu);
-    json_key(json, "allowed_cpus");
+    json_key_integer(json, "ranks", strtol(layout, NULL, 10));
+    line = write_line(json, "cpu", line);
+    line = write_line(json, "allowed_cpus", line);
+    line = write_line(json, "numa_node", line);
+    json_key(json, "cpu_sets");
     json_array(json);
-    for (int i = 0; i < of_rank->allowed_count; i++)
-        json_integer(json, list->allowed_cpus[of_rank->allowed_offset + i]);
+    while (*line)
+        line = write_line(json, NULL, line);
     json_array_end(json);
-    json_key_integer(json, "numa_node", of_rank->numa_node);
+    json_object_end(json);
+}
+
+static void write_row(struct json *json, const struct evidence_row *row) {
+    json_object(json);
+    json_key_text(json, "host", row->host);
+    json_key_text(json, "ranks", row->ranks);
+    json_key_integer(json, "layout", row->layout_number);
     json_object_end(json);
 }
 
 void output_ranks(struct json *json, const struct evidence_list *list) {
     json_key(json, "ranks");
+    json_object(json);
+    json_key(json, "layouts");
     json_array(json);
-    for (int rank = 0; rank < list->ranks; rank++)
-        write_rank(json, rank, list);
+    for (int i = 0; i < list->layout_count; i++)
+        write_layout(json, list->layouts[i]);
     json_array_end(json);
+    json_key(json, "nodes");
+    json_array(json);
+    for (int row = 0; row < list->row_count; row++)
+        write_row(json, &list->rows[row]);
+    json_array_end(json);
+    json_object_end(json);
 }
 
 void output_mpi(struct json *json, int ranks) {
@@ -124,7 +153,7 @@ static void write_series(struct json *json, const char *key, const struct series
 static void write_document(FILE *file, const struct document *document, output_members *write_more) {
     struct json json = json_start(file);
     json_object(&json);
-    json_key_text(&json, "format", "railyard-benchmark/1");
+    json_key_text(&json, "format", "railyard-benchmark/2");
     json_key_text(&json, "benchmark", document->benchmark);
     json_key_text(&json, "version", RAILYARD_VERSION);
     json_key(&json, "parameters");

@@ -1,16 +1,17 @@
-/* Asks the kernel where this rank runs, and gathers the answers; see evidence.h. */
+/* Asks the kernel where this rank runs, folds the answers of a node and gathers those; see evidence.h. */
 #include "lib/ranks/evidence.h"
 
 #include "lib/run/check.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CPUS_FIRST = 1024, CPUS_MAX = 1 << 20 };
+enum { CPUS_FIRST = 1024, CPUS_MAX = 1 << 20, NUMBER_BYTES = 16, TEXT_BYTES_FIRST = 1024, UNKNOWN = -2 };
 
 #ifdef RAILYARD_HOST_FROM_MPI
 void evidence_host(char *host) {
@@ -35,78 +36,310 @@ static int numa_node(void) {
     return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 ? (int)node : -1;
 }
 
-static int list_cpus(const cpu_set_t *set, size_t set_bytes, int *cpus) {
+/* ---- text that grows ---- */
+
+struct text {
+    char *bytes;
+    size_t length;
+    size_t room;
+};
+
+static void text_add(struct text *text, const char *bytes, size_t count) {
+    while (text->length + count > text->room) {
+        size_t room = text->room ? 2 * text->room : TEXT_BYTES_FIRST;
+        char *larger = check_alloc(room, 1);
+        if (text->length > 0)
+            memcpy(larger, text->bytes, text->length);
+        free(text->bytes);
+        text->bytes = larger;
+        text->room = room;
+    }
+    memcpy(text->bytes + text->length, bytes, count);
+    text->length += count;
+}
+
+static void text_number(struct text *text, const char *before, int number) {
+    char word[2 * NUMBER_BYTES];
+    int length = number == UNKNOWN ? snprintf(word, sizeof word, "%s?", before)
+                                   : snprintf(word, sizeof word, "%s%d", before, number);
+    text_add(text, word, (size_t)length);
+}
+
+/* How many numbers from the first on are equal (step 0), or each one more than the one before (step 1). */
+static int run_length(const int *numbers, int count, int step) {
+    int length = 1;
+    while (length < count && numbers[length] == numbers[length - 1] + step)
+        length++;
+    return length;
+}
+
+/* Adds a column: equal neighbours as `0*128`, rising ones as `0-127`; a rise ends where equal ones begin. */
+static void text_column(struct text *text, const int *numbers, int count) {
+    for (int at = 0, length = 1; at < count; at += length) {
+        int equal = run_length(numbers + at, count - at, 0);
+        int rising = numbers[at] < 0 ? 1 : run_length(numbers + at, count - at, 1);
+        if (rising > 1 && at + rising < count && numbers[at + rising] == numbers[at + rising - 1])
+            rising--;
+        text_number(text, at > 0 ? "," : "", numbers[at]);
+        if (equal > 1)
+            text_number(text, "*", equal);
+        else if (rising > 1)
+            text_number(text, "-", numbers[at] + rising - 1);
+        length = equal > 1 ? equal : rising;
+    }
+}
+
+/* ---- one rank ---- */
+
+struct place {
+    char host[EVIDENCE_HOST_BYTES];
+    int rank;
+    int cpu;        /* -1: unknown */
+    int numa_node;  /* -1: unknown */
+    int cpus_bytes; /* of the text of its CPUs, with its end */
+};
+
+static void list_cpus(const cpu_set_t *set, size_t set_bytes, struct text *text) {
+    int *cpus = check_alloc(8 * set_bytes, sizeof *cpus);
     int count = 0;
     for (size_t cpu = 0; cpu < 8 * set_bytes; cpu++)
         if (CPU_ISSET_S(cpu, set_bytes, set))
             cpus[count++] = (int)cpu;
-    return count;
+    text_column(text, cpus, count);
+    free(cpus);
 }
 
 /* The CPUs that this rank may run on; the kernel refuses a set smaller than its own, so ask with larger ones.
  */
-static int *allowed_cpus(int *count) {
-    *count = 0;
+static void allowed_cpus(struct text *text) {
     for (size_t room = CPUS_FIRST; room <= CPUS_MAX; room *= 2) {
         size_t bytes = CPU_ALLOC_SIZE(room);
         cpu_set_t *set = check_alloc(1, bytes);
-        int *cpus = NULL;
-        if (sched_getaffinity(0, bytes, set) == 0) {
-            cpus = check_alloc(8 * bytes, sizeof *cpus);
-            *count = list_cpus(set, bytes, cpus);
-        }
+        bool known = sched_getaffinity(0, bytes, set) == 0;
+        if (known)
+            list_cpus(set, bytes, text);
         free(set);
-        if (cpus)
-            return cpus;
+        if (known)
+            break;
     }
-    return check_alloc(1, sizeof(int));
+    text_add(text, "", 1);
 }
 
-static struct evidence evidence_here(int allowed_count) {
-    struct evidence here = {.cpu = sched_getcpu(), .numa_node = numa_node(), .allowed_count = allowed_count};
+/* ---- the ranks of a node ---- */
+
+/* The ranks that share this one's node; where one process holds all ranks, each is alone. */
+static MPI_Comm same_node(void) {
+    MPI_Comm node = MPI_COMM_SELF;
+#ifndef RAILYARD_HOST_FROM_MPI
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+#endif
+    return node;
+}
+
+/* What the first rank of a node gathers of it; `cpus` are the texts of their CPUs. */
+struct node {
+    int count;
+    struct place *places;
+    const char **cpus;
+    char *text;
+};
+
+static void gather_node(MPI_Comm comm, struct node *node) {
+    struct text own = {0};
+    struct place here = {.cpu = sched_getcpu(), .numa_node = numa_node(), .rank = check_rank()};
+    int local = 0;
+    int size = 0;
+    MPI_CHECK(MPI_Comm_rank(comm, &local));
+    MPI_CHECK(MPI_Comm_size(comm, &size));
     evidence_host(here.host);
-    return here;
-}
-
-static void start_list(struct evidence_list *list) {
-    list->ranks = check_ranks();
-    list->of_rank = check_alloc((size_t)list->ranks, sizeof *list->of_rank);
-}
-
-/* Fills counts and offsets for the gathered CPUs; returns their total. */
-static int layout(struct evidence_list *list, int *counts, int *offsets) {
+    allowed_cpus(&own);
+    here.cpus_bytes = (int)own.length;
+    node->count = local == 0 ? size : 0;
+    node->places = check_alloc((size_t)node->count, sizeof *node->places);
+    node->cpus = check_alloc((size_t)node->count, sizeof *node->cpus);
+    int bytes = (int)sizeof here;
+    MPI_CHECK(MPI_Gather(&here, bytes, MPI_BYTE, node->places, bytes, MPI_BYTE, 0, comm));
+    int *counts = check_alloc((size_t)node->count, sizeof *counts);
+    int *offsets = check_alloc((size_t)node->count, sizeof *offsets);
     int total = 0;
-    for (int rank = 0; rank < list->ranks; rank++) {
-        struct evidence *of_rank = &list->of_rank[rank];
-        of_rank->allowed_offset = offsets[rank] = total;
-        counts[rank] = of_rank->allowed_count;
-        total += of_rank->allowed_count;
+    for (int i = 0; i < node->count; i++) {
+        counts[i] = node->places[i].cpus_bytes;
+        offsets[i] = total;
+        total += counts[i];
     }
-    return total;
-}
-
-static void gather_cpus(struct evidence_list *list, const int *cpus, int count) {
-    int *counts = check_alloc((size_t)list->ranks, sizeof *counts);
-    int *offsets = check_alloc((size_t)list->ranks, sizeof *offsets);
-    int total = layout(list, counts, offsets);
-    list->allowed_cpus = check_alloc((size_t)total, sizeof(int));
+    node->text = check_alloc((size_t)total, 1);
     MPI_CHECK(
-        MPI_Gatherv(cpus, count, MPI_INT, list->allowed_cpus, counts, offsets, MPI_INT, 0, MPI_COMM_WORLD));
+        MPI_Gatherv(own.bytes, here.cpus_bytes, MPI_CHAR, node->text, counts, offsets, MPI_CHAR, 0, comm));
+    for (int i = 0; i < node->count; i++)
+        node->cpus[i] = node->text + offsets[i];
     free(offsets);
     free(counts);
+    free(own.bytes);
+}
+
+static void free_node(struct node *node) {
+    free(node->places);
+    free(node->cpus);
+    free(node->text);
+}
+
+/* The number of a rank's set of CPUs among the different ones; adds it to them. */
+static int set_number(const char **sets, int *count, const char *cpus) {
+    for (int i = 0; i < *count; i++)
+        if (strcmp(sets[i], cpus) == 0)
+            return i;
+    sets[*count] = cpus;
+    return (*count)++;
+}
+
+enum { RANKS, CPU, SET, NUMA, COLUMNS };
+
+/* Adds the row of a host: its name, its ranks, and its layout, each with its end. */
+static void fold_host(const struct node *node, const char *host, struct text *text) {
+    int *columns[COLUMNS];
+    const char **sets = check_alloc((size_t)node->count, sizeof *sets);
+    int set_count = 0;
+    int count = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        columns[i] = check_alloc((size_t)node->count, sizeof(int));
+    for (int i = 0; i < node->count; i++) {
+        const struct place *place = &node->places[i];
+        if (strcmp(place->host, host) != 0)
+            continue;
+        columns[RANKS][count] = place->rank;
+        columns[CPU][count] = place->cpu;
+        columns[SET][count] = *node->cpus[i] ? set_number(sets, &set_count, node->cpus[i]) : UNKNOWN;
+        columns[NUMA][count++] = place->numa_node;
+    }
+    text_add(text, host, strlen(host) + 1);
+    text_column(text, columns[RANKS], count);
+    text_add(text, "", 1);
+    text_number(text, "", count);
+    for (int i = CPU; i < COLUMNS; i++) {
+        text_add(text, "\n", 1);
+        text_column(text, columns[i], count);
+    }
+    for (int i = 0; i < set_count; i++) {
+        text_add(text, "\n", 1);
+        text_add(text, sets[i], strlen(sets[i]));
+    }
+    text_add(text, "", 1);
+    for (int i = 0; i < COLUMNS; i++)
+        free(columns[i]);
+    free(sets);
+}
+
+/* The rows of a node: one, but where its ranks give several names for it. */
+static void fold_node(const struct node *node, struct text *text) {
+    for (int i = 0; i < node->count; i++) {
+        bool known = false;
+        for (int before = 0; before < i && !known; before++)
+            known = strcmp(node->places[before].host, node->places[i].host) == 0;
+        if (!known)
+            fold_host(node, node->places[i].host, text);
+    }
+}
+
+/* ---- rank 0 ---- */
+
+/* Gathers the nodes' texts on rank 0; their bytes in all. */
+static size_t gather_texts(struct evidence_list *list, const struct text *own) {
+    bool root = check_rank() == 0;
+    size_t count = root ? (size_t)check_ranks() : 0;
+    int *counts = check_alloc(count, sizeof *counts);
+    int *offsets = check_alloc(count, sizeof *offsets);
+    int bytes = (int)own->length;
+    int total = 0;
+    MPI_CHECK(MPI_Gather(&bytes, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = total;
+        total += counts[i];
+    }
+    list->text = root ? check_alloc((size_t)total, 1) : NULL;
+    MPI_CHECK(
+        MPI_Gatherv(own->bytes, bytes, MPI_CHAR, list->text, counts, offsets, MPI_CHAR, 0, MPI_COMM_WORLD));
+    free(offsets);
+    free(counts);
+    return (size_t)total;
+}
+
+static const char *after(const char *text) {
+    return text + strlen(text) + 1;
+}
+
+static void read_rows(struct evidence_list *list, size_t bytes) {
+    int ends = 0;
+    for (size_t i = 0; i < bytes; i++)
+        ends += list->text[i] == '\0';
+    list->row_count = ends / 3;
+    list->rows = check_alloc((size_t)list->row_count, sizeof *list->rows);
+    const char *text = list->text;
+    for (int row = 0; row < list->row_count; row++) {
+        const char *ranks = after(text);
+        list->rows[row] = (struct evidence_row){.host = text, .ranks = ranks, .layout = after(ranks)};
+        text = after(after(ranks));
+    }
+}
+
+static int compare_layouts(const void *left, const void *right) {
+    const struct evidence_row *const *a = left;
+    const struct evidence_row *const *b = right;
+    int order = strcmp((*a)->layout, (*b)->layout);
+    return order != 0 ? order : (*a > *b) - (*a < *b);
+}
+
+/* Numbers the different layouts. */
+static void number_layouts(struct evidence_list *list) {
+    struct evidence_row **sorted = check_alloc((size_t)list->row_count, sizeof *sorted);
+    list->layouts = check_alloc((size_t)list->row_count, sizeof *list->layouts);
+    for (int row = 0; row < list->row_count; row++)
+        sorted[row] = &list->rows[row];
+    qsort(sorted, (size_t)list->row_count, sizeof *sorted, compare_layouts);
+    for (int i = 0; i < list->row_count; i++) {
+        if (i == 0 || strcmp(sorted[i]->layout, sorted[i - 1]->layout) != 0)
+            list->layouts[list->layout_count++] = sorted[i]->layout;
+        sorted[i]->layout_number = list->layout_count - 1;
+    }
+    free(sorted);
+}
+
+/* Notes the row of each rank that a column of ranks names. */
+static void place_ranks(struct evidence_list *list, int row) {
+    const char *text = list->rows[row].ranks;
+    while (*text) {
+        char *end = NULL;
+        long first = strtol(text, &end, 10);
+        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        for (long rank = first; rank <= last; rank++)
+            list->row_of_rank[rank] = row;
+        text = *end == ',' ? end + 1 : end;
+    }
 }
 
 void evidence_gather(struct evidence_list *list) {
-    int count = 0;
-    int *cpus = allowed_cpus(&count);
-    struct evidence here = evidence_here(count);
-    int bytes = (int)sizeof here;
+    MPI_Comm comm = same_node();
+    struct node node = {0};
+    struct text own = {0};
     *list = (struct evidence_list){0};
-    if (check_rank() == 0)
-        start_list(list);
-    MPI_CHECK(MPI_Gather(&here, bytes, MPI_BYTE, list->of_rank, bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
-    gather_cpus(list, cpus, count);
-    free(cpus);
+    gather_node(comm, &node);
+    fold_node(&node, &own);
+    size_t bytes = gather_texts(list, &own);
+    free(own.bytes);
+    free_node(&node);
+    if (comm != MPI_COMM_SELF)
+        MPI_CHECK(MPI_Comm_free(&comm));
+    if (check_rank() != 0)
+        return;
+    list->ranks = check_ranks();
+    list->row_of_rank = check_alloc((size_t)list->ranks, sizeof *list->row_of_rank);
+    read_rows(list, bytes);
+    number_layouts(list);
+    for (int row = 0; row < list->row_count; row++)
+        place_ranks(list, row);
+}
+
+const char *evidence_host_of(const struct evidence_list *list, int rank) {
+    return list->rows[list->row_of_rank[rank]].host;
 }
 
 static int compare_hosts(const void *left, const void *right) {
@@ -114,18 +347,20 @@ static int compare_hosts(const void *left, const void *right) {
 }
 
 int evidence_hosts(const struct evidence_list *list) {
-    const char **hosts = check_alloc((size_t)list->ranks, sizeof *hosts);
-    int different = list->ranks > 0;
-    for (int rank = 0; rank < list->ranks; rank++)
-        hosts[rank] = list->of_rank[rank].host;
-    qsort(hosts, (size_t)list->ranks, sizeof *hosts, compare_hosts);
-    for (int i = 1; i < list->ranks; i++)
+    const char **hosts = check_alloc((size_t)list->row_count, sizeof *hosts);
+    int different = list->row_count > 0;
+    for (int row = 0; row < list->row_count; row++)
+        hosts[row] = list->rows[row].host;
+    qsort(hosts, (size_t)list->row_count, sizeof *hosts, compare_hosts);
+    for (int i = 1; i < list->row_count; i++)
         different += strcmp(hosts[i - 1], hosts[i]) != 0;
     free(hosts);
     return different;
 }
 
 void evidence_free(struct evidence_list *list) {
-    free(list->of_rank);
-    free(list->allowed_cpus);
+    free(list->rows);
+    free(list->layouts);
+    free(list->row_of_rank);
+    free(list->text);
 }

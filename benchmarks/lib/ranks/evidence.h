@@ -1,8 +1,9 @@
 /*
  * Where each rank really ran, as seen from inside: host, CPU, allowed CPUs, NUMA node.
  *
- * Taken once, after the measurement. Leaves out: migrations during the run (an unbound rank may move), GPUs
- * and NICs.
+ * Taken once, after the measurement. The ranks of a node fold their answers before rank 0 gathers them, so
+ * that it holds a few bytes for each rank and one layout for all nodes that are alike. Leaves out: migrations
+ * during the run (an unbound rank may move), GPUs and NICs.
  */
 #ifndef RAILYARD_LIB_RANKS_EVIDENCE_H
 #define RAILYARD_LIB_RANKS_EVIDENCE_H
@@ -11,18 +12,22 @@
 
 enum { EVIDENCE_HOST_BYTES = 256 };
 
-struct evidence {
-    char host[EVIDENCE_HOST_BYTES];
-    int cpu;            /* -1: unknown */
-    int numa_node;      /* -1: unknown */
-    int allowed_count;  /* 0: unknown */
-    int allowed_offset; /* of the rank's first CPU in evidence_list.allowed_cpus */
+/* Ranks of one host. Columns are as in docs/formats.md: `0-3,7` or `0*128`. */
+struct evidence_row {
+    const char *host;
+    const char *ranks;  /* a column */
+    const char *layout; /* lines: number of ranks, columns of CPU, set of CPUs and NUMA node, then the sets */
+    int layout_number;  /* among the different layouts */
 };
 
 struct evidence_list {
     int ranks;
-    struct evidence *of_rank;
-    int *allowed_cpus;
+    int row_count;
+    struct evidence_row *rows; /* in the order of their first ranks */
+    int layout_count;
+    const char **layouts; /* the different ones */
+    int *row_of_rank;
+    char *text;
 };
 
 /* The name of this host, as the coordinates file must spell it. */
@@ -30,6 +35,9 @@ void evidence_host(char *host);
 
 /* Collective. All ranks' evidence on rank 0; an empty list elsewhere. */
 void evidence_gather(struct evidence_list *list);
+
+/* The host of a rank. */
+const char *evidence_host_of(const struct evidence_list *list, int rank);
 
 /* The number of different hosts. */
 int evidence_hosts(const struct evidence_list *list);
