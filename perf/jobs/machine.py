@@ -26,7 +26,7 @@ from rich.table import Table
 
 from placements.arrays import np
 from railyard.checkout import BUILD, CHECKOUT
-from railyard.records import columns
+from railyard.records.folded import columns
 
 BIN = Path(sys.executable).parent
 FOLDER = BUILD / "machine"

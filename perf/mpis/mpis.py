@@ -23,7 +23,8 @@ from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
-from railyard.records import benchmark, ranks
+from railyard.records import benchmark
+from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import launch, lifecycle
 

@@ -18,10 +18,11 @@ from railyard import host_names
 from railyard.errors import InputError
 from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
-from railyard.records import assemble, benchmark, nic_bytes
+from railyard.records import assemble, benchmark
 from railyard.records.benchmark import Benchmark
-from railyard.records.nic_bytes import Nics
-from railyard.records.ranks import Ranks
+from railyard.records.folded import nic_bytes
+from railyard.records.folded.nic_bytes import Nics
+from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Guarded, Verdict
 
 FORMAT = "railyard-roles/1"

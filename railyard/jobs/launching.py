@@ -23,7 +23,7 @@ from placements.nics.evidence import Found, judge, senders
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
 from railyard.errors import InputError
-from railyard.records.nic_bytes import Nics
+from railyard.records.folded.nic_bytes import Nics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from railyard.jobs import beside, launching
 from railyard.jobs.beside import Around
 from railyard.jobs.nodes import energy, nic_counters, surroundings
 from railyard.records import assemble, provenance
-from railyard.records.nic_bytes import Nics
+from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import archive, sessions
 from railyard.records.store.sessions import Place

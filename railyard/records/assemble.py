@@ -16,11 +16,12 @@ from pathlib import Path
 
 from railyard import host_names
 from railyard.errors import InputError
-from railyard.records import benchmark, record, spans, tables
+from railyard.records import benchmark, record, spans
 from railyard.records.benchmark import Benchmark
+from railyard.records.folded import tables
+from railyard.records.folded.nic_bytes import Nics
+from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
-from railyard.records.nic_bytes import Nics
-from railyard.records.ranks import Ranks
 from railyard.records.record import Record, Software, Status, Verdict
 
 _NOT_MET = "the program's MPI does not understand what started it"

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.errors import InputError
-from railyard.records import json_io, ranks, units
+from railyard.records import json_io, units
+from railyard.records.folded import ranks
+from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
-from railyard.records.ranks import Ranks
 
 SCHEMA = "benchmark-v1.json"
 Label = str | int

@@ -19,11 +19,12 @@ from pathlib import Path
 import orjson
 
 from railyard.errors import InputError
-from railyard.records import benchmark, json_io, nic_bytes, ranks, spans, tables, text_rules, versions
+from railyard.records import benchmark, json_io, spans, text_rules, versions
 from railyard.records.benchmark import Series, Unmeasured
+from railyard.records.folded import nic_bytes, ranks, tables
+from railyard.records.folded.nic_bytes import Nics
+from railyard.records.folded.ranks import Ranks
 from railyard.records.json_io import Json
-from railyard.records.nic_bytes import Nics
-from railyard.records.ranks import Ranks
 from railyard.records.spans import Spans
 
 #: The version that is written; `records.versions` lists the others that are read, and what differs.

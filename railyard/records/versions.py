@@ -3,8 +3,8 @@
 Models: a minor version adds fields that may be absent, so that a reader of 1.1 reads 1 as it is and a launch without
 the added fields has None there; a record says its version and holds no field younger than that. A record is never
 rewritten, because its id is made of its content. Records of format 1 have the typed views of format 2;
-`records.tables` makes a document of one format from one of the other. Leaves out: benchmark outputs, which live as
-long as their job.
+`records.folded.tables` makes a document of one format from one of the other. Leaves out: benchmark outputs, which
+live as long as their job.
 """
 
 from __future__ import annotations

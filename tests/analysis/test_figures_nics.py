@@ -10,8 +10,8 @@ from support import synthetic
 
 from analysis.cases import cases
 from analysis.figures import nics as figures_nics
-from railyard.records import nic_bytes
 from railyard.records.assemble import LaunchRun
+from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Verdict
 
 SENT_BYTES = {"round-robin": (500, 500), "nic-1": (0, 2000)}

@@ -30,18 +30,9 @@ from support.versions import with_rows
 
 from railyard import schemas
 from railyard.errors import InputError, RunError
-from railyard.records import (
-    benchmark,
-    columns,
-    json_io,
-    nic_bytes,
-    provenance,
-    record,
-    tables,
-    units,
-    versions,
-)
+from railyard.records import benchmark, json_io, provenance, record, units, versions
 from railyard.records.assemble import LaunchRun, absent, assemble, same_host
+from railyard.records.folded import columns, nic_bytes, tables
 from railyard.records.record import Status, Verdict
 from railyard.records.store import archive
 

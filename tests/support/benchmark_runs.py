@@ -18,7 +18,8 @@ from typing import Any
 import jsonschema
 
 from railyard.checkout import CHECKOUT
-from railyard.records import benchmark, ranks
+from railyard.records import benchmark
+from railyard.records.folded import ranks
 from support.commands import variables
 
 ROOT = CHECKOUT

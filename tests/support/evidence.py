@@ -24,8 +24,9 @@ from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from railyard.checkout import CHECKOUT
 from railyard.jobs import launching
-from railyard.records import launch_order, nic_bytes
+from railyard.records import launch_order
 from railyard.records.assemble import LaunchRun, assemble
+from railyard.records.folded import nic_bytes
 from railyard.records.record import Record, Software, Verdict
 from railyard.records.store import challenge as challenges
 from support import synthetic

@@ -6,7 +6,8 @@ import copy
 import json
 from typing import Any
 
-from railyard.records import record, tables, versions
+from railyard.records import record, versions
+from railyard.records.folded import tables
 from railyard.records.record import Record
 
 LAST_WITH_ROWS = "railyard-record/1.9"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from railyard import host_names
-from railyard.records import nic_bytes
-from railyard.records.nic_bytes import Nics
+from railyard.records.folded import nic_bytes
+from railyard.records.folded.nic_bytes import Nics
 
 FORMAT = "railyard-nics/1"
 ETHERNET = "linux-net"

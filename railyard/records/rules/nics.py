@@ -9,7 +9,7 @@ from placements.hosts import naming
 from placements.nics import evidence, policies
 from placements.nics.evidence import Sender
 from railyard import host_names
-from railyard.records.nic_bytes import Nics
+from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_case, rule

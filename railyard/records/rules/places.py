@@ -11,7 +11,7 @@ from placements.orders.allocation import Order, allocate, within
 from railyard import host_names
 from railyard.errors import InputError
 from railyard.records import assemble, spans, versions
-from railyard.records.ranks import Rank, Ranks
+from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict
 from railyard.records.rules import rebuilt
 from railyard.records.rules.registry import Fault, ended_well, of_hosts, of_ranks, once_a_case, rule

@@ -11,7 +11,7 @@ from typing import TypeVar
 import orjson
 
 from railyard.records import versions
-from railyard.records.ranks import Ranks
+from railyard.records.folded.ranks import Ranks
 from railyard.records.record import Launch, Record, Status
 
 

@@ -3,7 +3,7 @@
     "tables": {
       "hosts": ["n[0-9999]"],                      the hosts that ran ranks or counted NICs, as Slurm folds them
       "cpu_sets": ["0-127"],                       sets of CPUs that ranks may use
-      "columns": {"c0": "0*128,1*128", ...},       numbers (`records.columns`)
+      "columns": {"c0": "0*128,1*128", ...},       numbers (`records.folded.columns`)
       "nics": {"n0": {"node": "c7", "nic": "c8", "names": ["mlx5_0", "mlx5_1"]}}
     }
     "ranks": {"host": "c0", "cpu": "c1", "allowed_cpus": "c2", "numa_node": "c3"}
@@ -22,13 +22,13 @@ from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from railyard.errors import InputError
-from railyard.records import columns, nic_bytes, ranks
-from railyard.records.columns import ABSENT, NULL
-from railyard.records.nic_bytes import Nics
-from railyard.records.ranks import Ranks
+from railyard.records.folded import columns, nic_bytes, ranks
+from railyard.records.folded.columns import ABSENT, NULL
+from railyard.records.folded.nic_bytes import Nics
+from railyard.records.folded.ranks import Ranks
 
 if TYPE_CHECKING:
-    from railyard.records.columns import Numbers
+    from railyard.records.folded.columns import Numbers
 
 Json = Any
 FORMAT = "railyard-record/2"

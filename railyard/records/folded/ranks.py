@@ -2,7 +2,7 @@
 
 Models: a sequence of `Rank` that keeps columns and makes a `Rank` when one is looked at, because a machine's launches
 have millions; launches that share a column have the very same object. Leaves out: how records store them
-(`records.tables`), where ranks should have run (`records.assemble`).
+(`records.folded.tables`), where ranks should have run (`records.assemble`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, overload
 import orjson
 
 from railyard.errors import InputError
-from railyard.records import columns
-from railyard.records.columns import ABSENT, NULL
+from railyard.records.folded import columns
+from railyard.records.folded.columns import ABSENT, NULL
 
 if TYPE_CHECKING:
-    from railyard.records.columns import Numbers
+    from railyard.records.folded.columns import Numbers
 
 Json = Any
 #: Ranks that are parsed once are kept, in bytes of their JSON.
