@@ -34,7 +34,8 @@ from railyard.applications.patterns import Patterns
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
 from railyard.jobs import image as images
-from railyard.jobs.stagedir import Planned
+from railyard.jobs.job.submitted import Planned
+from railyard.jobs.partition import Partition
 from railyard.records.record import Software
 
 #: Below a folder of programs: as Spack's view, as OSU installs its own, as OSU's sources build them.
@@ -80,6 +81,8 @@ class ApplicationCheck(PlacedCheck):
     """A program that is not ours, under several placements and NIC policies."""
 
     needs = ["programs of another MPI"]
+    grid: Any
+    parameters: Any
 
     #: Patterns that read the program's output; None for a program with a module in railyard/applications.
     output: Patterns | None = None
@@ -160,9 +163,9 @@ class ApplicationCheck(PlacedCheck):
         if machine.ranks_per_node == 1 and not self.torus:
             self.block = list(machine.grid)
 
-    def _scale(self) -> scales.Scale:
+    def _scale(self, where: Partition) -> scales.Scale:
         """By the number of ranks, or where they fit on a virtual torus, too, by the origin."""
-        return scales.chosen(self.name, MESSAGES.get(self.scale, ""), self.where.origin)
+        return scales.chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
         """The program's own grid of as many ranks as the scale's cube has."""
@@ -209,14 +212,14 @@ class ApplicationCheck(PlacedCheck):
         if self.scale not in MACHINES:
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
         self.paths: dict[str, Path] = {}
-        if self.carried:
-            images.need_packages(self.carried, self._packages())
-            if not self.package and images.SOURCES_LABEL in self.carried.labels:
-                file = self.carried.provenance["file"]
+        if self.prepared.carried:
+            images.need_packages(self.prepared.carried, self._packages())
+            if not self.package and images.SOURCES_LABEL in self.prepared.carried.labels:
+                file = self.prepared.carried.provenance["file"]
                 self.skip(
                     f"{file} has no {self.program}: railyard does not build it; -S image names one that has it"
                 )
-        if Software.NATIVE not in self.chosen:
+        if Software.NATIVE not in self.software:
             return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
         found = {name: find(name, self.programs, self._mpi()) for name in wanted}
@@ -234,7 +237,7 @@ class ApplicationCheck(PlacedCheck):
     def say_which_build(self) -> None:
         """What was built of the program, so that records of different builds are different cases."""
         native = build_of(self.paths[self.program]) if self.paths else {}
-        inside = build_in(self.carried.labels, self.package) if self.carried else {}
+        inside = build_in(self.prepared.carried.labels, self.package) if self.prepared.carried else {}
         if native.get("spack_spec") and inside.get("spack_spec"):
             same_build(self.name, native["spack_spec"], inside["spack_spec"])
         self.parameters = {
@@ -257,7 +260,7 @@ class ApplicationCheck(PlacedCheck):
         if self.threads < SEVERAL:
             return
         native = labels_of(self.paths[self.program]) if self.paths else {}
-        for labels in (native, self.carried.labels if self.carried else {}):
+        for labels in (native, self.prepared.carried.labels if self.prepared.carried else {}):
             if self.without_openmp in labels.get(f"{VARIANTS_LABEL}{self.package}", "").split():
                 self.skip(
                     f"Spack built {self.program} without OpenMP ({self.package} {self.without_openmp}), and "
@@ -266,7 +269,7 @@ class ApplicationCheck(PlacedCheck):
 
     def _waits_passively(self) -> bool:
         """Return whether a rank's threads must not spin: ranks of a virtual torus share this machine's processors."""
-        return self.threads >= SEVERAL and self.where.origin == "emulated"
+        return self.threads >= SEVERAL and self.prepared.where.origin == "emulated"
 
     @run_before("run")
     def write_inputs(self) -> None:
@@ -276,7 +279,7 @@ class ApplicationCheck(PlacedCheck):
 
     def _program(self, index: int, whose: Software) -> list[str]:
         """A rank's program with a witness before it; an image has both on its own PATH."""
-        inside = self.carried is not None and whose is Software.IMAGE
+        inside = self.prepared.carried is not None and whose is Software.IMAGE
         words = [self.program if inside else self._from_the_job(self.program), *self.options]
         profiler = "libmpiP.so" if inside or not self.profile else self._from_the_job("libmpiP.so")
         witness = ["railyard-witness", f"launch-{index:03d}.witness"]
@@ -286,7 +289,11 @@ class ApplicationCheck(PlacedCheck):
         if self.threads:
             waits = ["OMP_WAIT_POLICY=passive"] if self._waits_passively() else []
             witness = ["env", f"OMP_NUM_THREADS={self.threads}", *waits, *witness]
-        return [*(self.carried.command if inside and self.carried else ()), *witness, *words]
+        return [
+            *(self.prepared.carried.command if inside and self.prepared.carried else ()),
+            *witness,
+            *words,
+        ]
 
     def _from_the_job(self, name: str) -> str:
         """A path, from the job's folder where both are in the checkout: a record then names no folder of a user's."""

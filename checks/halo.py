@@ -94,7 +94,7 @@ class HaloCheck(PlacedCheck):
             *("--grid", "x".join(map(str, self.grid))),
             *("--cells", "x".join(map(str, cells))),
             *("--variants", ",".join(self.variants)),
-            *scales.timing(self.chosen_scale, repeats=self.repeats, warmups=self.warmups),
+            *scales.timing(self.prepared.scale, repeats=self.repeats, warmups=self.warmups),
         ]
         if self.order != "row-major":
             self.parameters["order"] = self.order
@@ -207,7 +207,7 @@ def limited(check: HaloCheck, percent: int) -> None:
         return
     simulated = f"export RAILYARD_FAULTS='--injection {percent}'"
     emulated = f'railyard torus fault "$RAILYARD_TORUS" --injection {percent} || exit 1'
-    check.preparations = [simulated if check.where.is_computed else emulated]
+    check.preparations = [simulated if check.prepared.where.is_computed else emulated]
 
 
 @rfm.simple_test

@@ -55,11 +55,15 @@ class HopsCheck(PlacedCheck):
             "pairs_per_point": self.pairs_per_point,
         }
         self.options = [
-            *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
+            *(("--coordinates", "coordinates") if self.prepared.where.knows_coordinates else ()),
             *("--sizes", ",".join(map(str, self.sizes))),
             *("--window", str(self.window)),
-            *(("--pairs-per-point", str(self.pairs_per_point)) if self.where.knows_coordinates else ()),
-            *scales.timing(self.chosen_scale, repeats=self.repeats),
+            *(
+                ("--pairs-per-point", str(self.pairs_per_point))
+                if self.prepared.where.knows_coordinates
+                else ()
+            ),
+            *scales.timing(self.prepared.scale, repeats=self.repeats),
         ]
 
 

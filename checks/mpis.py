@@ -14,15 +14,15 @@ from typing import Any
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
-from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
 from checks.base import plainly
 from checks.halo import HaloCheck
+from placements import launchers
 from railyard.jobs import interrupted, job_lock, mpis, schedule, stagedir, submission, verdict
 from railyard.jobs.mpis import Mpi
-from railyard.jobs.submission import Script, Submission
+from railyard.jobs.submission import Script
 from railyard.records import references
 from railyard.records.record import Record
 
@@ -49,7 +49,7 @@ class halo_mpis(HaloCheck):
     @run_after("setup")
     @plainly()
     def need_two_mpis(self) -> None:
-        if not self.where.makes_torus or self.where.engine != "netns":
+        if not self.prepared.where.makes_torus or self.prepared.where.engine != "netns":
             self.skip(f"{self.short_name} needs a virtual torus of its own, of network namespaces")
         self.compared, absent = mpis.chosen(self.name, self.mpis)
         for why in absent:
@@ -67,9 +67,7 @@ class halo_mpis(HaloCheck):
         scripts = {mpi.environment_name: self._written(mpi) for mpi in self.compared}
         named = {mpi.environment_name: mpi for mpi in self.compared}
         lines = {
-            name: [
-                schedule.lines(one, only_if_placed=False, limit_s=self._limit_s()) for one in script.launches
-            ]
+            name: [self._lines(one, only_if_placed=False) for one in script.launches]
             for name, script in scripts.items()
         }
         ends = {
@@ -83,31 +81,21 @@ class halo_mpis(HaloCheck):
         copies = [f"cp torus.json {name}/" for name in scripts]
         launched = mpis.script(lines, self.compared, self.seed)
         self.prerun_cmds = [job_lock.LINE, *copies, *ends["begun"], *launched, *ends["ended"]]
-        self.job.launcher = getlauncher("local")()
-        self.executable = "echo"
-        self.executable_opts = [str(sum(map(len, lines.values()))), "launches ended"]
+        self._launch_locally(sum(map(len, lines.values())))
         # The job's own torus is made from the file in its stage directory.
         Path(self.stagedir, "topology").write_text(f"{self.torus}\n")
 
     def _written(self, mpi: Mpi) -> Script:
-        folder, around = self._folder(mpi), self._surroundings()
-        mpis.write_launcher(folder, mpi)
-        own = dataclasses.replace(
-            around,
-            system={**around.system, "environment": mpi.environment_name},
-            launcher=mpi.launcher,
-            features=["mpi", mpi.feature],
-            stderr=f"../{around.stderr}",
+        folder, job, prepared = (
+            self._folder(mpi),
+            self._submitted(launchers.named(mpi.launcher)),
+            self.prepared,
         )
+        mpis.write_launcher(folder, mpi)
+        site = dataclasses.replace(job.site, environment=mpi.environment_name, features=["mpi", mpi.feature])
+        own = dataclasses.replace(job, site=site, stderr=f"../{job.stderr}")
         return submission.write(
-            folder,
-            Submission(
-                request=self._request(),
-                where=self.where,
-                granted=self.granted,
-                surroundings=own,
-                program=self._program,
-            ),
+            folder, submission.planned(own, prepared.where, prepared.granted), self._program
         )
 
     @run_before("run")

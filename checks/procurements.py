@@ -8,13 +8,17 @@ links the iterations are few, and a rule that forbids the options for that is re
 
 from __future__ import annotations
 
+import dataclasses
+
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from checks.applications.osu import OsuCheck
 from placements.topology import catalog
 from railyard.applications import osu
-from railyard.jobs import request
+from railyard.jobs.job import request
+from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.partition import Partition
 from railyard.tender import presets
 
 #: Every rule as `preset: name of the rule`.
@@ -57,11 +61,11 @@ class procurement(OsuCheck):
         self.tags |= {self.preset}
         self.descr = f"{self.rule}: {self.stated.text}"
 
-    def _fit_to_the_machine(self) -> None:
+    def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Skip what does not apply here, with the reason; otherwise take the rule's nodes and ranks."""
-        self.ranks_per_node = self._nics() if self._of_rule("ranks_per_node") == presets.PER_NIC else 1
-        self.grid = [self.ranks_per_node * 2]
-        available = len(request.allocation(self._request(), self.where).indices)
+        per_node = self._nics(where) if self._of_rule("ranks_per_node") == presets.PER_NIC else 1
+        spec = dataclasses.replace(spec, ranks_per_node=per_node, grid=(per_node * 2,))
+        available = len(request.allocation(spec, where).indices)
         if reason := presets.why_not(self.stated, available):
             self.skip(f"{self.rule}: {reason}")
         if self.stated.test and self.stated.test.program not in osu.PROGRAMS:
@@ -69,27 +73,29 @@ class procurement(OsuCheck):
                 f"{self.rule}: the checks of {self.stated.test.program} have the tag {self.preset}, too"
             )
         nodes = available if self._of_rule("nodes") == presets.SYSTEM else 2
-        ranks = nodes * self.ranks_per_node
-        self.grid = [ranks - 1 + ranks % 2 if self._of_rule("odd_ranks") else ranks]
-        super()._fit_to_the_machine()
+        ranks = nodes * per_node
+        grid = (ranks - 1 + ranks % 2 if self._of_rule("odd_ranks") else ranks,)
+        return super()._fitted(dataclasses.replace(spec, grid=grid), where)
 
     def _of_rule(self, name: str) -> object:
         return getattr(self.stated.test, name, None)
 
-    def _nics(self) -> int:
+    def _nics(self, where: Partition) -> int:
         """Return the NICs of a node: as the partition names them, otherwise the rails of its network."""
-        if self.where.devices:
-            return len(self.where.devices)
-        named = self.torus if self.where.origin != "measured" else self.where.topology
+        if where.devices:
+            return len(where.devices)
+        named = self.torus if where.origin != "measured" else where.topology
         return catalog.load(named).rails if named else 1
 
     @run_after("setup")
     def leave_out_what_is_forbidden(self) -> None:
         """Run with OSU's own iterations where the rule demands it and the machine is real."""
         forbidden = self.stated.test.forbidden_options if self.stated.test else ()
-        if self.where.origin == "measured" and forbidden:
+        if self.prepared.where.origin == "measured" and forbidden:
             self.options = _without(self.options, forbidden)
-        elif self.message_sizes and self.message_sizes[-1] > LARGE and self.where.origin != "measured":
+        elif (
+            self.message_sizes and self.message_sizes[-1] > LARGE and self.prepared.where.origin != "measured"
+        ):
             self.options = [*_without(self.options, ("-i", "-x")), "-i", "2", "-x", "1"]
             self.parameters = {**self.parameters, "iterations": 2}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
@@ -26,6 +27,7 @@ class RowcolCheck(PlacedCheck):
     descr = "Collectives in all rows or planes of a block of nodes at once"
     benchmark = "rowcol"
     needs_coordinates = True
+    preparations: Any
     valid_systems = ["+torus", "+modelled"]
     placements = ["cart-create"]
     allocation = "contiguous"
@@ -76,16 +78,16 @@ class RowcolCheck(PlacedCheck):
             "start": self.start,
         }
         self.options = [
-            *(("--coordinates", "coordinates") if self.where.knows_coordinates else ()),
+            *(("--coordinates", "coordinates") if self.prepared.where.knows_coordinates else ()),
             *("--splits", ",".join(self.splits)),
             *("--collectives", ",".join(self.collectives)),
             *("--sizes", ",".join(map(str, self.sizes))),
-            *scales.timing(self.chosen_scale, repeats=self.repeats),
+            *scales.timing(self.prepared.scale, repeats=self.repeats),
             *("--start", self.start),
             # On a busy machine ranks begin later, and what is accepted grows; how late they began is in the document.
             *(
                 ("--late-percent", "3", "--late-most", "90")
-                if self.chosen_scale is scales.Scale.SMALL
+                if self.prepared.scale is scales.Scale.SMALL
                 else ()
             ),
         ]
@@ -132,7 +134,7 @@ class RowcolCheck(PlacedCheck):
         """Nodes along X, Y and Z, both of a router along Y."""
         if self.cube:
             return (self.cube[0], self.cube[1], self.cube[2])
-        x, y, z = self.topology.box_of_cells(self.granted.block)
+        x, y, z = self.prepared.topology.box_of_cells(self.prepared.granted.block)
         return x, y, z
 
 

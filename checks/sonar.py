@@ -57,7 +57,7 @@ class SonarCheck(PlacedCheck):
     @run_after("setup")
     def choose_options(self) -> None:
         emulated = (
-            self.where.origin == "emulated"
+            self.prepared.where.origin == "emulated"
         )  # its NICs are network interfaces, whatever the machine has
         group = "linux-net" if emulated and self.group == "auto" else self.group
         self.parameters = {"sizes_bytes": self.sizes, "repeats": self.repeats}

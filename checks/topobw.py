@@ -78,7 +78,7 @@ class TopoBwCheck(PlacedCheck):
             *("--repeats", str(self.repeats)),
             *("--tolerance", f"{self.tolerance_percent:g}"),
         ]
-        if self.where.origin == "emulated":
+        if self.prepared.where.origin == "emulated":
             self.options += [
                 "--routes",
                 "strict",
@@ -87,7 +87,7 @@ class TopoBwCheck(PlacedCheck):
     @run_before("run")
     def write_links(self) -> None:
         """What each link is and should carry, beside the coordinates."""
-        Path(self.stagedir, "links").write_text(files.links(self.topology))
+        Path(self.stagedir, "links").write_text(files.links(self.prepared.topology))
 
 
 @rfm.simple_test

@@ -136,7 +136,7 @@ def cells(mpi: Mpi, stack: Stack, wanted: Sequence[str], *, placed: Placement, t
 
 def _launch(mpi: Mpi, stack: Stack, policy: str, *, placed: Placement, folder: Path) -> mpis.Launch:
     """Return a launch under a policy; raises InputError for one that the stack cannot express."""
-    prepared = launching.prepare(placed, policy, launchers.named(mpi.launcher), [str(stack)], stem="placed")
+    prepared = launching.render(placed, policy, launchers.named(mpi.launcher), [str(stack)], stem="placed")
     folder.mkdir()
     for name, text in prepared.scripts.items():
         (folder / name).write_text(text)

@@ -11,6 +11,7 @@ import click
 from railyard.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
+from railyard.jobs.job import submitted
 from railyard.jobs.nodes import allocated_nodes as granting
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -45,7 +46,7 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
         if (path := stagedir.record_path(folder)) is not None:
             click.echo(f"{folder}: recorded in {path}")
             continue
-        stagedir.read(folder)  # refuses a folder without a job
+        submitted.read(folder)  # refuses a folder without a job
         if user := interrupted.in_use(folder):
             raise InputError(
                 str(folder), "", problem=user, valid="a job that has ended, and its ReFrame with it"

@@ -12,11 +12,14 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from railyard.errors import InputError, RunError
 from railyard.jobs import job_lock, stagedir
+from railyard.jobs.job.submitted import read
+from railyard.records import assemble
 
 _open: dict[Path, Callable[[], str]] = {}
 
@@ -24,6 +27,12 @@ _open: dict[Path, Callable[[], str]] = {}
 def owner() -> dict[str, Any]:
     """This process, so that another can tell whether it still waits for its job."""
     return {"host": platform.node(), "pid": os.getpid(), "started": _started(os.getpid())}
+
+
+def session() -> str:
+    """Return one name for all records of this process: its start and its number. ReFrame keeps its own to itself."""
+    started = datetime.fromtimestamp(Path("/proc/self").stat().st_ctime, UTC)
+    return f"{assemble.utc_text(started)}-{os.getpid()}"
 
 
 def submitted(folder: Path, state: Callable[[], str]) -> None:
@@ -65,7 +74,7 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
 def in_use(folder: Path) -> str:
     """Return who uses a job's stage directory, in one line; empty where nobody does, or nobody can tell."""
     if stagedir.record_path(folder) is None and is_waited_for(folder):
-        return f"another ReFrame, process {stagedir.read(folder).owner['pid']}, still waits for its job"
+        return f"another ReFrame, process {read(folder).owner['pid']}, still waits for its job"
     if job_lock.is_held(folder):
         return f"its job still runs ({job_lock.FILE} is locked)"
     return ""
@@ -88,7 +97,7 @@ def _keep(folder: Path, reason: str) -> None:
 def is_waited_for(folder: Path) -> bool:
     """Whether the process that submitted the job lives; of another host's nobody can tell, and it counts as dead."""
     try:
-        known = stagedir.read(folder).owner
+        known = read(folder).owner
     except InputError:
         return False
     here = known["host"] == platform.node()
@@ -98,7 +107,7 @@ def is_waited_for(folder: Path) -> bool:
 def _is_own(folder: Path) -> bool:
     """Return whether this process submitted the job."""
     try:
-        return dict(stagedir.read(folder).owner) == owner()
+        return dict(read(folder).owner) == owner()
     except InputError:
         return False
 

@@ -27,7 +27,7 @@ from railyard.records.folded.nic_bytes import Nics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Combination:
     """One combination of a placement and a NIC policy, rendered for a launcher; every repeat of it uses the same.
 
     `files` and `scripts` (executable) are texts by file name, which the command reads.
@@ -60,7 +60,7 @@ def named_stack(features: Sequence[str]) -> str:
     return next((str(stack) for stack in policies.Stack if stack in features), "")
 
 
-def prepare(
+def render(
     placed: Placement,
     policy: str,
     launcher: Launcher,
@@ -70,38 +70,45 @@ def prepare(
     devices: Sequence[str] | None = None,
     node: NodeLayout | None = None,
     by_script: bool = False,
-) -> Prepared:
+) -> Combination:
     """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
 
-    With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none; the
-    script needs `node`, which only the job knows.
-
-    `devices` are the names of a node's NICs, in the order of rails, where they are not nic0, nic1, ...
+    With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none. The
+    script needs `node`, which only the job knows; its command is the same for all. `devices` are the names of a node's
+    NICs, in the order of rails, where they are not nic0, nic1, ...
 
     Raises InputError for a placement or a policy that cannot be expressed there.
     """
-    topology = placed.allocation.topology
-    bound = placed.binding if by_script else Binding.NONE
     unbound = dataclasses.replace(placed, binding=Binding.NONE) if by_script else placed
     rendered = launcher.rendered(unbound, file_name(stem))
-    asked = policies.parse(policy, rails(topology, devices))
+    chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
     if launcher.nic_by_host:
-        return _simulated(placed, asked, rendered, file_name(policy))
-    on = _host_to_come(placed, devices) if by_script and node is None else host(placed, devices, node)
-    told = _settings(placed, asked, features, on)
-    passed = launcher.pass_variables(told.environment)
-    wrapper = f"{file_name(policy)}.sh" if told.by_local_rank else ""
-    binder = f"{file_name(stem)}.bind.sh" if bound != Binding.NONE else ""
-    scripts = {wrapper: told.wrapper()} if wrapper else {}
+        return _simulated(placed, chosen, rendered, file_name(policy))
+    to_come = by_script and node is None
+    settings = _settings(
+        placed,
+        chosen,
+        features,
+        _host_to_come(placed, devices) if to_come else host(placed, devices, node),
+    )
+    passed = launcher.pass_variables(settings.environment)
+    wrapper = f"{file_name(policy)}.sh" if settings.by_local_rank else ""
+    binder = f"{file_name(stem)}.bind.sh" if by_script and placed.binding != Binding.NONE else ""
+    scripts = {wrapper: settings.wrapper()} if wrapper else {}
     if binder and node:
-        ranks, variables = placed.ranks_per_node, launchers.local_rank_variables()
-        scripts |= {binder: node_layout.binder(node, ranks, bound, variables)}
-    return Prepared(
-        environment={**rendered.environment, **passed.environment, **_unbound_gpus(asked, launcher)},
+        scripts[binder] = _binder(placed, node)
+    return Combination(
+        environment={**rendered.environment, **passed.environment, **_unbound_gpus(chosen, launcher)},
         words=[*rendered.command, *passed.options, *(f"./{name}" for name in (wrapper, binder) if name)],
         files=rendered.files,
         scripts=scripts,
     )
+
+
+def _binder(placed: Placement, node: NodeLayout) -> str:
+    """Return the script that binds each rank of a node."""
+    variables = launchers.local_rank_variables()
+    return node_layout.binder(node, placed.ranks_per_node, placed.binding, variables)
 
 
 def _unbound_gpus(policy: policies.Policy, launcher: Launcher) -> Mapping[str, str]:
@@ -145,7 +152,7 @@ def _host_to_come(placed: Placement, devices: Sequence[str] | None) -> policies.
     return policies.host(of, placed.ranks_per_node, devices, gpus=any_pairs(placed.ranks_per_node))
 
 
-def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Prepared:
+def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Combination:
     """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
     if policy.kind == policies.Kind.STRIPE:
         raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
@@ -160,7 +167,7 @@ def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, s
     files = {name: text for name, text in rendered.files.items() if name != before}
     command = [after if word == before else word for word in rendered.command]
     text = "".join(f"{host}\n" for host in hosts)
-    return Prepared(environment={}, words=command, files={**files, after: text}, scripts={})
+    return Combination(environment={}, words=command, files={**files, after: text}, scripts={})
 
 
 def assigned_nics(

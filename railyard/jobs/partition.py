@@ -11,6 +11,7 @@ from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.errors import InputError
 from railyard.jobs import constraints
+from railyard.jobs.job.submitted import COMPUTED, Site
 from railyard.jobs.nodes import allocated_nodes
 from railyard.jobs.requirements import Machine
 from railyard.torus.engines import DEFAULT, engines
@@ -20,43 +21,42 @@ SLURM = frozenset({"slurm", "squeue"})
 LOCAL = "local"
 #: The tag of checks that try the whole path in seconds.
 SMOKE = "smoke"
-COMPUTED = ("simulated", "modelled")
 ORIGINS = ("emulated", "measured", *COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
-    """`topology` and `coordinates` are names or paths, empty where nothing is known. `smoke_topology` is that of the
-    smoke checks where each job makes a torus of its own; empty for `topology`.
+class Partition(Site):
+    """`smoke_topology` is that of the smoke checks where each job makes a torus of its own; empty for `topology`.
 
     `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
     topology by name. `constraint` is the scheduler's option for `extras: constraint`, or empty. `in_allocation`:
     ReFrame runs inside an allocation, whose nodes its jobs use. `cluster`: the torus that a scheduler on a virtual
-    torus runs on; None where it is no such partition.
+    torus runs on; None where it is no such partition. `lacks` is what the environment's MPI cannot do.
     """
 
-    fullname: str
-    scheduler: str
-    origin: str
-    topology: str
     smoke_topology: str
-    coordinates: str
     nodes: int
     names_nodes: bool
-    devices: list[str] | None
     engine: str
     image: str
     cluster: str | None
     in_allocation: bool = False
     constraint: str = ""
+    lacks: Collection[str] = ()
 
     @classmethod
     def read(
-        cls, fullname: str, scheduler: str, extras: Mapping[str, Any], environment: Mapping[str, str]
+        cls,
+        fullname: str,
+        scheduler: str,
+        extras: Mapping[str, Any],
+        variables: Mapping[str, str],
+        **programs: Any,
     ) -> Partition:
         """Return a partition of reframe.yml, by its full name, its scheduler's name and its extras.
 
-        Raises InputError for an origin, an engine or a constraint that there is not.
+        `variables` are those of this process, `programs` the fields `environment`, `features` and `lacks`. Raises
+        InputError for an origin, an engine or a constraint that there is not.
         """
         constraint = str(extras.get("constraint") or "")
         in_allocation = extras.get("nodes_from") == "environment"
@@ -72,13 +72,14 @@ class Partition:
             smoke_topology=str(extras.get("smoke_topology") or ""),
             coordinates=str(extras.get("coordinates") or ""),
             nodes=int(extras.get("nodes") or 0)
-            or (len(allocated_nodes.names(environment)) if in_allocation else 0),
+            or (len(allocated_nodes.names(variables)) if in_allocation else 0),
             names_nodes=bool(extras.get("names_nodes", scheduler == LOCAL and not in_allocation)),
             devices=extras.get("nics"),
             image=image,
             cluster=extras.get("cluster"),
             in_allocation=in_allocation,
             constraint=constraints.option(scheduler, constraint, fullname) if constraint else "",
+            **programs,
         )
 
     @property
@@ -103,11 +104,6 @@ class Partition:
         return self.smoke_topology if not asked and self.makes_torus and SMOKE in tags else asked
 
     @property
-    def is_computed(self) -> bool:
-        """Return whether its numbers are worked out, the same each time."""
-        return self.origin in COMPUTED
-
-    @property
     def is_certain(self) -> bool:
         """Return whether the nodes are known before the job: then a placement that they do not allow is a mistake."""
         return self.names_nodes and bool(self.topology)
@@ -125,6 +121,13 @@ class Partition:
     def known_topology(self) -> Topology | None:
         """The topology that reframe.yml names; None where it names none."""
         return catalog.load(self.topology) if self.topology else None
+
+    @property
+    def no_place_for_images(self) -> str:
+        """Why nothing can be run here from an image; empty where it can."""
+        if self.is_computed:
+            return f"{self.fullname} computes its launches: nothing runs there, from an image or not"
+        return f"nodes of {self.fullname} are images already ({self.image})" if self.image else ""
 
     def machine(self, nodes: int, cpus: int) -> Machine:
         """Return what checks may need of it; `nodes` is how many a job is to have where no topology says it."""

@@ -1,12 +1,16 @@
-"""Where the placements of a job put its ranks, as files in the stage directory: once the nodes are known.
+"""Where the placements of a job put its ranks, and how they are launched there: once the nodes are known.
 
 On the virtual torus of a job's own the nodes are known before it is submitted, on a cluster in the job alone
-(`railyard granted`). Leaves out which nodes they are (`placements.allocation`, `checks.granted`).
+(`railyard granted`). A `Plan` is pure; `write` puts its files into the stage directory. Leaves out which nodes they are
+(`railyard.jobs.job.request`, `railyard.jobs.nodes.allocated_nodes`), and what each launch runs
+(`railyard.jobs.schedule`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from placements import launchers
@@ -19,67 +23,166 @@ from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
 from railyard.errors import InputError
 from railyard.jobs import launching, roles
-from railyard.jobs.stagedir import Job, Placed
+from railyard.jobs.job.submitted import Placed, Submitted, write
+from railyard.jobs.launching import Combination
+from railyard.jobs.roles import Companion
 
 
-def place_all(job: Job, allocation: Allocation) -> dict[str, Placement]:
-    """Every placement of a job on an allocation; InputError for the first that cannot be."""
-    for name in job.placements:
-        companions(job, allocation, name)
-    return {name: place_one(job, allocation, name) for name in job.placements}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A job's placements on an allocation, each rendered once with every NIC policy.
+
+    `combinations` are by the beginning of their files' names (`stem`) and the policy; those of placements that these
+    nodes do not allow are stand-ins, for the words of a command alone. `beside` are the programs beside a placement's.
+    `equal` are groups of placements that put every rank on the same node and slot: their launches measure one thing.
+    """
+
+    placed: Placed
+    combinations: Mapping[tuple[str, str], Combination]
+    beside: Mapping[str, Sequence[Companion]]
+    equal: Sequence[Sequence[str]] = ()
 
 
-def place_one(job: Job, allocation: Allocation, name: str) -> Placement:
-    """Return one placement of a job; InputError where it cannot be on that allocation.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """The nodes to place on. `without` says which coordinates are missing; empty where all are known.
+
+    `scheduled` has the nodes in the order in which the launcher itself counts them, where that is another one: it is
+    that of the placement `scheduler`. With `stands` (name -> coordinate) these are all that is known of the nodes, and
+    no topology. `layout` is what a node says of its CPUs and NICs, where the job asked.
+    """
+
+    allocation: Allocation
+    without: str = ""
+    scheduled: Allocation | None = None
+    stands: Mapping[str, Coordinate] | None = None
+    layout: NodeLayout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """One placement with the programs beside it."""
+
+    own: Placement
+    beside: Sequence[roles.Placed] = ()
+
+    def by_stem(self, name: str) -> dict[str, Placement]:
+        """Return the placement of each program by the beginning of its files' names."""
+        return {name: self.own, **{stem(name, each.companion): each.placement for each in self.beside}}
+
+
+Combinations = Mapping[tuple[str, str], Combination]
+
+
+def plan_all(job: Submitted, nodes: Nodes) -> Plan:
+    """Return the plan of a job all of whose placements can be; InputError for the first that cannot."""
+    ranks = {name: _place(job, nodes, name) for name in job.spec.placements}
+    return _planned(job, nodes, ranks, _rendered(job, nodes, ranks), cannot={}, instead={})
+
+
+def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> Plan:
+    """Return the plan of the placements that can be on some nodes; its `placed` says of the others why not.
+
+    With `stand_ins` the others are rendered, too, because they may be possible on the nodes that the scheduler grants.
+    Then InputError is raised for what the launcher or the stack cannot express.
+    """
+    ranks: dict[str, _Ranks] = {}
+    rendered: dict[tuple[str, str], Combination] = {}
+    cannot: dict[str, str] = {}
+    for name in job.spec.placements:
+        if nodes.without and (job.spec.needs_coordinates or needs_coordinates(name)):
+            cannot[name] = nodes.without
+            continue
+        try:
+            placed = {name: _place(job, nodes, name)}
+            rendered |= {} if stand_ins else _rendered(job, nodes, placed)
+            ranks |= placed
+        except InputError as error:
+            cannot[name] = str(error)
+    if not stand_ins:
+        return _planned(job, nodes, ranks, rendered, cannot=cannot, instead={})
+    instead = {name: _stand_in(job, nodes.allocation, name) for name in cannot}
+    rendered = _rendered(job, nodes, {**ranks, **instead})
+    return _planned(job, nodes, ranks, rendered, cannot=cannot, instead=instead)
+
+
+def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
+    """Return one placement of a job; InputError where it cannot be on that allocation, or has no room beside it.
 
     Where other programs run beside it in some launches, it has the victim's nodes in all of them.
     """
-    own = roles.victims(role_of(job), allocation)
-    return place(name, own, tuple(job.grid), ranks_per_node=job.ranks_per_node, seed=job.seed)
+    own = nodes.scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
+    allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
+    beside = _companions(job, allocation, name)
+    return _Ranks(_own(job, allocation, name), beside)
 
 
-def role_of(job: Job) -> roles.Roles | None:
-    """Return what runs beside a job's program in some of its launches; None where nothing does."""
-    said = job.case.get("roles")
-    return roles.Roles.read(said) if said else None
+def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
+    request, victims = job.spec, roles.victims(job.roles, allocation)
+    return place(name, victims, request.grid, ranks_per_node=request.ranks_per_node, seed=request.seed)
 
 
-def companions(job: Job, allocation: Allocation, name: str) -> list[roles.Placed]:
-    """Return the programs that run beside a placement's; InputError where these nodes have no room for them."""
-    said = role_of(job)
-    if said is None:
+def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles.Placed]:
+    if job.roles is None:
         return []
-    grid, per_node = tuple(job.grid), job.ranks_per_node
-    return roles.placed(said, allocation, name, grid=grid, ranks_per_node=per_node, seed=job.seed)
+    request = job.spec
+    per_node, seed = request.ranks_per_node, request.seed
+    return roles.placed(job.roles, allocation, name, grid=request.grid, ranks_per_node=per_node, seed=seed)
 
 
-def stem(name: str, companion: roles.Companion) -> str:
+def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
+    """Return another placement for the words of a command, which do not say where ranks go.
+
+    Where these nodes have no room for the programs beside it, there are none: it cannot be launched either.
+    """
+    own = dataclasses.replace(_own(job, allocation, "plain"), binding=spec.parse(name).binding)
+    try:
+        return _Ranks(own, _companions(job, allocation, name))
+    except InputError:
+        return _Ranks(own)
+
+
+def _rendered(
+    job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks]
+) -> dict[tuple[str, str], Combination]:
+    site = job.site
+    return {
+        (beginning, policy): launching.render(
+            placement,
+            policy,
+            launchers.named(site.launcher),
+            site.features,
+            stem=beginning,
+            devices=site.devices,
+            node=nodes.layout,
+            by_script=site.binds_by_script,
+        )
+        for name, one in ranks.items()
+        for beginning, placement in one.by_stem(name).items()
+        for policy in job.spec.nics
+    }
+
+
+def _planned(
+    job: Submitted,
+    nodes: Nodes,
+    ranks: Mapping[str, _Ranks],
+    rendered: Combinations,
+    *,
+    cannot: Mapping[str, str],
+    instead: Mapping[str, _Ranks],
+) -> Plan:
+    return Plan(
+        placed=_described(job, nodes, ranks, cannot),
+        combinations=rendered,
+        beside={name: [each.companion for each in one.beside] for name, one in {**ranks, **instead}.items()},
+        equal=equal({name: one.own for name, one in ranks.items()}),
+    )
+
+
+def stem(name: str, companion: Companion) -> str:
     """Return the beginning of the names of a companion's files, beside those of a placement."""
     return f"{name}.{companion.name}"
-
-
-def place_what_can(
-    job: Job, allocation: Allocation, without: str, scheduled: Allocation | None = None
-) -> tuple[dict[str, Placement], dict[str, str]]:
-    """The placements that can be on an allocation, and for the others why not.
-
-    `without` says which coordinates are missing; empty where all are known. `scheduled` has the nodes in the order in
-    which the launcher itself counts them, where that is another one: it is that of the placement `scheduler`.
-    """
-    made: dict[str, Placement] = {}
-    cannot: dict[str, str] = {}
-    for name in job.placements:
-        if without and (job.needs_coordinates or needs_coordinates(name)):
-            cannot[name] = without
-            continue
-        try:
-            own = scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
-            nodes = scheduled if scheduled and own else allocation
-            companions(job, nodes, name)
-            made[name] = place_one(job, nodes, name)
-        except InputError as error:
-            cannot[name] = str(error)
-    return made, cannot
 
 
 def needs_coordinates(name: str) -> bool:
@@ -87,23 +190,26 @@ def needs_coordinates(name: str) -> bool:
     return spec.parse(name).needs_coordinates
 
 
-def write_files(
-    folder: Path,
-    job: Job,
-    placed: dict[str, Placement],
-    *,
-    allocation: Allocation,
-    node: NodeLayout | None = None,
-) -> None:
-    """What the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
-    for name, placement in placed.items():
-        for beside in companions(job, allocation, name):
-            own = stem(name, beside.companion)
-            for policy in job.nic_policies:
-                _write_launch_files(folder, job, beside.placement, name=own, policy=policy, node=node)
-        for policy in job.nic_policies:
-            _write_launch_files(folder, job, placement, name=name, policy=policy, node=node)
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Write what the launches read: host files, wrapper scripts, and a mark for each placement that can be launched."""
+    can = {
+        beginning
+        for name in plan.placed.hosts
+        for beginning in (name, *(stem(name, companion) for companion in plan.beside[name]))
+    }
+    for (beginning, _), combination in plan.combinations.items():
+        if beginning in can:
+            _write(folder, combination)
+    for name in plan.placed.hosts:
         mark(folder, name).touch()
+    write(folder, plan.placed)
+
+
+def _write(folder: Path, combination: Combination) -> None:
+    for file, text in {**combination.files, **combination.scripts}.items():
+        (folder / file).write_text(text)
+    for file in combination.scripts:
+        (folder / file).chmod(0o755)
 
 
 def mark(folder: Path, placement: str) -> Path:
@@ -124,19 +230,15 @@ def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
     return [names for names in groups.values() if len(names) > 1]
 
 
-def described(
-    job: Job,
-    allocation: Allocation,
-    placed: Mapping[str, Placement],
-    *,
-    cannot: Mapping[str, str],
-    stands: Mapping[str, Coordinate] | None = None,
-    node: NodeLayout | None = None,
+def _described(
+    job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot: Mapping[str, str]
 ) -> Placed:
-    """For the record. With `stands` (name -> coordinate) these are all that is known of the nodes, and no topology."""
+    """Return where the ranks go, for the record."""
+    allocation, stands = nodes.allocation, nodes.stands
     at = {node.name: node.coordinate for node in allocation.nodes} if stands is None else stands
-    some = next(iter(placed.values()), None)
-    policies = job.nic_policies if some else []
+    some = next((one.own for one in ranks.values()), None)
+    policies = job.spec.nics if some else ()
+    devices, node = job.site.devices, nodes.layout
     return Placed(
         allocation={
             "order": str(allocation.order),
@@ -147,34 +249,15 @@ def described(
             ],
         },
         topology=files.described(allocation.topology) if stands is None else None,
-        hosts={name: [node.name for node in placement.nodes] for name, placement in placed.items()},
-        local_ranks={name: placement.local_ranks.tolist() for name, placement in placed.items()},
-        nics={p: launching.assigned_nics(some, p, job.devices, node) for p in policies if some},
-        gpus={p: launching.assigned_gpus(some, p, job.devices, node) for p in policies if some},
+        hosts={name: [node.name for node in one.own.nodes] for name, one in ranks.items()},
+        local_ranks={name: one.own.local_ranks.tolist() for name, one in ranks.items()},
+        nics={p: launching.assigned_nics(some, p, devices, node) for p in policies if some},
+        gpus={p: launching.assigned_gpus(some, p, devices, node) for p in policies if some},
         cannot=cannot,
         has_groups=stands is None and allocation.topology.has_groups,
-        roles={name: _hosts(companions(job, allocation, name)) for name in placed},
+        roles={name: _hosts(one.beside) for name, one in ranks.items()},
     )
 
 
-def _hosts(found: list[roles.Placed]) -> dict[str, list[str]]:
-    return {each.companion.name: [node.name for node in each.placement.nodes] for each in found}
-
-
-def _write_launch_files(
-    folder: Path, job: Job, placement: Placement, *, name: str, policy: str, node: NodeLayout | None
-) -> None:
-    prepared = launching.prepare(
-        placement,
-        policy,
-        launchers.named(job.launcher),
-        job.features,
-        stem=name,
-        devices=job.devices,
-        node=node,
-        by_script=job.binds_by_script,
-    )
-    for file, text in {**prepared.files, **prepared.scripts}.items():
-        (folder / file).write_text(text)
-    for file in prepared.scripts:
-        (folder / file).chmod(0o755)
+def _hosts(beside: Sequence[roles.Placed]) -> dict[str, list[str]]:
+    return {each.companion.name: [node.name for node in each.placement.nodes] for each in beside}

@@ -2,27 +2,21 @@
 
 Every combination of a placement, a NIC policy and a software is launched once in each round, and each round has its own
 order, drawn from the check's seed: drift of the machine spares none of them. Leaves out where ranks go
-(`checks.placing`): a command names the files that say it.
+(`railyard.jobs.placing`): a command names the files that say it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from placements import launchers
-from placements.orders import spec
-from placements.orders.allocation import Allocation
-from placements.orders.placement import Placement
-from railyard.errors import InputError
-from railyard.jobs import launching, placing
+from railyard.jobs import placing
 from railyard.jobs import roles as role
-from railyard.jobs.stagedir import Job, Planned
+from railyard.jobs.job.submitted import Planned, Submitted
+from railyard.jobs.placing import Plan
 from railyard.records import launch_order
 from railyard.records.record import Software, combination_name
 
@@ -43,22 +37,11 @@ LIMIT_STATUS = (124, 137)
 Program = Callable[[int, Software], Sequence[str]]
 
 
-def launches(
-    job: Job, allocation: Allocation, placed: Mapping[str, Placement], program: Program
-) -> list[Planned]:
+def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
     """The launches of a job, in order.
 
-    A placement that is not in `placed` cannot be on these nodes; on others it may, so it has launches, too. Raises
-    InputError for a placement or NIC policy that launcher or stack cannot express.
+    A placement that cannot be on the plan's nodes may be on others, so it has launches, too.
     """
-    prepared = {
-        (kind, policy): _prepared(job, placed.get(kind) or _stand_in(job, allocation, kind), kind, policy)
-        for kind, policy in itertools.product(job.placements, job.nic_policies)
-    }
-    beside = {
-        (kind, policy): _companions(job, allocation, kind, policy)
-        for kind, policy in itertools.product(job.placements, job.nic_policies)
-    }
     return [
         Planned(
             index=index,
@@ -66,44 +49,34 @@ def launches(
             nic_policy=policy,
             software=str(whose),
             repeat=repeat,
-            command=prepared[kind, policy].command(program(index, whose)),
+            command=plan.combinations[kind, policy].command(program(index, whose)),
             roles=[
-                _planned(job, each, ready, victim=program(index, whose), stem=f"launch-{index:03d}")
-                for each, ready in beside[kind, policy]
+                {
+                    "name": companion.name,
+                    "role": str(companion.role),
+                    "again": companion.again,
+                    "command": plan.combinations[placing.stem(kind, companion), policy].command(
+                        role.program(
+                            companion,
+                            program(index, whose),
+                            f"launch-{index:03d}",
+                            counts_nics=job.site.origin == "measured",
+                        )
+                    ),
+                }
+                for companion in plan.beside[kind]
             ],
         )
-        for index, (repeat, kind, policy, whose) in enumerate(_in_rounds(job))
+        for index, (repeat, kind, policy, whose) in enumerate(
+            launch_order.in_rounds(
+                job.spec.placements,
+                job.spec.nics,
+                job.software,
+                rounds=job.spec.launches,
+                seed=job.spec.seed,
+            )
+        )
     ]
-
-
-def _companions(
-    job: Job, allocation: Allocation, kind: str, policy: str
-) -> list[tuple[role.Companion, launching.Prepared]]:
-    """Return the programs that run beside a placement's, rendered for the launcher.
-
-    Their commands are the same on other nodes; where these nodes have no room for them, there are none, and the
-    placement cannot be launched either.
-    """
-    try:
-        found = placing.companions(job, allocation, kind)
-    except InputError:
-        return []
-    return [
-        (each.companion, _prepared(job, each.placement, placing.stem(kind, each.companion), policy))
-        for each in found
-    ]
-
-
-def _planned(
-    job: Job, companion: role.Companion, ready: launching.Prepared, *, victim: Sequence[str], stem: str
-) -> dict[str, object]:
-    words = role.program(companion, victim, stem, counts_nics=job.origin == "measured")
-    return {
-        "name": companion.name,
-        "role": str(companion.role),
-        "again": companion.again,
-        "command": ready.command(words),
-    }
 
 
 def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[str]:
@@ -193,28 +166,3 @@ def cubic(slots: int) -> list[int]:
     ]
     differences = [longest - shortest for longest, _, shortest in shapes]
     return list(shapes[differences.index(min(differences))])
-
-
-def _in_rounds(job: Job) -> Iterator[tuple[int, str, str, Software]]:
-    rounds = job.case["launches_per_combination"]
-    return launch_order.in_rounds(
-        job.placements, job.nic_policies, job.software, rounds=rounds, seed=job.seed
-    )
-
-
-def _prepared(job: Job, placed: Placement, kind: str, policy: str) -> launching.Prepared:
-    return launching.prepare(
-        placed,
-        policy,
-        launchers.named(job.launcher),
-        job.features,
-        stem=kind,
-        devices=job.devices,
-        by_script=job.binds_by_script,
-    )
-
-
-def _stand_in(job: Job, allocation: Allocation, kind: str) -> Placement:
-    """Another placement for the words of a command: they do not say where ranks go."""
-    plain = placing.place_one(job, allocation, "plain")
-    return dataclasses.replace(plain, binding=spec.parse(kind).binding)

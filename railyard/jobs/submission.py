@@ -1,70 +1,53 @@
 """A job as it is submitted: the files that its launches read, and its script. Without ReFrame.
 
-Models: a request on an allocation becomes a `Job` in the stage directory, one line per launch and the options for the
-scheduler. Leaves out: who submits it (`checks.base`), and placing on nodes that only the job itself knows
+Models: a `Plan` becomes files in the stage directory, one line per launch, and the options for the scheduler. Leaves
+out: who submits it (`checks.base`), and placing on nodes that only the job itself knows
 (`railyard.jobs.nodes.allocated_nodes`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from placements.hosts import node as node_layout
 from placements.launchers import files
 from placements.orders.allocation import Allocation
-from placements.orders.placement import Placement
 from placements.topology.base import Coordinate, Node
-from railyard.jobs import interrupted, job_lock, placing, request, schedule, stagedir
+from railyard.jobs import job_lock, placing, schedule
+from railyard.jobs.job import submitted
+from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
-from railyard.jobs.request import Request
+from railyard.jobs.placing import Nodes, Plan
 from railyard.jobs.schedule import Program
-from railyard.jobs.stagedir import Job, Planned
-from railyard.records import provenance
 from railyard.records.record import Software
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """The place that a job runs in: names for the record, launcher, environment, image, files."""
-
-    system: Mapping[str, str]
-    reframe: Mapping[str, str]
-    launcher: str
-    features: Sequence[str]
-    image: Mapping[str, Any] | None
-    read_by: Mapping[str, Any] | None
-    stderr: str
-    launch_limit_s: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A request on an allocation; `program` gives what each rank of a launch runs."""
+    """A job, its plan, and all else that goes into its stage directory and its script; nothing is written yet.
 
-    request: Request
-    where: Partition
-    granted: Allocation
-    surroundings: Surroundings
-    program: Program
+    `texts` are files by name. `written_by_job`: the scheduler chooses the nodes, so the job writes the files of its
+    placements itself (`railyard granted`). `only_if_placed`: a launch runs where its placement could be made.
+    """
+
+    job: Submitted
+    plan: Plan
+    texts: Mapping[str, str]
+    written_by_job: bool
+    only_if_placed: bool
+    options: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What is written into a job's script: `lines` of a launch come from the check, which may add to them.
-
-    `equal` are groups of placements that put every rank on the same node, so that their launches measure one thing.
-    """
+    """What is written into a job's script: `lines` of a launch come from the check, which may add to them."""
 
     launches: Sequence[Planned]
     only_if_placed: bool
-    equal: Sequence[Sequence[str]]
-    options: Sequence[str]
 
     def words(self, lines: Callable[[Planned], Sequence[str]], preparations: Sequence[str]) -> list[str]:
         """Return the script's lines between the scheduler's options and its last command."""
@@ -73,43 +56,58 @@ class Script:
         return [job_lock.LINE, *preparations, *begun, *launched, *ended]
 
 
-def write(folder: Path, submission: Submission) -> Script:
-    """Write what the launches read into a stage directory, and return the script of the job.
+def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission:
+    """Return a job on the nodes that it has, or of the kind that the scheduler will grant. Pure.
 
-    Where the scheduler chooses the nodes, the job writes the files of its placements itself (`railyard granted`).
+    Raises InputError for a placement or NIC policy that launcher or stack cannot express, and where the nodes are
+    certain for a placement that they do not allow.
     """
-    where, granted = submission.where, submission.granted
-    _write_torus(folder, submission)
-    job = _job(submission)
-    placed, cannot = _placed(job, where, granted)
-    program = _counted(submission.program) if where.origin == "measured" else submission.program
-    job = dataclasses.replace(job, launches=schedule.launches(job, granted, placed, program))
-    stagedir.write(folder, job)
-    if not where.scheduled:
-        node = node_layout.parse(node_description.describe()) if job.binds_by_script else None
-        placing.write_files(folder, job, placed, allocation=granted, node=node)
-        coordinates: dict[str, Coordinate] | None = None if where.topology else {}
-        stagedir.write(
-            folder, placing.described(job, granted, placed, cannot=cannot, stands=coordinates, node=node)
-        )
-    return Script(
-        launches=job.launches,
+    described = node_description.describe() if job.site.binds_by_script and not where.scheduled else {}
+    coordinates: dict[str, Coordinate] | None = None if where.topology else {}
+    nodes = Nodes(
+        allocation=granted,
+        without=where.without_coordinates,
+        stands=coordinates,
+        layout=node_layout.parse(described),
+    )
+    return Submission(
+        job=job,
+        plan=placing.plan_all(job, nodes)
+        if where.is_certain
+        else placing.plan_what_can(job, nodes, stand_ins=True),
+        texts=dict(_texts(job, where, granted)),
+        written_by_job=where.scheduled,
         only_if_placed=where.scheduled or not where.is_certain,
-        equal=placing.equal(placed),
         options=list(_options(where, granted)),
     )
 
 
-def _write_torus(folder: Path, submission: Submission) -> None:
-    asked, where = submission.request, submission.where
-    (folder / "topology").write_text(f"{asked.torus or where.topology}\n")
-    (folder / "ranks-per-node").write_text(f"{asked.ranks_per_node}\n")
-    if asked.network:
-        (folder / "network").write_text(f"{asked.network}\n")
-    if asked.rate_scale:
-        (folder / "rate-scale").write_text(f"{asked.rate_scale}\n")
-    located = _located(where, submission.granted)
-    (folder / "coordinates").write_text(files.coordinates(submission.granted.topology, located))
+def write(folder: Path, submission: Submission, program: Program) -> Script:
+    """Write what the launches read into a stage directory, and return the script of the job.
+
+    `program` gives what each rank of a launch runs.
+    """
+    for name, text in submission.texts.items():
+        (folder / name).write_text(text)
+    job, plan = submission.job, submission.plan
+    counted = _counted(program) if job.site.origin == "measured" else program
+    job = dataclasses.replace(job, launches=schedule.launches(job, plan, counted))
+    submitted.write(folder, job)
+    if not submission.written_by_job:
+        placing.write_plan(folder, plan)
+    return Script(launches=job.launches, only_if_placed=submission.only_if_placed)
+
+
+def _texts(job: Submitted, where: Partition, granted: Allocation) -> Iterator[tuple[str, str]]:
+    """Yield the files that bring up a job's torus, and the coordinates."""
+    request = job.spec
+    yield "topology", f"{request.torus or where.topology}\n"
+    yield "ranks-per-node", f"{request.ranks_per_node}\n"
+    if request.network:
+        yield "network", f"{request.network}\n"
+    if request.rate_scale:
+        yield "rate-scale", f"{request.rate_scale}\n"
+    yield "coordinates", files.coordinates(granted.topology, _located(where, granted))
 
 
 def _located(where: Partition, granted: Allocation) -> Sequence[Node]:
@@ -117,13 +115,6 @@ def _located(where: Partition, granted: Allocation) -> Sequence[Node]:
     if not where.is_computed:
         return granted.topology.nodes
     return [granted.topology.nodes[index] for index in sorted(granted.indices.tolist())]
-
-
-def _placed(job: Job, where: Partition, granted: Allocation) -> tuple[dict[str, Placement], dict[str, str]]:
-    """Return the placements, and for those that cannot be, why; a wrong one is an error where the nodes are certain."""
-    if where.is_certain:
-        return placing.place_all(job, granted), {}
-    return placing.place_what_can(job, granted, where.without_coordinates)
 
 
 def _counted(program: Program) -> Program:
@@ -144,35 +135,3 @@ def _options(where: Partition, granted: Allocation) -> Iterator[str]:
     yield from ("--no-requeue", f"--nodes={len(granted.indices)}")
     if where.names_nodes:
         yield f"--nodelist={','.join(node.name for node in granted.nodes)}"
-
-
-def _job(submission: Submission) -> Job:
-    asked, where, around = submission.request, submission.where, submission.surroundings
-    return Job(
-        case=request.case(asked),
-        system=around.system,
-        origin=where.origin,
-        reframe=around.reframe,
-        archive=str(Path(asked.archive).absolute()),
-        topology=where.topology,
-        coordinates=where.coordinates,
-        needs_coordinates=asked.needs_coordinates,
-        order=asked.allocation,
-        block=list(asked.block),
-        cube=list(asked.cube),
-        challenge=asked.challenge,
-        id=uuid.uuid4().hex,
-        written=provenance.state(),
-        grid=list(asked.grid),
-        ranks_per_node=asked.ranks_per_node,
-        seed=asked.seed,
-        launcher=around.launcher,
-        features=list(around.features),
-        devices=where.devices,
-        image=around.image,
-        read_by=around.read_by,
-        stderr=around.stderr,
-        owner=interrupted.owner(),
-        launch_limit_s=around.launch_limit_s,
-        launches=[],
-    )

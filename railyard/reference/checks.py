@@ -1,7 +1,7 @@
 """Describe every ReFrame check and variable of `checks/`, from the sources. Nothing is imported.
 
 A variable is documented by the comment lines that begin with `#:` directly before it. A class that sets a new default
-for a variable of its base class needs no comment of its own.
+for a variable of its base class needs no comment of its own. The variables of every check are the fields of `JobSpec`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from railyard.checkout import CHECKOUT
 from railyard.reference.markdown import code, escaped, table
 
 FOLDER = CHECKOUT / "checks"
+#: The class whose fields are the variables of every check, and the name of these checks' base class.
+SPEC, EVERY = CHECKOUT / "railyard/jobs/job/spec.py", "PlacedCheck"
 HEAD = """# Checks and variables
 
 A check is run by its name, `reframe -n halo_3d`, or by a tag, `-t smoke`. A variable is set by `-S NAME=VALUE` for all
@@ -84,7 +86,7 @@ def checks() -> list[Check]:
 
 def variables() -> list[Variable]:
     """Return every declared variable and parameter, class by class, those of the common base class first."""
-    declared = []
+    declared = [*_fields()]
     for path, node in sorted(_classes(), key=lambda pair: pair[0].name != "base.py"):
         lines = path.read_text().splitlines()
         declared += [made for statement in node.body if (made := _variable(statement, node.name, lines))]
@@ -95,6 +97,24 @@ def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
     for path in sorted(FOLDER.rglob("*.py")):
         tree = ast.parse(path.read_text())
         yield from ((path, node) for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+def _fields() -> Iterator[Variable]:
+    text = SPEC.read_text()
+    (of,) = (one for one in ast.parse(text).body if isinstance(one, ast.ClassDef))
+    for statement in of.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            words, default = _comment(text.splitlines(), statement.lineno - 1)
+            if words:
+                value = "" if statement.value is None else _source(statement.value)
+                yield Variable(name=statement.target.id, of=EVERY, text=words, default=default or value)
+
+
+def _source(value: ast.expr) -> str:
+    """Return the source of a field's default as its variable has it: a list for a tuple."""
+    if isinstance(value, ast.Tuple):
+        return ast.unparse(ast.List(elts=value.elts, ctx=ast.Load()))
+    return "{}" if isinstance(value, ast.Call) else ast.unparse(value)
 
 
 def _variable(statement: ast.stmt, of: str, lines: Sequence[str]) -> Variable | None:
@@ -124,8 +144,8 @@ def _comment(lines: Sequence[str], end: int) -> tuple[str, str]:
         begin -= 1
     text = [line.strip().removeprefix("#:").strip() for line in lines[begin:end]]
     whole = " ".join(text)
-    description, _, fields = whole.partition(":type:")
-    default = fields.partition(":default:")[2].strip().replace("``", "`")
+    description, _, default = whole.partition(":default:")
+    description, default = description.partition(":type:")[0], default.strip().replace("``", "`")
     return re.sub(r"``", "`", description).strip(), default
 
 

@@ -175,6 +175,6 @@ def test_the_sizes_are_those_of_a_machine_and_of_the_user_before_them(
     done = dry_run("-n", "contention_smoke", "-S", "window=7", "--keep-stage-files")
     assert done.returncode == 0, done.stdout
     (job,) = tmp_path.glob("**/job.json")
-    case = json.loads(job.read_text())["case"]["parameters"]
+    case = json.loads(job.read_text())["spec"]["parameters"]
     assert case["scale"] == "standard" and case["window"] == 7
     assert 8 in case["sizes_bytes"] and 4 << 20 in case["sizes_bytes"]

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from railyard.jobs import placing
+from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.job.submitted import Site, Submitted
 from railyard.jobs.nodes import allocated_nodes
 
 WHERE = "node,x,y,z\nnid001,0,0,0\nnid002,0,0,1\nnid003,0,1,0\nnid004,0,1,1\n"
 GRANTED = ["nid001", "nid002", "nid003", "nid004"]
 
 
-def job(folder: Path, **changes: Any) -> Any:
+def job(folder: Path, **changes: Any) -> Submitted:
     """What `allocation` and `place_what_can` read of a job."""
     (folder / "where.csv").write_text(WHERE)
-    fields = {
+    fields: dict[str, Any] = {
         "topology": "gemini-2x2x2",
         "coordinates": str(folder / "where.csv"),
-        "order": "contiguous",
-        "block": [],
-        "seed": 1,
-        "devices": [],
-        "placements": ["plain", "scheduler"],
-        "grid": [4],
-        "ranks_per_node": 1,
-        "needs_coordinates": False,
-        "case": {},
+        "devices": None,
+        "launcher": "openmpi4",
     }
-    return SimpleNamespace(**{**fields, **changes})
+    spec = JobSpec(
+        name="halo", benchmark="halo", placements=("plain", "scheduler"), grid=(4,), allocation="contiguous"
+    )
+    site = Site(fullname="site:cpu", scheduler="slurm", origin="measured", **{**fields, **changes})
+    return Submitted(spec=spec, site=site, reframe={}, stderr="")
 
 
 @pytest.mark.parametrize("domain", ["", ".hsn.site.org"])
@@ -50,8 +48,8 @@ def test_a_source_that_does_not_fit_ends_no_job(tmp_path: Path) -> None:
     (tmp_path / "where.csv").write_text(WHERE.replace("nid004,0,1,1", "nid004,7,7,7"))
     found = allocated_nodes.allocation(read, GRANTED)
     assert "no coordinates" in found.without and "7,7,7" in found.without
-    placed, cannot = placing.place_what_can(read, found.allocation, found.without, found.scheduled)
-    assert set(placed) == {"plain", "scheduler"} and not cannot
+    placed = placing.plan_what_can(read, found).placed
+    assert set(placed.hosts) == {"plain", "scheduler"} and not placed.cannot
 
 
 def test_nodes_are_in_the_order_in_which_a_step_numbers_them() -> None:

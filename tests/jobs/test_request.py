@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
 from railyard.errors import InputError
-from railyard.jobs import request
+from railyard.jobs.job import request
+from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
-from railyard.jobs.request import Request
-from railyard.records.record import Software
 
-ASKED = Request(
-    name="halo_3d %x=1",
-    benchmark="halo",
-    parameters={},
-    studies=[],
-    placements=["plain", "custom"],
-    nics=["library-default"],
-    software=[Software.NATIVE],
-    launches=6,
-    allocation="snake",
-    block=[],
-    cube=[],
-    nodes=0,
-    torus="",
-    network="",
-    rate_scale="",
-    ranks_per_node=1,
-    grid=[],
-    needs_coordinates=False,
-    seed=1,
-    challenge="",
-    archive="results",
-)
+ASKED = JobSpec(name="halo_3d %x=1", benchmark="halo", placements=("plain", "custom"))
 TORUS = Partition.read("vtorus:netns", "local", {"origin": "emulated", "topology": "gemini-4x4x4"}, {})
-CLUSTER = Partition.read("site:cpu", "slurm", {"nodes": 4}, {})
+FEATURES = ("openmpi", "openmpi-tcp")
+CLUSTER = Partition.read("site:cpu", "slurm", {"nodes": 4}, {}, features=FEATURES)
 SMOKE = {"topology": "gemini-4x4x4", "smoke_topology": "gemini-2x2x2"}
 
 
-def asked(**changes: Any) -> Request:
-    return dataclasses.replace(ASKED, **changes)
+def asked(**changes: Any) -> JobSpec:
+    return JobSpec.of({**{name: getattr(ASKED, name) for name in ASKED.__dataclass_fields__}, **changes})
 
 
 @pytest.mark.parametrize("name", ["placements", "nics", "launches"])
-def test_a_request_that_leads_to_no_launch_is_one_line(name: str) -> None:
-    with pytest.raises(InputError, match=r"halo_3d.*at least one of each"):
-        request.refuse_nothing(asked(**{name: 0 if name == "launches" else []}))
+def test_a_request_that_leads_to_no_launch_says_so(name: str) -> None:
+    assert asked(**{name: 0 if name == "launches" else []}).no_launch
 
 
 @pytest.mark.parametrize(
@@ -69,16 +45,16 @@ def test_a_check_is_skipped_with_the_first_thing_that_is_lacking(
 
 
 def test_a_machine_without_coordinates_leaves_out_what_needs_them() -> None:
-    fitted = request.fitted(ASKED, CLUSTER, ["openmpi", "openmpi-tcp"])
-    assert list(fitted.placements) == ["plain"] and list(fitted.left_out) == ["custom"]
+    fitted = request.fitted(ASKED, CLUSTER)
+    assert list(fitted.request.placements) == ["plain"] and list(fitted.left_out) == ["custom"]
     assert fitted.nothing_left == ""
-    none = request.fitted(asked(placements=["custom"]), CLUSTER, ["openmpi", "openmpi-tcp"])
+    none = request.fitted(asked(placements=["custom"]), CLUSTER)
     assert "site:cpu" in none.nothing_left
 
 
 def test_a_virtual_torus_of_the_job_gives_all() -> None:
-    fitted = request.fitted(asked(block=[2, 2, 2]), TORUS, [])
-    assert (fitted.placements, fitted.block, fitted.left_out) == (ASKED.placements, [2, 2, 2], {})
+    fitted = request.fitted(asked(block=[2, 2, 2]), TORUS)
+    assert (fitted.request, fitted.left_out) == (asked(block=[2, 2, 2]), {})
 
 
 @pytest.mark.parametrize(
@@ -126,25 +102,26 @@ PAPER = {"torus": "blue-waters", "placements": ["plain", "custom"]}
 def test_a_box_of_nodes_is_another_block_where_routers_have_other_numbers_of_nodes() -> None:
     """The papers' cube of 3x3x3 nodes is 3x2x3 routers of Blue Waters, two nodes on each, but 3x3x3 routers here."""
     cube = asked(**PAPER, grid=[3, 3, 3], block=[3, 2, 3], cube=[3, 3, 3])
-    fitted = request.fitted(cube, SLURM, ["openmpi"])
-    assert (list(fitted.block), list(fitted.cube), fitted.left_out) == ([3, 3, 3], [], {})
-    granted = request.allocation(dataclasses.replace(cube, block=fitted.block, cube=fitted.cube), SLURM)
+    fitted = request.fitted(cube, SLURM)
+    assert (list(fitted.request.block), list(fitted.request.cube), fitted.left_out) == ([3, 3, 3], [], {})
+    granted = request.allocation(fitted.request, SLURM)
     assert len(granted.indices) == 27
-    even = request.fitted(asked(**PAPER, grid=[2, 2], block=[2, 1, 1]), SLURM, ["openmpi"])
-    assert (list(even.block), even.left_out) == ([2, 2, 1], {})
+    even = request.fitted(asked(**PAPER, grid=[2, 2], block=[2, 1, 1]), SLURM)
+    assert (list(even.request.block), even.left_out) == ([2, 2, 1], {})
     large = request.fitted(
-        asked(**PAPER, grid=[3, 3, 3], block=[4, 2, 4], cube=[4, 4, 4]), SLURM, ["openmpi"]
+        asked(**PAPER, grid=[3, 3, 3], block=[4, 2, 4], cube=[4, 4, 4]),
+        SLURM,
     )
-    assert (list(large.block), list(large.cube)) == ([], [])
+    assert (list(large.request.block), list(large.request.cube)) == ([], [])
 
 
 @pytest.mark.parametrize("where", [SLURM, NAMED])
 def test_custom_is_left_out_where_no_box_of_the_machine_takes_the_grid(where: Partition) -> None:
     plane = asked(**PAPER, grid=[5, 5], block=[5, 3, 1], cube=[5, 5, 1])
-    fitted = request.fitted(plane, where, ["openmpi"])
-    assert list(fitted.placements) == ["plain"] and "5x5" in fitted.left_out["custom"]
-    folded = request.fitted(asked(**PAPER, grid=[9, 3], block=[9, 2, 1], cube=[9, 3, 1]), where, ["openmpi"])
-    assert list(folded.placements) == ["plain", "custom"]
+    fitted = request.fitted(plane, where)
+    assert list(fitted.request.placements) == ["plain"] and "5x5" in fitted.left_out["custom"]
+    folded = request.fitted(asked(**PAPER, grid=[9, 3], block=[9, 2, 1], cube=[9, 3, 1]), where)
+    assert list(folded.request.placements) == ["plain", "custom"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +146,7 @@ def test_a_word_that_reframe_yml_cannot_have_is_one_line(name: str) -> None:
 
 
 def test_the_case_of_a_record_has_the_check_without_its_parameters() -> None:
-    assert request.case(ASKED)["check"] == "halo_3d"
+    assert ASKED.case()["check"] == "halo_3d"
 
 
 @pytest.mark.parametrize(

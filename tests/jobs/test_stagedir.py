@@ -17,8 +17,11 @@ import pytest
 from support.commands import CHECKOUT, Run
 
 from railyard.errors import RunError
-from railyard.jobs import interrupted, job_lock, placing, schedule, stagedir
-from railyard.jobs.stagedir import Job, Placed, Planned
+from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
+from railyard.jobs.job import submitted
+from railyard.jobs.job.spec import PARAMETER, JobSpec
+from railyard.jobs.job.submitted import Placed, Planned, Site, Submitted
+from railyard.jobs.roles import Roles
 from railyard.records import provenance
 from railyard.records.store import archive
 
@@ -38,37 +41,37 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def job(folder: Path) -> Job:
+def job(folder: Path) -> Submitted:
     launches = [
         Planned(index=k, placement=p, nic_policy="library-default", repeat=k // 2, command=f"mpirun {p}")
         for k, p in enumerate(["plain", "random", "random", "plain"])
     ]
-    return Job(
-        case={
-            "check": "halo_smoke",
-            "benchmark": "halo",
-            "studies": [],
-            "parameters": {"grid": GRID},
-            "placements": ["plain", "random"],
-            "nic_policies": ["library-default"],
-            "seed": 1,
-            "launches_per_combination": 2,
-        },
-        system={"name": "here", "partition": "compute", "environment": "openmpi"},
-        origin="measured",
+    return Submitted(
+        spec=JobSpec(
+            name="halo_smoke",
+            benchmark="halo",
+            parameters={"grid": GRID},
+            placements=("plain", "random"),
+            software=("native",),
+            launches=2,
+            launch_limit_s=0,
+            allocation="contiguous",
+            grid=tuple(GRID),
+            ranks_per_node=2,
+            archive=str(folder / "archive"),
+        ),
+        site=Site(
+            fullname="here:compute",
+            scheduler="local",
+            origin="measured",
+            topology="",
+            coordinates="",
+            devices=None,
+            environment="openmpi",
+            features=["mpi", "openmpi"],
+            launcher="openmpi4",
+        ),
         reframe={"version": "4.10.4", "session": "s", "check": "halo_smoke"},
-        archive=str(folder / "archive"),
-        topology="",
-        coordinates="",
-        needs_coordinates=False,
-        order="contiguous",
-        block=[],
-        grid=GRID,
-        ranks_per_node=2,
-        seed=1,
-        launcher="openmpi4",
-        features=["mpi", "openmpi"],
-        devices=None,
         stderr="rfm_job.err",
         owner={"host": NODE, "pid": 0, "started": ""},
         launches=launches,
@@ -80,7 +83,7 @@ def folder(tmp_path: Path, output: Path) -> Path:
     """A stage directory: the first launch ended, the second was running, the others never began."""
     left = tmp_path / "stage"
     left.mkdir()
-    stagedir.write(left, job(tmp_path))
+    submitted.write(left, job(tmp_path))
     placed = Placed(
         allocation={"order": "scheduler", "seed": None, "nodes": [{"name": NODE, "coordinate": None}]},
         topology=None,
@@ -88,7 +91,7 @@ def folder(tmp_path: Path, output: Path) -> Path:
         local_ranks=dict.fromkeys(("plain", "random"), (0, 1)),
         nics={"library-default": [[], []]},
     )
-    stagedir.write(left, placed)
+    submitted.write(left, placed)
     now = time.time()
     shutil.copy(output, left / "launch-000.json")
     (left / "launch-000.begun").write_text(f"{now - 9}\n")
@@ -113,9 +116,9 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
 def test_what_the_shell_says_of_a_signal_is_no_reason(tmp_path: Path, word: str) -> None:
     said = tmp_path / "rfm_job.err"
     said.write_text(f"{word}\n")
-    assert stagedir.last_complaint(said) == ""
+    assert complaints.last(said) == ""
     said.write_text(f"railyard: error: no such torus\n{word}\n")
-    assert stagedir.last_complaint(said) == "railyard: error: no such torus"
+    assert complaints.last(said) == "railyard: error: no such torus"
 
 
 def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -> None:
@@ -134,7 +137,7 @@ def test_the_record_is_made_once_and_a_rerun_adds(folder: Path, railyard: Run) -
 def with_id(folder: Path, **changes: Any) -> None:
     """Give the folder's job an id, as every job of a check has."""
     changed = {"id": "ab" * 16, "written": provenance.state(), **changes}
-    stagedir.write(folder, dataclasses.replace(stagedir.read(folder), **changed))
+    submitted.write(folder, dataclasses.replace(submitted.read(folder), **changed))
 
 
 def test_a_record_made_again_is_the_same_record(folder: Path) -> None:
@@ -286,15 +289,15 @@ def test_the_machine_of_the_record_is_the_one_that_the_job_ran_on(folder: Path) 
 def test_a_folder_without_a_job_or_without_a_launch_is_one_line(folder: Path, railyard: Run) -> None:
     for path in folder.glob("launch-*"):
         path.unlink()
-    for where, told in ((folder, "no launch that began"), (folder.parent, "railyard-job/1")):
+    for where, told in ((folder, "no launch that began"), (folder.parent, "railyard-job/2")):
         done = railyard("recover", str(where))
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and told in done.stderr
 
 
 def test_placements_that_these_nodes_do_not_allow_say_why(folder: Path) -> None:
-    placed = stagedir.read_placed(folder)
+    placed = submitted.read_placed(folder)
     assert placed is not None
-    stagedir.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
+    submitted.write(folder, dataclasses.replace(placed, cannot={"random": "no coordinates: nowhere"}))
     reasons = [launch.reason for launch in stagedir.keep(folder).launches[2:]]
     assert reasons == ["no coordinates: nowhere", KILLED]
 
@@ -315,14 +318,15 @@ def counted_nics(
     assigned: str,
 ) -> Any:
     """The first launch of the record of a job whose ranks wrote these bytes of their NICs."""
-    asked = stagedir.read(folder)
+    asked = submitted.read(folder)
     nic = assigned or "library-default"
     launches = [dataclasses.replace(asked.launches[0], nic_policy="nic-1")]
-    case = {**asked.case, "nic_policies": ["nic-1"], "placements": ["plain"], "launches_per_combination": 1}
-    stagedir.write(folder, dataclasses.replace(asked, case=case, launches=launches, devices=devices))
-    placed = stagedir.read_placed(folder)
+    spec = dataclasses.replace(asked.spec, nics=("nic-1",), placements=("plain",), launches=1)
+    site = dataclasses.replace(asked.site, devices=devices)
+    submitted.write(folder, dataclasses.replace(asked, spec=spec, site=site, launches=launches))
+    placed = submitted.read_placed(folder)
     assert placed is not None
-    stagedir.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
+    submitted.write(folder, dataclasses.replace(placed, nics={"nic-1": [[nic], [nic]]}))
     document = {"format": "railyard-nics/1", "groups": "auto", "nics": nics, "reason": reason}
     (folder / "launch-000.nics").write_text(json.dumps(document))
     return stagedir.record_of(folder).launches[0]
@@ -392,3 +396,84 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
     )
     (line,) = (line for line in schedule.digests([launch], "begun") if line.startswith("for w in "))
     assert line.startswith("for w in mpirun halo congestor incast; do ")
+
+
+# ---- jobs that an older railyard submitted ----
+
+
+def of_first_format(now: Submitted, **case: Any) -> dict[str, Any]:
+    """Return a job's file as railyard wrote it before there was one specification."""
+    spec, site = now.spec, now.site
+    return {
+        "case": {
+            "check": spec.check,
+            "benchmark": spec.benchmark,
+            "studies": [],
+            "parameters": spec.parameters,
+            "placements": spec.placements,
+            "nic_policies": spec.nics,
+            "software": spec.software,
+            "seed": spec.seed,
+            "launches_per_combination": spec.launches,
+            **case,
+        },
+        "system": site.system,
+        "origin": site.origin,
+        "reframe": now.reframe,
+        "archive": spec.archive,
+        "topology": site.topology,
+        "coordinates": site.coordinates,
+        "needs_coordinates": False,
+        "order": spec.allocation,
+        "block": [],
+        "grid": spec.grid,
+        "ranks_per_node": spec.ranks_per_node,
+        "seed": spec.seed,
+        "launcher": site.launcher,
+        "features": site.features,
+        "devices": site.devices,
+        "stderr": now.stderr,
+        "owner": now.owner,
+        "launches": [dataclasses.asdict(launch) for launch in now.launches],
+        "image": None,
+        "cube": [],
+        "challenge": "",
+        "id": now.id,
+        "written": now.written,
+        "launch_limit_s": spec.launch_limit_s,
+        "read_by": None,
+        "format": "railyard-job/1",
+    }
+
+
+def test_a_job_of_the_first_format_gives_the_record_that_it_gave(folder: Path) -> None:
+    with_id(folder)
+    now = submitted.read(folder)
+    record = stagedir.record_of(folder)
+    (folder / "job.json").write_text(json.dumps(of_first_format(now)))
+    assert stagedir.record_of(folder).document == record.document
+
+
+def test_a_job_of_the_first_format_has_its_loads(tmp_path: Path) -> None:
+    beside = roles.chosen("check", ["incast", "program"], "by-group", 2, on_a_machine=True, program="a 'b c'")
+    document = of_first_format(job(tmp_path), roles=beside.document())
+    (tmp_path / "job.json").write_text(json.dumps(document))
+    read = submitted.read(tmp_path)
+    assert read.roles == Roles.read(beside.document()) and read.case()["roles"] == beside.document()
+    spec = read.spec
+    assert (spec.loads, spec.split, spec.victim_nodes) == (("incast", "program"), "by-group", 2)
+    assert spec.load_program == "a 'b c'"
+
+
+def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = job(tmp_path)
+    submitted.write(tmp_path, made)
+    read = submitted.read(tmp_path)
+    assert (read.spec, read.site) == (made.spec, made.site)
+
+
+def test_a_knob_that_changes_the_work_is_a_parameter_of_the_case_where_it_is_not_the_default() -> None:
+    pause = ("pause_s", int, dataclasses.field(default=0, metadata=PARAMETER))
+    made: Any = dataclasses.make_dataclass("Longer", [pause], bases=(JobSpec,), frozen=True, kw_only=True)
+    assert made(name="halo", benchmark="halo").case()["parameters"] == {}
+    assert made(name="halo", benchmark="halo", pause_s=2).case()["parameters"] == {"pause_s": 2}

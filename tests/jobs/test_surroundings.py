@@ -15,8 +15,8 @@ from support.commands import TESTS
 from analysis.cases import cases
 from analysis.cases.cases import Case
 from railyard.jobs import schedule
+from railyard.jobs.job.submitted import Planned
 from railyard.jobs.nodes import strays, surroundings
-from railyard.jobs.stagedir import Planned
 from railyard.records import record
 
 

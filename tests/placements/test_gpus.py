@@ -105,12 +105,12 @@ def frontier(tmp_path: Path) -> NodeLayout:
     return layout(FRONTIER, tmp_path)
 
 
-def told(frontier: NodeLayout, policy: str, stack: str, launcher: str = "slurm") -> launching.Prepared:
+def told(frontier: NodeLayout, policy: str, stack: str, launcher: str = "slurm") -> launching.Combination:
     """Return a launch of eight ranks a node under a policy with GPUs."""
     topology = naming.flat(["nid1", "nid2"], rails=4)
     placed = place("cart-create/numa", allocate(topology, "contiguous"), (16,), ranks_per_node=8)
     features = ["mpi", "pals" if launcher == "pals" else launcher, stack]
-    return launching.prepare(
+    return launching.render(
         placed,
         policy,
         launchers.named(launcher),

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +19,21 @@ from placements.arrays import np
 from placements.hosts import in_job, naming, sources
 from placements.hosts import node as node_layout
 from placements.launchers import files
-from placements.orders.allocation import Allocation, allocate, scheduled
+from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
 from railyard.errors import InputError, RunError
-from railyard.jobs import placing, stagedir
+from railyard.jobs import placing
+from railyard.jobs.job import submitted
+from railyard.jobs.job.submitted import Submitted
 from railyard.jobs.nodes import node_step, surroundings
 from railyard.jobs.nodes.node_step import Step
-from railyard.jobs.stagedir import Job
+from railyard.jobs.placing import Nodes
 from railyard.records import provenance
 from railyard.records.store import archive
 
 #: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
-    """The allocation; `stands` where only some coordinates are known, and `without` says which are not.
-
-    `scheduled` is the same in the scheduler's own order.
-    """
-
-    allocation: Allocation
-    scheduled: Allocation
-    stands: Mapping[str, Coordinate] | None = None
-    without: str = ""
 
 
 def names(environment: Mapping[str, str]) -> list[str]:
@@ -95,31 +83,27 @@ def _output(command: Sequence[str]) -> str:
 
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
-    job = stagedir.read(folder)
-    step = Step(folder=folder, granted=granted, launcher=job.launcher, environment=os.environ)
-    described = node_step.describe(step) if job.origin == "measured" else {}
+    job = submitted.read(folder)
+    step = Step(folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ)
+    described = node_step.describe(step) if job.site.origin == "measured" else {}
     granted = as_numbered(granted, described)
     node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
-    found = allocation(job, granted, described)
-    placed, cannot = placing.place_what_can(job, found.allocation, found.without, found.scheduled)
-    placing.write_files(folder, job, placed, allocation=found.allocation, node=node)
-    if not found.without:
-        text = files.coordinates(found.allocation.topology, found.allocation.nodes)
+    nodes = dataclasses.replace(allocation(job, granted, described), layout=node)
+    plan = placing.plan_what_can(job, nodes)
+    if not nodes.without:
+        text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)
         (folder / "coordinates").write_text(text)
-    stagedir.write(
-        folder,
-        placing.described(job, found.allocation, placed, cannot=cannot, stands=found.stands, node=node),
-    )
+    placing.write_plan(folder, plan)
     archive.write_whole(folder / "machine.json", json.dumps(provenance.machine()), replace=True)
     archive.write_whole(folder / "nodes.json", json.dumps(described), replace=True)
     noted = json.dumps(surroundings.described(os.environ))
     archive.write_whole(folder / surroundings.FILE, noted, replace=True)
-    return cannot
+    return dict(plan.placed.cannot)
 
 
 def allocation(
-    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]] | None = None
-) -> Granted:
+    job: Submitted, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]] | None = None
+) -> Nodes:
     """The nodes granted as an allocation, in the scheduler's order, or in the job's own if they are what it asked for.
 
     `described` are the nodes' own descriptions, which place them where no file does. A source of coordinates that
@@ -129,26 +113,28 @@ def allocation(
         stands = _stands(job, granted, described or {})
     except InputError as error:
         return _unknown(job, granted, {}, str(error))
-    if not job.topology:
+    if not job.site.topology:
         return _unknown(job, granted, stands, "reframe.yml names no topology for the partition")
-    topology = catalog.load(job.topology)
+    topology = catalog.load(job.site.topology)
     try:
         topology = (
-            naming.named(topology, stands, job.coordinates or "the nodes themselves") if stands else topology
+            naming.named(topology, stands, job.site.coordinates or "the nodes themselves")
+            if stands
+            else topology
         )
     except InputError as error:
         return _unknown(job, granted, stands, str(error))
     index = {node.name: k for k, node in enumerate(topology.nodes)}
     strangers = [name for name in granted if name not in (stands or index)]
     if strangers:
-        where = job.coordinates or f"the topology {topology.name}"
+        where = job.site.coordinates or f"the topology {topology.name}"
         return _unknown(job, granted, stands, f"{where} does not say where {_some(strangers)} stands")
     indices = np.array([index[name] for name in granted], dtype=np.int64)
-    asked = allocate(topology, job.order, block=tuple(job.block) or None, seed=job.seed)
+    asked = allocate(topology, job.spec.allocation, block=job.spec.block or None, seed=job.spec.seed)
     same = set(asked.indices.tolist()) == set(indices.tolist())
     in_order = scheduled(topology, indices)
     chosen = dataclasses.replace(asked, counted=indices) if same else in_order
-    return Granted(allocation=chosen, scheduled=in_order)
+    return Nodes(allocation=chosen, scheduled=in_order)
 
 
 def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -163,27 +149,27 @@ def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any
 
 
 def _stands(
-    job: Job, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
+    job: Submitted, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Coordinate]:
     """Return name -> coordinate, by the names granted: from the configured file, or from what the nodes say."""
-    if job.coordinates:
-        known = sources.read(Path(job.coordinates)).stands
-    elif job.topology and {node.name for node in catalog.load(job.topology).nodes} >= set(granted):
+    if job.site.coordinates:
+        known = sources.read(Path(job.site.coordinates)).stands
+    elif job.site.topology and {node.name for node in catalog.load(job.site.topology).nodes} >= set(granted):
         return {}
     else:
         found = in_job.stands(described) if set(described) >= set(granted) else None
         known = found.stands if found else {}
-        if job.topology and catalog.load(job.topology).extents[1:] == (1, 1):
+        if job.site.topology and catalog.load(job.site.topology).extents[1:] == (1, 1):
             known = naming.leaves(known)
     return naming.by_host(granted, known)
 
 
-def _unknown(job: Job, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Granted:
-    topology = naming.flat(granted, rails=len(job.devices or [""]))
+def _unknown(job: Submitted, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Nodes:
+    topology = naming.flat(granted, rails=len(job.site.devices or [""]))
     order = np.arange(len(granted), dtype=np.int64)
     without = f"no coordinates: {why}"
     in_order = scheduled(topology, order)
-    return Granted(allocation=in_order, scheduled=in_order, stands=stands, without=without)
+    return Nodes(allocation=in_order, scheduled=in_order, stands=stands, without=without)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,9 +1,10 @@
 """What a check requests of a machine, and what of it the machine's partition can give. Pure, without ReFrame.
 
-Models: the request before the nodes are known (`Request`); the same with the block that a machine's routers make of
-its nodes (`on_machine`); why it cannot be met (`lacking`); what of its lists the machine can do (`fitted`); the nodes
-and the grid that it leads to (`allocation`, `whole_grid`); and its description in the record (`case`). Leaves out: the
-launches and their files (`railyard.jobs.submission`).
+Models: a request (`JobSpec`) before the nodes are known; the same on a partition (`for_partition`), under loads
+(`with_loads`), with the block that a machine's routers make of its nodes (`on_machine`); why it cannot be met
+(`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); and the nodes and the
+grid that it leads to (`allocation`, `whole_grid`). Leaves out: the launches and their files
+(`railyard.jobs.submission`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from placements.hosts import naming
 from placements.hosts.gpus import any_pairs
@@ -24,59 +25,57 @@ from placements.orders.placement import place
 from placements.topology import catalog
 from railyard.errors import InputError
 from railyard.jobs import requirements, roles, schedule
+from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.records.record import Software
+from railyard.records.store import challenge as challenges
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a check requests. The fields are the variables of `checks.base.PlacedCheck` that have the same names.
+def for_partition(request: JobSpec, where: Partition) -> JobSpec:
+    """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
-    `name` is the check's, with its parameters; `software` lists whose programs are launched, `roles` what runs beside
-    them in some launches.
+    What is computed repeats bit for bit: one launch says all. Raises InputError for a challenge that is no word.
     """
-
-    name: str
-    benchmark: str
-    parameters: Mapping[str, Any]
-    studies: Sequence[str]
-    placements: Sequence[str]
-    nics: Sequence[str]
-    software: Sequence[Software]
-    launches: int
-    allocation: str
-    block: Sequence[int]
-    cube: Sequence[int]
-    nodes: int
-    torus: str
-    network: str
-    rate_scale: str
-    ranks_per_node: int
-    grid: Sequence[int]
-    needs_coordinates: bool
-    seed: int
-    challenge: str
-    archive: str
-    roles: Roles | None = None
-
-    @property
-    def check(self) -> str:
-        """The check's name without its parameters."""
-        return self.name.split(" ")[0]
-
-
-def refuse_nothing(request: Request) -> None:
-    """Raise InputError for a request that leads to no launch at all."""
-    if request.placements and request.nics and request.launches >= 1:
-        return
-    counts = (
-        f"{len(request.placements)} placements, {len(request.nics)} NIC policies, {request.launches} launches"
+    seed = challenges.seed_of(request.challenge, request.check, request.seed)
+    launches = min(request.launches, 1) if where.is_computed else request.launches
+    return dataclasses.replace(
+        request, seed=seed, launches=launches, archive=str(Path(request.archive).absolute())
     )
-    raise InputError(request.name, "placements, nics, launches", counts, "at least one of each")
 
 
-def lacking(request: Request, where: Partition, cpus: int) -> str:
+def programs_lacking(request: JobSpec, where: Partition) -> str:
+    """Return the first thing that the benchmark needs and the environment's MPI lacks; empty where it has all."""
+    name = next((name for name in (*request.needs, *request.nics) if name in where.lacks), "")
+    return f"{where.environment} lacks {name}, which {request.benchmark} needs here" if name else ""
+
+
+def loads_lacking(request: JobSpec, where: Partition) -> str:
+    """Return why a partition cannot load its network while it measures; empty where it can, or is not to."""
+    if not request.loads or not where.is_computed:
+        return ""
+    return f"{where.fullname} computes one program at a time, and {request.check} needs several"
+
+
+def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | None]:
+    """Return a request that launches each placement alone and under every load, and the programs of the loads.
+
+    Raises InputError for a load or a division of the nodes that there is not.
+    """
+    if not request.loads:
+        return request, None
+    beside = roles.chosen(
+        request.name,
+        request.loads,
+        request.split,
+        request.victim_nodes,
+        on_a_machine=where.origin == "measured",
+        program=request.load_program,
+    )
+    loaded = [f"{name}+{load}" for name in request.placements for load in request.loads]
+    return dataclasses.replace(request, placements=(*request.placements, *loaded)), beside
+
+
+def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
     """Return the first thing that a partition lacks, in one line; empty where the check can run there."""
     if request.needs_coordinates and not where.knows_coordinates:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
@@ -85,7 +84,7 @@ def lacking(request: Request, where: Partition, cpus: int) -> str:
     return requirements.missing(_needs(request, where), where.machine(request.nodes or where.nodes, cpus))
 
 
-def on_machine(request: Request, where: Partition) -> Request:
+def on_machine(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request whose block is that of the machine's routers.
 
     A check that names how many nodes it takes, by a grid or by a box of nodes, names the routers of the torus that it
@@ -102,10 +101,12 @@ def on_machine(request: Request, where: Partition) -> Request:
     axis = min(here.slot_axis, len(box) - 1)
     block = list(box)
     block[axis] = -(-box[axis] // here.nodes_per_router)
-    return dataclasses.replace(request, block=block, cube=box if here.box_of_cells(block) != box else [])
+    return dataclasses.replace(
+        request, block=tuple(block), cube=box if here.box_of_cells(block) != box else ()
+    )
 
 
-def _needs(request: Request, where: Partition) -> requirements.Needs:
+def _needs(request: JobSpec, where: Partition) -> requirements.Needs:
     """Return what the check takes; a block of a torus only where it walks one."""
     fitting = on_machine(request, where)
     return requirements.Needs(
@@ -116,7 +117,7 @@ def _needs(request: Request, where: Partition) -> requirements.Needs:
     )
 
 
-def _nodes(request: Request, where: Partition) -> int:
+def _nodes(request: JobSpec, where: Partition) -> int:
     """Return how many nodes a check takes, in a block of the machine's own routers where it has them."""
     here, block = where.known_topology, request.block
     known = here is not None and bool(block) and requirements.holds(here.extents, block)
@@ -128,38 +129,30 @@ def _nodes(request: Request, where: Partition) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What of a request's lists a machine can do, and for the rest why not; `block` and `cube` are empty where the
-    machine's torus does not hold the block.
+    """What of a request's lists a machine can do, as a request, and for the rest why not.
+
+    Its `block` and `cube` are empty where the machine's torus does not hold the block.
     """
 
-    placements: Sequence[str]
-    nics: Sequence[str]
-    block: Sequence[int]
-    cube: Sequence[int]
+    request: JobSpec
     left_out: Mapping[str, str]
 
     @property
     def nothing_left(self) -> str:
         """Why nothing can be measured, in one line; empty where something can."""
-        return "" if self.placements and self.nics else next(iter(self.left_out.values()))
+        return "" if self.request.placements and self.request.nics else next(iter(self.left_out.values()))
 
 
-def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitted:
+def fitted(request: JobSpec, where: Partition) -> Fitted:
     """Return what the machine can do. A virtual torus of the job's own can do all, because the check chooses it."""
     if where.makes_torus:
-        return Fitted(
-            placements=request.placements,
-            nics=request.nics,
-            block=request.block,
-            cube=request.cube,
-            left_out={},
-        )
+        return Fitted(request=request, left_out={})
     request = on_machine(request, where)
     machine = where.machine(request.nodes or where.nodes, 0)
     has_block = not request.block or requirements.holds(machine.extents, request.block)
     if not has_block:
-        request = dataclasses.replace(request, block=[], cube=[])
-    placements = request.placements
+        request = dataclasses.replace(request, block=(), cube=())
+    placements: Sequence[str] = request.placements
     by_domain = {str(Kind.LOCAL_NIC), *map(str, WITH_GPUS)}
     if where.origin == "measured" and by_domain & set(request.nics):
         placements = requirements.bound(placements)
@@ -167,17 +160,15 @@ def fitted(request: Request, where: Partition, features: Sequence[str]) -> Fitte
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}
     names = tuple(where.devices or (f"nic{rail}" for rail in range(machine.rails)))
     host = Host(nics=names, nearest=(0,) * request.ranks_per_node, gpus=any_pairs(request.ranks_per_node))
-    nics, without_setting = requirements.split_policies(request.nics, features, host)
+    nics, without_setting = requirements.split_policies(request.nics, where.features, host)
+    placed = tuple(name for name in placements if name not in unfitting)
     return Fitted(
-        placements=[name for name in placements if name not in unfitting],
-        nics=nics,
-        block=request.block,
-        cube=request.cube,
+        request=dataclasses.replace(request, placements=placed, nics=tuple(nics)),
         left_out={**unplaced, **unfitting, **without_setting},
     )
 
 
-def _unfitting(request: Request, where: Partition, placements: Sequence[str]) -> dict[str, str]:
+def _unfitting(request: JobSpec, where: Partition, placements: Sequence[str]) -> dict[str, str]:
     """Return the placements `custom` whose grid the machine can never take, and why.
 
     Where the nodes are certain they decide. Where the scheduler chooses them, any box of the machine's nodes may be
@@ -185,7 +176,7 @@ def _unfitting(request: Request, where: Partition, placements: Sequence[str]) ->
     """
     here = where.known_topology
     named = [name for name in placements if spec.parse(spec.split_load(name)[0]).order == spec.Kind.CUSTOM]
-    if here is None or not named or not request.grid or request.block or request.roles:
+    if here is None or not named or not request.grid or request.block or request.loads:
         return {}
     grid, per_node = tuple(request.grid), request.ranks_per_node
     if not where.is_certain:
@@ -200,7 +191,7 @@ def _unfitting(request: Request, where: Partition, placements: Sequence[str]) ->
     return cannot
 
 
-def allocation(request: Request, where: Partition) -> Allocation:
+def allocation(request: JobSpec, where: Partition) -> Allocation:
     """Return the job's nodes: those it will have, or where the scheduler chooses, as many of the same kind."""
     named = request.torus if where.makes_torus and request.torus else where.topology
     count = request.nodes or where.nodes
@@ -218,14 +209,16 @@ def allocation(request: Request, where: Partition) -> Allocation:
     return allocate(naming.flat(names, rails=len(where.devices or [""])), "contiguous", seed=request.seed)
 
 
-def whole_grid(request: Request, where: Partition, granted: Allocation) -> list[int]:
-    """Return a grid of all slots.
+def whole_grid(
+    request: JobSpec, where: Partition, granted: Allocation, beside: Roles | None = None
+) -> list[int]:
+    """Return a grid of all slots; `beside` are the programs beside the measured one.
 
     It has the block's form where all of the block was granted, with the nodes of a router along Y and the ranks of a
     node along Z. Where other programs run beside it, its slots are the victim's.
     """
-    if request.roles:
-        own = roles.victims(request.roles, granted)
+    if beside:
+        own = roles.victims(beside, granted)
         return schedule.cubic(len(own.indices) * request.ranks_per_node)
     slots = len(granted.indices) * request.ranks_per_node
     whole = list(granted.topology.box_of_cells(granted.block))
@@ -233,19 +226,3 @@ def whole_grid(request: Request, where: Partition, granted: Allocation) -> list[
     if where.is_certain:
         return whole if slots == math.prod(whole) else [slots]
     return whole if slots == math.prod(whole) and request.block else schedule.cubic(slots)
-
-
-def case(request: Request) -> dict[str, Any]:
-    """Return the record's case, without topology and allocation."""
-    return {
-        "check": request.check,
-        "benchmark": request.benchmark,
-        "studies": request.studies,
-        "parameters": request.parameters,
-        "placements": request.placements,
-        "nic_policies": request.nics,
-        "software": list(map(str, request.software)),
-        "seed": request.seed,
-        "launches_per_combination": request.launches,
-        **({"roles": request.roles.document()} if request.roles else {}),
-    }

@@ -1,0 +1,213 @@
+"""A job as it was submitted (`job.json`), and where its ranks were placed (`placed.json`).
+
+Models: `Submitted` has the request itself (`JobSpec`), the machine (`Site`) and the launches, and restates nothing of
+them. Jobs that an older railyard submitted are read, too. Leaves out: what the job leaves (`railyard.jobs.stagedir`),
+and how the script is made (`railyard.jobs.submission`).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from railyard.errors import InputError
+from railyard.jobs.job.spec import JobSpec
+from railyard.jobs.roles import Roles
+from railyard.records.record import Software
+from railyard.records.store import archive
+
+FILE, PLACED = "job.json", "placed.json"
+FORMAT = "railyard-job/2"
+#: The format of jobs before there was one `JobSpec`: its fields beside those of the machine, and the record's case.
+FIRST_FORMAT = "railyard-job/1"
+COMPUTED = ("simulated", "modelled")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """The machine that a job runs on, as ReFrame's configuration names it.
+
+    `topology` and `coordinates` are names or paths, empty where nothing is known. `devices` are the names of a node's
+    NICs, None where the partition names none. `launcher` is railyard's name of it, empty until one is chosen.
+    """
+
+    fullname: str
+    scheduler: str
+    origin: str
+    topology: str
+    coordinates: str
+    devices: list[str] | None
+    environment: str = ""
+    features: Sequence[str] = ()
+    launcher: str = ""
+
+    @property
+    def system(self) -> dict[str, str]:
+        """Return where it ran, in the record's words."""
+        system, _, partition = self.fullname.partition(":")
+        return {"name": system, "partition": partition, "environment": self.environment}
+
+    @property
+    def is_computed(self) -> bool:
+        """Return whether its numbers are worked out, the same each time."""
+        return self.origin in COMPUTED
+
+    @property
+    def binds_by_script(self) -> bool:
+        """Whether a script binds the ranks, to CPUs that the job finds; nodes of a torus have none of their own."""
+        return self.origin == "measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One planned launch: its number in the job, what it is to measure, and its line in the job script.
+
+    `roles` are the programs that run beside it: name, role, command, and whether it is started again when it has ended.
+    """
+
+    index: int
+    placement: str
+    nic_policy: str
+    repeat: int
+    command: str
+    software: str = Software.NATIVE
+    roles: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def stem(self) -> str:
+        """Its files are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
+        return f"launch-{self.index:03d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A job: the request, the machine, and what its submission added.
+
+    `roles` are the programs beside the measured one, sized for this machine. `image` is what the record's provenance
+    says of the image, `owner` the process that waits for the job, `written` the code that wrote it, `read_by` the
+    patterns of a program without a parser of its own, `stderr` the file with the script's complaints.
+    """
+
+    spec: JobSpec
+    site: Site
+    reframe: Mapping[str, str]
+    stderr: str
+    roles: Roles | None = None
+    image: Mapping[str, Any] | None = None
+    read_by: Mapping[str, Any] | None = None
+    launches: Sequence[Planned] = ()
+    id: str = ""
+    written: Mapping[str, Any] | None = None
+    owner: Mapping[str, Any] = field(default_factory=dict)
+    format: str = FORMAT
+
+    @property
+    def software(self) -> list[Software]:
+        return [Software(each) for each in self.spec.software or (Software.NATIVE,)]
+
+    @property
+    def limit_s(self) -> int:
+        """Seconds after which a launch is ended, 0 for no limit; what is computed may take as long as it takes."""
+        return 0 if self.site.is_computed else self.spec.launch_limit_s
+
+    def case(self) -> dict[str, Any]:
+        """Return the record's case, but for topology and allocation, which may be known on the nodes alone."""
+        beside = {"roles": self.roles.document()} if self.roles else {}
+        return {**self.spec.case(), "devices": self.site.devices, **beside}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
+
+    `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
+    are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
+    the ranks of each program that runs beside a placement's.
+    """
+
+    allocation: Mapping[str, Any]
+    topology: Mapping[str, Any] | None
+    hosts: Mapping[str, Sequence[str]]
+    local_ranks: Mapping[str, Sequence[int]]
+    nics: Mapping[str, Sequence[Sequence[str]]]
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    has_groups: bool = False
+    roles: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    gpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def write(folder: Path, written: Submitted | Placed) -> None:
+    """Write a file as a whole or not at all."""
+    name = FILE if isinstance(written, Submitted) else PLACED
+    archive.write_whole(folder / name, json.dumps(asdict(written)), replace=True)
+
+
+def read_placed(folder: Path) -> Placed | None:
+    """Return where the ranks were to run; None where the job did not come that far."""
+    document = _object(folder / PLACED)
+    return Placed(**document) if document else None
+
+
+def read(folder: Path) -> Submitted:
+    """The job of a stage directory; InputError for a folder that is none, or whose job is not whole."""
+    document = _object(folder / FILE)
+    name = document.get("format")
+    if name not in {FORMAT, FIRST_FORMAT}:
+        raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT} or {FIRST_FORMAT}")
+    if name == FIRST_FORMAT:
+        document = _of_first_format(document)
+    known = {each.name for each in fields(Site)}
+    roles = document["roles"]
+    return Submitted(
+        **{
+            **document,
+            "spec": JobSpec.of(document["spec"]),
+            "site": Site(**{key: value for key, value in document["site"].items() if key in known}),
+            "roles": None if roles is None else Roles.read(roles),
+            "launches": [Planned(**launch) for launch in document["launches"]],
+        }
+    )
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return a JSON object; empty where it is not there or not whole."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _of_first_format(old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a job of railyard-job/1 as one of this format; what it did not keep has its default."""
+    case, system = old["case"], old["system"]
+    roles = case.get("roles")
+    again = [one for load in roles["loads"].values() for one in load if one["again"]] if roles else []
+    same = ("grid", "block", "cube", "challenge", "seed", "ranks_per_node", "needs_coordinates", "archive")
+    spec = {
+        **{name: old[name] for name in (*same, "launch_limit_s") if name in old},
+        **{name: case[name] for name in ("benchmark", "parameters", "placements", "studies")},
+        "name": case["check"],
+        "nics": case["nic_policies"],
+        "software": case.get("software", [Software.NATIVE]),
+        "launches": case["launches_per_combination"],
+        "allocation": old["order"],
+        **({"split": roles["rule"], "victim_nodes": roles["victim_nodes"]} if roles else {}),
+        "loads": list(roles["loads"]) if roles else [],
+        "load_program": shlex.join(again[0]["program"]) if again else "",
+    }
+    site = {
+        name: old[name] for name in ("origin", "topology", "coordinates", "devices", "features", "launcher")
+    }
+    site |= {"fullname": f"{system['name']}:{system['partition']}", "scheduler": ""}
+    kept = ("reframe", "stderr", "image", "read_by", "launches", "id", "written", "owner")
+    return {
+        **{name: old[name] for name in kept if name in old},
+        "spec": spec,
+        "site": {**site, "environment": system["environment"]},
+        "roles": roles,
+    }
