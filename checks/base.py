@@ -140,10 +140,9 @@ class PlacedCheck(Knobs):
     @run_before("setup")
     @plainly()
     def keep_what_was_left(self) -> None:
-        """Record what a killed ReFrame left in this check's stage directories, before they are emptied."""
-        if not self.is_dry_run():
-            left = Path(runtime().stage_prefix, self.current_system.name)
-            interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
+        """Record what a killed ReFrame left in this check's stage directories: a dry run empties them, too."""
+        left = Path(runtime().stage_prefix, self.current_system.name)
+        interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_after("setup")
     @plainly()
@@ -249,7 +248,7 @@ class PlacedCheck(Knobs):
         lines = script.words(
             lambda launch: self._lines(launch, only_if_placed=script.only_if_placed), self.preparations
         )
-        self.prerun_cmds = ["railyard granted || exit 1", *lines] if where.scheduled else lines
+        self.prerun_cmds = lines
         self.job.options += planned.options
         self._launch_locally(len(script.launches))
 

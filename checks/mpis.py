@@ -80,7 +80,8 @@ class halo_mpis(HaloCheck):
         }
         copies = [f"cp torus.json {name}/" for name in scripts]
         launched = mpis.script(lines, self.compared, self.seed)
-        self.prerun_cmds = [job_lock.LINE, *copies, *ends["begun"], *launched, *ends["ended"]]
+        own = [job_lock.LINE, *(job_lock.same_job(script.job, name) for name, script in scripts.items())]
+        self.prerun_cmds = [*own, *copies, *ends["begun"], *launched, *ends["ended"]]
         self._launch_locally(sum(map(len, lines.values())))
         # The job's own torus is made from the file in its stage directory.
         Path(self.stagedir, "topology").write_text(f"{self.torus}\n")

@@ -77,6 +77,8 @@ def in_use(folder: Path) -> str:
         return f"another ReFrame, process {read(folder).owner['pid']}, still waits for its job"
     if job_lock.is_held(folder):
         return f"its job still runs ({job_lock.FILE} is locked)"
+    if stagedir.record_path(folder) is None and (job := job_lock.queued(folder)):
+        return f"Slurm has its job in the queue: {job}"
     return ""
 
 

@@ -1,15 +1,21 @@
-"""The lock that a running job holds in its stage directory, so that nobody empties the directory under it.
+"""Keeps a stage directory for one job: the lock of a running job, the id of the one submitted last, and the queue.
 
-The job script opens `job.lock` and takes an flock, which its launches inherit. The lock is free when the last of these
-processes has ended, on whatever host, as far as the file system has locks between hosts: NFS has, Lustre has if it is
-mounted with `flock`. Where a file system or a node has no locks, the job runs without one and nothing is refused.
+The job script opens `job.lock` and takes an flock, which its launches inherit, before it writes anything. The lock is
+free when the last of these processes has ended, on whatever host, as far as the file system has locks between hosts:
+NFS has, Lustre has if it is mounted with `flock`. Where a file system or a node has no locks, the job runs without one
+and nothing is refused. A script ends at once if the directory's `job.json` is another job's. Slurm is asked for jobs
+that still wait.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import shlex
+import subprocess
 from pathlib import Path
+
+from railyard.jobs.job import submitted
 
 FILE = "job.lock"
 #: The exit status of flock for a lock that another process holds; its other failures are no reason to stop a job.
@@ -20,6 +26,17 @@ LINE = (
     f"exec 9>>{FILE}; flock --nonblock --conflict-exit-code {HELD_STATUS} 9 2>/dev/null; "
     f'[ $? -ne {HELD_STATUS} ] || {{ echo "railyard: another job runs in $PWD" >&2; exit 1; }}'
 )
+#: Jobs in this state have ended, but for what Slurm tidies up; what still runs holds the lock.
+COMPLETING = "COMPLETING"
+QUEUE_S = 30
+
+
+def same_job(job: str, folder: str = ".") -> str:
+    """Return the line of a job script that ends it where a stage directory is another job's, submitted later."""
+    mark = shlex.quote(f'"id": "{job}"')
+    file = shlex.quote(str(Path(folder, submitted.FILE)))
+    wrong = "another job was submitted in $PWD after this one"
+    return f'grep -qsF {mark} {file} || {{ echo "railyard: {wrong}" >&2; exit 1; }}'
 
 
 def is_held(folder: Path) -> bool:
@@ -39,3 +56,20 @@ def is_held(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def queued(folder: Path) -> str:
+    """Return number and state of this user's Slurm job in a stage directory, empty where there is none.
+
+    Empty, too, where no Slurm answers: then no job of it can be submitted either.
+    """
+    words = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %T %Z"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=QUEUE_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    for line in done.stdout.splitlines():
+        number, state, directory = line.split(" ", 2)
+        if state != COMPLETING and Path(directory).resolve() == folder.resolve():
+            return f"{number} {state}"
+    return ""

@@ -41,6 +41,8 @@ from railyard.records.store import archive, sessions
 from railyard.records.store.sessions import Place
 
 MOST_PATH_BYTES = 4096
+#: How far the clocks may differ of the node that submits and of those that run.
+CLOCKS_S = 60.0
 TORUS_FIELDS = ("name", "engine", "rate_scale", "mtu_bytes", "burst_bytes", "latency_scaled", "faults")
 TORUS_FIELDS_OF_ENGINE = ("image", "image_sha256", "network", "buffer_cells")
 
@@ -187,8 +189,10 @@ def _run_of(
 ) -> assemble.LaunchRun:
     """Return what a launch left."""
     stem = launch.stem
-    evidence = _json(folder / f"{stem}.evidence")
     start = _numbers(folder / f"{stem}.begun", (1, 2))
+    if start and (older := _older(job, start[0])):
+        return _absent(launch, older)
+    evidence = _json(folder / f"{stem}.evidence")
     end = _numbers(folder / f"{stem}.ended", (2, 3))
     since, until = start[1] if start and start[1:] else None, end[2] if end and end[2:] else None
     hosts = placed.hosts.get(launch.placement) if placed else None
@@ -228,6 +232,27 @@ def _run_of(
         fault=_read_application(folder, job, stem, len(hosts)) or (around.fault if around else "")
         if hosts and end
         else "",
+    )
+
+
+def _older(job: Submitted, begun_s: float) -> str:
+    """Return why a launch is not this job's: it began before the job was written; empty for one that is."""
+    written = datetime.fromisoformat(job.written["time"]).timestamp() if job.written else 0.0
+    if begun_s >= written - CLOCKS_S:
+        return ""
+    return f"another job left its files: it began {written - begun_s:.0f} s before this job was written"
+
+
+def _absent(launch: Planned, reason: str) -> assemble.LaunchRun:
+    """Return a launch that left nothing."""
+    return assemble.LaunchRun(
+        index=launch.index,
+        placement=launch.placement,
+        nic_policy=launch.nic_policy,
+        software=Software(launch.software),
+        repeat=launch.repeat,
+        command=launch.command,
+        reason=reason,
     )
 
 

@@ -8,6 +8,7 @@ out: who submits it (`checks.base`), and placing on nodes that only the job itse
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,12 @@ from railyard.jobs.partition import Partition
 from railyard.jobs.placing import Nodes, Plan
 from railyard.jobs.schedule import Program
 from railyard.records.record import Software
+
+#: What a job leaves in its stage directory (`railyard.jobs.stagedir`).
+LEFT = (
+    *("launch-*", "placed.json", "*.placed", "ended.json", "code.*", "boot.*", "recorded"),
+    *("nodes", "nodes.json", "machine.json", "environment.json", "torus.json"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +53,18 @@ class Submission:
 class Script:
     """What is written into a job's script: `lines` of a launch come from the check, which may add to them."""
 
+    job: str
     launches: Sequence[Planned]
     only_if_placed: bool
+    written_by_job: bool
 
     def words(self, lines: Callable[[Planned], Sequence[str]], preparations: Sequence[str]) -> list[str]:
         """Return the script's lines between the scheduler's options and its last command."""
         begun, ended = (schedule.digests(self.launches, when) for when in ("begun", "ended"))
         launched = [line for launch in self.launches for line in lines(launch)]
-        return [job_lock.LINE, *preparations, *begun, *launched, *ended]
+        granted = ["railyard granted || exit 1"] if self.written_by_job else []
+        own = [job_lock.LINE, job_lock.same_job(self.job)]
+        return [*own, *granted, *preparations, *begun, *launched, *ended]
 
 
 def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission:
@@ -85,8 +96,9 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
 def write(folder: Path, submission: Submission, program: Program) -> Script:
     """Write what the launches read into a stage directory, and return the script of the job.
 
-    `program` gives what each rank of a launch runs.
+    `program` gives what each rank of a launch runs. What another job left there is removed first.
     """
+    _clear(folder)
     for name, text in submission.texts.items():
         (folder / name).write_text(text)
     job, plan = submission.job, submission.plan
@@ -95,7 +107,21 @@ def write(folder: Path, submission: Submission, program: Program) -> Script:
     submitted.write(folder, job)
     if not submission.written_by_job:
         placing.write_plan(folder, plan)
-    return Script(launches=job.launches, only_if_placed=submission.only_if_placed)
+    return Script(
+        job=job.id,
+        launches=job.launches,
+        only_if_placed=submission.only_if_placed,
+        written_by_job=submission.written_by_job,
+    )
+
+
+def _clear(folder: Path) -> None:
+    """Remove what another job left, where ReFrame did not: none of it may count as this job's."""
+    for path in (path for pattern in LEFT for path in folder.glob(pattern)):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _texts(job: Submitted, where: Partition, granted: Allocation) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -20,6 +22,7 @@ from railyard.errors import InputError
 from railyard.jobs import requirements, verdict
 from railyard.jobs.requirements import Machine, Needs
 from railyard.records.record import Status
+from railyard.records.store import archive
 from railyard.tender import presets
 
 SITE = """\
@@ -86,6 +89,53 @@ def test_without_a_topology_all_that_is_left_passes_and_each_thing_left_out_has_
         "custom is left out on site:compute: no coordinates: reframe.yml names no topology for site:compute"
     ]
     assert "hops_range" in done.stdout and "needs 25 nodes; jobs on site:compute have 16" in done.stdout
+
+
+def run_script(folder: Path, nodes: str) -> subprocess.CompletedProcess[str]:
+    """Run a job's script by hand, as a scheduler would that granted these nodes."""
+    (folder / "granted").write_text(nodes)
+    path = f"{BIN}:{os.environ['PATH']}"
+    variables = {**environment(), "PATH": path, "RAILYARD_NODES": str(folder / "granted")}
+    words = ["bash", "rfm_job.sh"]
+    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_a_script_writes_nothing_where_another_job_runs(dry_run: DryRun, tmp_path: Path) -> None:
+    """Placing came before the lock, so the host files of the running job were another job's."""
+    assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
+    (job,) = tmp_path.glob("**/job.json")
+    with (job.parent / "job.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run_script(job.parent, "a1\na2\n")
+    assert done.returncode == 1 and "another job runs in" in done.stderr
+    assert not (job.parent / "placed.json").exists() and not list(job.parent.glob("*.hosts"))
+
+
+def test_a_script_ends_where_the_directory_is_another_jobs(dry_run: DryRun, tmp_path: Path) -> None:
+    """The first job waited in the queue when its directory was emptied for the second."""
+    assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
+    (job,) = tmp_path.glob("**/job.json")
+    first = (job.parent / "rfm_job.sh").read_text()
+    assert dry_run("-n", "halo_smoke", "--keep-stage-files").returncode == 0
+    (job.parent / "rfm_job.sh").write_text(first)
+    done = run_script(job.parent, "a1\na2\n")
+    assert done.returncode == 1 and "another job was submitted in" in done.stderr
+    assert not (job.parent / "placed.json").exists()
+
+
+def test_a_job_that_runs_nothing_is_no_success_of_the_job_before(tmp_path: Path) -> None:
+    """With ReFrame's `--dont-restage` the files of the job before are still there."""
+    words = [str(BIN / "reframe"), "-C", str(CHECKOUT / "reframe.yml"), "--nocolor", "--system", "linkload"]
+    words += ["--prefix", str(tmp_path), "-S", f"archive={tmp_path}/archive", *reading("-n", "halo_smoke")]
+    words += ["-r", "-n", "halo_smoke", "--keep-stage-files"]
+    ended = [
+        subprocess.run(
+            [*words, *more], capture_output=True, text=True, cwd=CHECKOUT, env=environment(), check=False
+        )
+        for more in ([], ["--dont-restage", "-S", "preparations=exit 3"])
+    ]
+    assert [done.returncode for done in ended] == [0, 1], ended[1].stdout
+    assert "OK ]" not in ended[1].stdout and len(archive.load_all(tmp_path / "archive")) == 2
 
 
 def test_a_fat_tree_breaks_no_check_that_runs_without_one(dry_run: DryRun, tmp_path: Path) -> None:

@@ -398,6 +398,18 @@ def test_the_words_of_a_load_are_files_of_the_launch_and_no_programs() -> None:
     assert line.startswith("for w in mpirun halo congestor incast; do ")
 
 
+def test_a_launch_that_began_before_its_job_was_written_is_another_jobs(folder: Path) -> None:
+    """ReFrame keeps the files of the job before with `--dont-restage`, and a record took them for its own."""
+    with_id(folder)
+    assert stagedir.record_of(folder).launches[0].status == "ok"
+    begun = time.time() - 3600
+    (folder / "launch-000.begun").write_text(f"{begun}\n")
+    (folder / "launch-000.ended").write_text(f"0 {begun + 3}\n")
+    launch = stagedir.record_of(folder).launches[0]
+    assert launch.status == "not-measured" and not launch.series
+    assert "another job left its files" in launch.reason
+
+
 # ---- jobs that an older railyard submitted ----
 
 

@@ -465,6 +465,37 @@ def test_a_reframe_that_ends_early_loses_no_launch(
     assert len(records(tmp_path)) == (2 if how == signal.SIGKILL else 1)
 
 
+def test_the_directory_of_a_job_that_waits_is_not_emptied(
+    cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path
+) -> None:
+    """A killed ReFrame's job was still pending when the next one emptied its directory and submitted another."""
+
+    def pending() -> list[str]:
+        return head("squeue", "-ho", "%i", "--states=pending").split()
+
+    with contextlib.ExitStack() as busy:
+        words = on_head(cluster, ["srun", "--exclusive", f"--nodes={NODES}", "sleep", "infinity"])
+        blocker = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        busy.callback(head, "scancel", "--user=root")
+        wait_until(lambda: head("squeue", "-ho", "%i", "--states=running").strip(), "the nodes are taken")
+        running = subprocess.Popen(
+            on_head(cluster, command(tmp_path, *HALO, system="vtorus:slurm")),
+            cwd=CHECKOUT,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+        )
+        wait_until(lambda: bool(pending()), "the job waits in the queue")
+        running.kill()
+        running.wait(300)
+        (number,) = pending()
+        written = (tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke/job.json").read_bytes()
+        done = reframe(*HALO)
+        assert done.returncode != 0 and f"Slurm has its job in the queue: {number} PENDING" in done.stdout
+        assert (tmp_path / "stage/vtorus/slurm/openmpi/halo_smoke/job.json").read_bytes() == written
+        assert pending() == [number], "no second job beside it"
+    blocker.wait(300)
+
+
 def test_a_node_that_dies_in_the_middle_leaves_a_truthful_record(
     cluster: str, reframe: ReFrame, head: Callable[..., str], tmp_path: Path
 ) -> None:
