@@ -183,7 +183,7 @@ def _made_up(stage: Path, machine: Machine, *, seed: int) -> None:
         (stage / f"{stem}.ended").write_text(f"0 {begun + 15} {1015 + 20 * launch['index']}\n")
         (stage / f"{stem}.out").touch()
         (stage / f"{stem}.err").touch()
-        document = _output(job["case"], layouts[launch["placement"]], machine, chance)
+        document = _output(job["spec"], layouts[launch["placement"]], machine, chance)
         (stage / f"{stem}.json").write_text(json.dumps(document))
         (stage / f"{stem}.nics").write_text(json.dumps(_counted(machine, chance)))
 
@@ -196,7 +196,7 @@ def _ranks_of(hosts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _output(
-    case: Mapping[str, Any], of_host: Mapping[str, list[int]], machine: Machine, chance: random.Random
+    spec: Mapping[str, Any], of_host: Mapping[str, list[int]], machine: Machine, chance: random.Random
 ) -> dict[str, Any]:
     """A launch's output: ranks that no one binds, each on a CPU of its own of twice as many."""
     dice = np.random.default_rng(chance.getrandbits(32))
@@ -218,9 +218,9 @@ def _output(
     times = [ITERATION_US * (1 + abs(chance.gauss(0, 0.02))) for _ in range(REPEATS)]
     return {
         "format": "railyard-benchmark/2",
-        "benchmark": case["benchmark"],
+        "benchmark": spec["benchmark"],
         "version": "0.1.0",
-        "parameters": dict(case["parameters"]),
+        "parameters": dict(spec["parameters"]),
         "mpi": {
             "library": "Open MPI v5.0.8",
             "standard": "3.1",

@@ -96,13 +96,15 @@ class Policy:
 class Host:
     """What a policy must know of a node: its NICs' names, in the order of rails, and the nearest of each local rank.
 
-    `gpus` are the GPUs of the local ranks; None where the node's description does not say them.
+    `gpus` are the GPUs of the local ranks; None where the node's description does not say them. `is_described`: the
+    nearest NICs are those of the node's description, not of the topology's model.
     """
 
     nics: tuple[str, ...]
     nearest: tuple[int, ...]
     sockets: int = 1
     gpus: Pairs | None = None
+    is_described: bool = False
 
     @property
     def ranks(self) -> int:
@@ -180,6 +182,7 @@ def host(
         nearest=tuple(nearest or (socket * rails // topology.sockets_per_node for socket in modelled)),
         sockets=topology.sockets_per_node,
         gpus=gpus,
+        is_described=nearest is not None,
     )
 
 

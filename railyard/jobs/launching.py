@@ -23,6 +23,8 @@ from placements.nics.evidence import Found, judge, senders
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
 from railyard.errors import InputError
+from railyard.jobs.nodes import kinds as node_kinds
+from railyard.jobs.nodes.kinds import NodeKind
 from railyard.records.folded.nic_bytes import Nics
 
 
@@ -68,35 +70,32 @@ def render(
     *,
     stem: str,
     devices: Sequence[str] | None = None,
-    node: NodeLayout | None = None,
+    kinds: Sequence[NodeKind] = (),
     by_script: bool = False,
 ) -> Combination:
     """Render a placement and a NIC policy for a launcher; `stem` begins the names of the files.
 
     With `by_script` a script binds each rank, in the same way under every launcher, and the launcher binds none. The
-    script needs `node`, which only the job knows; its command is the same for all. `devices` are the names of a node's
-    NICs, in the order of rails, where they are not nic0, nic1, ...
+    script needs the `kinds` of nodes, which only the job knows; its command is the same for all. `devices` are the
+    names of a node's NICs, in the order of rails, where they are not nic0, nic1, ...
 
-    Raises InputError for a placement or a policy that cannot be expressed there.
+    Raises InputError for a placement or a policy that cannot be expressed there, or not on every node.
     """
     unbound = dataclasses.replace(placed, binding=Binding.NONE) if by_script else placed
     rendered = launcher.rendered(unbound, file_name(stem))
     chosen = policies.parse(policy, rails(placed.allocation.topology, devices))
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
-    to_come = by_script and node is None
-    settings = _settings(
-        placed,
-        chosen,
-        features,
-        _host_to_come(placed, devices) if to_come else host(placed, devices, node),
-    )
-    passed = launcher.pass_variables(settings.environment)
-    wrapper = f"{file_name(policy)}.sh" if settings.by_local_rank else ""
+    kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
+    on = [_host_of(placed, devices, kind) for kind in kinds] or [_host_to_come(placed, devices, by_script)]
+    told = [_settings(placed, chosen, features, each) for each in on]
+    _same_on_all(chosen, told, on, kinds)
+    passed = launcher.pass_variables(told[0].environment)
+    wrapper = f"{file_name(policy)}.sh" if told[0].by_local_rank else ""
     binder = f"{file_name(stem)}.bind.sh" if by_script and placed.binding != Binding.NONE else ""
-    scripts = {wrapper: settings.wrapper()} if wrapper else {}
-    if binder and node:
-        scripts[binder] = _binder(placed, node)
+    scripts = node_kinds.one_script(wrapper, [each.wrapper() for each in told], kinds) if wrapper else {}
+    if binder and kinds:
+        scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
         environment={**rendered.environment, **passed.environment, **_unbound_gpus(chosen, launcher)},
         words=[*rendered.command, *passed.options, *(f"./{name}" for name in (wrapper, binder) if name)],
@@ -105,10 +104,37 @@ def render(
     )
 
 
-def _binder(placed: Placement, node: NodeLayout) -> str:
-    """Return the script that binds each rank of a node."""
+def _binder(placed: Placement, kind: NodeKind) -> str:
+    """Return the script that binds each rank of a node of one kind."""
     variables = launchers.local_rank_variables()
-    return node_layout.binder(node, placed.ranks_per_node, placed.binding, variables)
+    with node_kinds.naming(kind):
+        return node_layout.binder(kind.layout, placed.ranks_per_node, placed.binding, variables)
+
+
+def _host_of(placed: Placement, devices: Sequence[str] | None, kind: NodeKind) -> policies.Host:
+    with node_kinds.naming(kind):
+        return host(placed, devices, kind.layout)
+
+
+def _same_on_all(
+    policy: policies.Policy,
+    told: Sequence[policies.Settings],
+    on: Sequence[policies.Host],
+    kinds: Sequence[NodeKind],
+) -> None:
+    """Raise InputError where a policy is one thing on some nodes, and on others another that no script can choose."""
+    for kind, settings, own in zip(kinds, told, on, strict=False):
+        if settings.environment != told[0].environment:
+            problem = f"{policy} needs other variables on {kind.some()}"
+            raise InputError(
+                "nics", "policy", problem=problem, valid="nodes whose NICs are near to the same ranks"
+            )
+        if policy.kind == policies.Kind.LOCAL_NIC and own.is_described != on[0].is_described:
+            unknown = kind if on[0].is_described else kinds[0]
+            problem = f"no NUMA domain of a NIC on {unknown.some()}"
+            raise InputError(
+                "nics", "policy", problem=problem, valid=f"a description of every NIC for {policy}"
+            )
 
 
 def _unbound_gpus(policy: policies.Policy, launcher: Launcher) -> Mapping[str, str]:
@@ -146,10 +172,10 @@ def _settings(
     return policies.settings(policy, stack, on)
 
 
-def _host_to_come(placed: Placement, devices: Sequence[str] | None) -> policies.Host:
-    """Return a host with any GPUs: the words of a launch are the same for all, and the job writes the script."""
-    of = placed.allocation.topology
-    return policies.host(of, placed.ranks_per_node, devices, gpus=any_pairs(placed.ranks_per_node))
+def _host_to_come(placed: Placement, devices: Sequence[str] | None, by_script: bool) -> policies.Host:
+    """Return a host that nobody described; with any GPUs where the job writes the script, for the words alone."""
+    topology, ranks = placed.allocation.topology, placed.ranks_per_node
+    return policies.host(topology, ranks, devices, gpus=any_pairs(ranks) if by_script else None)
 
 
 def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Combination:

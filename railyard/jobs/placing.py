@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placements import launchers
-from placements.hosts.node import NodeLayout
 from placements.launchers import files
 from placements.orders import spec
 from placements.orders.allocation import Allocation
@@ -23,8 +22,10 @@ from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
 from railyard.errors import InputError
 from railyard.jobs import launching, roles
-from railyard.jobs.job.submitted import Placed, Submitted, write
+from railyard.jobs.job.submitted import Assigned, Placed, Submitted, write
 from railyard.jobs.launching import Combination
+from railyard.jobs.nodes import kinds as node_kinds
+from railyard.jobs.nodes.kinds import NodeKind
 from railyard.jobs.roles import Companion
 
 
@@ -49,14 +50,14 @@ class Nodes:
 
     `scheduled` has the nodes in the order in which the launcher itself counts them, where that is another one: it is
     that of the placement `scheduler`. With `stands` (name -> coordinate) these are all that is known of the nodes, and
-    no topology. `layout` is what a node says of its CPUs and NICs, where the job asked.
+    no topology. `kinds` are the nodes that described themselves, by their CPUs and NICs.
     """
 
     allocation: Allocation
     without: str = ""
     scheduled: Allocation | None = None
     stands: Mapping[str, Coordinate] | None = None
-    layout: NodeLayout | None = None
+    kinds: Sequence[NodeKind] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _rendered(
             site.features,
             stem=beginning,
             devices=site.devices,
-            node=nodes.layout,
+            kinds=nodes.kinds,
             by_script=site.binds_by_script,
         )
         for name, one in ranks.items()
@@ -237,8 +238,8 @@ def _described(
     allocation, stands = nodes.allocation, nodes.stands
     at = {node.name: node.coordinate for node in allocation.nodes} if stands is None else stands
     some = next((one.own for one in ranks.values()), None)
-    policies = job.spec.nics if some else ()
-    devices, node = job.site.devices, nodes.layout
+    own = node_kinds.among(nodes.kinds, {node.name for node in some.nodes}) if some else []
+    usual, *others = [_assigned(job, some, kind) for kind in (own or (None,))]
     return Placed(
         allocation={
             "order": str(allocation.order),
@@ -251,11 +252,25 @@ def _described(
         topology=files.described(allocation.topology) if stands is None else None,
         hosts={name: [node.name for node in one.own.nodes] for name, one in ranks.items()},
         local_ranks={name: one.own.local_ranks.tolist() for name, one in ranks.items()},
-        nics={p: launching.assigned_nics(some, p, devices, node) for p in policies if some},
-        gpus={p: launching.assigned_gpus(some, p, devices, node) for p in policies if some},
+        nics=usual.nics,
+        gpus=usual.gpus,
         cannot=cannot,
         has_groups=stands is None and allocation.topology.has_groups,
         roles={name: _hosts(one.beside) for name, one in ranks.items()},
+        described=sum(len(kind.names) for kind in nodes.kinds),
+        kinds=len(nodes.kinds),
+        others=[one for one in others if (one.nics, one.gpus) != (usual.nics, usual.gpus)],
+    )
+
+
+def _assigned(job: Submitted, some: Placement | None, kind: NodeKind | None) -> Assigned:
+    """Return the NICs and GPUs of the local ranks on nodes of a kind, by policy."""
+    policies, devices = job.spec.nics if some else (), job.site.devices
+    layout = kind.layout if kind else None
+    return Assigned(
+        nodes=kind.names if kind else (),
+        nics={p: launching.assigned_nics(some, p, devices, layout) for p in policies if some},
+        gpus={p: launching.assigned_gpus(some, p, devices, layout) for p in policies if some},
     )
 
 

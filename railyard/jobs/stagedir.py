@@ -141,11 +141,17 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
                 **{name: ended[name] for name in ("git_commit", "git_dirty")},
             },
             "machine": on or collected["machine"],
+            **({"nodes": said} if (said := described_nodes(placed)) else {}),
         },
         launches=[_run_of(folder, job, placed, launch=launch, ended_by=ended_by) for launch in job.launches],
         created=datetime.fromisoformat(ended["time"]),
         run=_run(folder, job, ended, place or Place(number=0, previous=None)) if job.id else None,
     )
+
+
+def described_nodes(placed: Placed | None) -> dict[str, int]:
+    """Return how many nodes described themselves, and of how many kinds; empty where none was asked to."""
+    return {"described": placed.described, "kinds": placed.kinds} if placed and placed.described else {}
 
 
 def _ended(folder: Path) -> dict[str, Any]:
@@ -260,24 +266,24 @@ def _judged_nics(
     path: Path, job: Submitted, placed: Placed, *, launch: Planned, nics: Nics | None
 ) -> tuple[Nics | None, Found]:
     """The bytes of the NICs and the verdict on them: those that the torus counted, or else those that the ranks did."""
-    hosts, local = placed.hosts[launch.placement], placed.local_ranks[launch.placement]
-    assigned = placed.nics[launch.nic_policy]
+    hosts, rows = placed.hosts[launch.placement], placed.rows(launch.placement)
+    assigned = placed.nics_by_row(launch.nic_policy)
     if nics is not None or not path.exists():
-        return nics, launching.judge_nics(hosts, local, assigned, nics)
+        return nics, launching.judge_nics(hosts, rows, assigned, nics)
     counted = nic_counters.read(path, job.site.devices, hosts)
-    found = launching.judge_nics(hosts, local, assigned, counted.nics, setup_bytes=SETUP_BYTES)
+    found = launching.judge_nics(hosts, rows, assigned, counted.nics, setup_bytes=SETUP_BYTES)
     if found.verdict == NicVerdict.CANNOT_TELL and counted.reason:
         found = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
-    return counted.nics, _with_gpus(found, placed.gpus.get(launch.nic_policy, ()), local, counted.gpus)
+    return counted.nics, _with_gpus(found, placed.gpus_by_row(launch.nic_policy), rows, counted.gpus)
 
 
 def _with_gpus(
-    nics: Found, assigned: Sequence[str], local: Sequence[int], seen: Sequence[str | None]
+    nics: Found, assigned: Sequence[str], rows: Sequence[int], seen: Sequence[str | None]
 ) -> Found:
     """Return the verdict on NICs and GPUs together: a wrong GPU is wrong whatever the NICs carried."""
     if not assigned:
         return nics
-    gpus = launching.judge_gpus(assigned, local, seen)
+    gpus = launching.judge_gpus(assigned, rows, seen)
     is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
     return gpus if is_worse else nics
 

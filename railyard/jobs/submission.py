@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from placements.hosts import node as node_layout
 from placements.launchers import files
 from placements.orders.allocation import Allocation
 from placements.topology.base import Coordinate, Node
 from railyard.jobs import job_lock, placing, schedule
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Planned, Submitted
+from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node as node_description
 from railyard.jobs.partition import Partition
 from railyard.jobs.placing import Nodes, Plan
@@ -73,13 +73,13 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
     Raises InputError for a placement or NIC policy that launcher or stack cannot express, and where the nodes are
     certain for a placement that they do not allow.
     """
-    described = node_description.describe() if job.site.binds_by_script and not where.scheduled else {}
+    here = node_description.describe() if job.site.binds_by_script and not where.scheduled else None
     coordinates: dict[str, Coordinate] | None = None if where.topology else {}
     nodes = Nodes(
         allocation=granted,
         without=where.without_coordinates,
         stands=coordinates,
-        layout=node_layout.parse(described),
+        kinds=node_kinds.of({here["host"]: here}, job.site.devices) if here else (),
     )
     return Submission(
         job=job,

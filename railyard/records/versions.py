@@ -96,8 +96,10 @@ VERSIONS: tuple[Version, ...] = (
     Version(
         name="railyard-record/2",
         date="2026-11-26",
-        change="ranks, hosts, CPU sets and NICs are in tables, once where launches have the same; names are folded",
+        change="ranks, hosts, CPU sets and NICs are in tables, once where launches have the same; names are folded; "
+        "the provenance may have nodes: how many described themselves, of how many kinds",
         record_fields=frozenset({"tables"}),
+        provenance_fields=frozenset({"nodes"}),
     ),
 )
 #: Versions whose records have the short id alone.

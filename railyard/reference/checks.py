@@ -114,7 +114,9 @@ def _source(value: ast.expr) -> str:
     """Return the source of a field's default as its variable has it: a list for a tuple."""
     if isinstance(value, ast.Tuple):
         return ast.unparse(ast.List(elts=value.elts, ctx=ast.Load()))
-    return "{}" if isinstance(value, ast.Call) else ast.unparse(value)
+    if isinstance(value, ast.Call):  # of dataclasses.field
+        return next((ast.unparse(one.value) for one in value.keywords if one.arg == "default"), "{}")
+    return ast.unparse(value)
 
 
 def _variable(statement: ast.stmt, of: str, lines: Sequence[str]) -> Variable | None:

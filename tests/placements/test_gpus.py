@@ -26,6 +26,7 @@ from placements.orders.placement import place
 from railyard.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.nodes import node as description
+from railyard.jobs.nodes.kinds import NodeKind
 
 FRONTIER = Machine(
     cores=4,
@@ -117,7 +118,7 @@ def told(frontier: NodeLayout, policy: str, stack: str, launcher: str = "slurm")
         features,
         stem="cart-create/numa",
         devices=names(FRONTIER),
-        node=frontier,
+        kinds=[NodeKind(layout=frontier, names=("nid1", "nid2"), hosts=("nid1", "nid2"))],
         by_script=True,
     )
 

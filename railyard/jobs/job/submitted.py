@@ -121,12 +121,22 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    """The NICs and the GPU of each local rank on some nodes, by policy."""
+
+    nodes: Sequence[str]
+    nics: Mapping[str, Sequence[Sequence[str]]]
+    gpus: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
 
     `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
     are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
-    the ranks of each program that runs beside a placement's.
+    the ranks of each program that runs beside a placement's. `described` is how many nodes described themselves, of how
+    many `kinds`; `others` are the nodes whose ranks have other NICs or GPUs than `nics` and `gpus`.
     """
 
     allocation: Mapping[str, Any]
@@ -138,6 +148,29 @@ class Placed:
     has_groups: bool = False
     roles: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     gpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    described: int = 0
+    kinds: int = 0
+    others: Sequence[Assigned] = ()
+
+    def rows(self, placement: str) -> Sequence[int]:
+        """Return the row of each rank in `nics_by_row` and `gpus_by_row`: its local rank, on usual nodes.
+
+        Rows of the other nodes come after those, kind by kind.
+        """
+        local = self.local_ranks[placement]
+        if not self.others:
+            return local
+        size = len(next(iter(self.nics.values())))
+        before = {node: size * k for k, other in enumerate(self.others, 1) for node in other.nodes}
+        return [before.get(host, 0) + rank for host, rank in zip(self.hosts[placement], local, strict=True)]
+
+    def nics_by_row(self, policy: str) -> list[Sequence[str]]:
+        """Return the NICs of each local rank, of usual nodes first, then of each kind of the others."""
+        return [*self.nics[policy], *(own for other in self.others for own in other.nics[policy])]
+
+    def gpus_by_row(self, policy: str) -> list[str]:
+        """Return the GPU of each local rank in the same order; empty for a policy without GPUs."""
+        return [*self.gpus.get(policy, ()), *(own for other in self.others for own in other.gpus[policy])]
 
 
 def write(folder: Path, written: Submitted | Placed) -> None:
@@ -149,7 +182,8 @@ def write(folder: Path, written: Submitted | Placed) -> None:
 def read_placed(folder: Path) -> Placed | None:
     """Return where the ranks were to run; None where the job did not come that far."""
     document = _object(folder / PLACED)
-    return Placed(**document) if document else None
+    others = [Assigned(**other) for other in document.get("others", [])]
+    return Placed(**{**document, "others": others}) if document else None
 
 
 def read(folder: Path) -> Submitted:

@@ -17,7 +17,6 @@ from typing import Any
 from placements import launchers
 from placements.arrays import np
 from placements.hosts import in_job, naming, sources
-from placements.hosts import node as node_layout
 from placements.launchers import files
 from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
@@ -26,6 +25,7 @@ from railyard.errors import InputError, RunError
 from railyard.jobs import placing
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Submitted
+from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes import node_step, surroundings
 from railyard.jobs.nodes.node_step import Step
 from railyard.jobs.placing import Nodes
@@ -87,8 +87,8 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
     step = Step(folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ)
     described = node_step.describe(step) if job.site.origin == "measured" else {}
     granted = as_numbered(granted, described)
-    node = next((layout for layout in map(node_layout.parse, described.values()) if layout), None)
-    nodes = dataclasses.replace(allocation(job, granted, described), layout=node)
+    kinds = node_kinds.of(described, job.site.devices)
+    nodes = dataclasses.replace(allocation(job, granted, described), kinds=kinds)
     plan = placing.plan_what_can(job, nodes)
     if not nodes.without:
         text = files.coordinates(nodes.allocation.topology, nodes.allocation.nodes)

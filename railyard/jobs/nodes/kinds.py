@@ -1,0 +1,110 @@
+"""The kinds of nodes of a job, where their CPUs, NICs or GPUs differ, and one set of scripts for all of them. Pure.
+
+Models: nodes whose layouts are equal are one kind, and the kind of most nodes comes first: it stands for nodes that did
+not describe themselves, too. A script that differs by kind becomes one that chooses by the host's own name. Leaves out
+what a node says of itself (`railyard.jobs.nodes.node`) and what follows from one layout (`placements.hosts.node`).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from placements.hosts import node as node_layout
+from placements.hosts.node import NodeLayout
+from railyard.errors import InputError
+
+CHOOSE = """\
+#!/bin/sh
+# The nodes of this job differ: each kind has a script of its own.
+case $(uname -n) in
+{cases}*) exec ./{usual} "$@" ;;
+esac
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeKind:
+    """Nodes with one layout: their names as granted, and the hosts' own names, in the same order."""
+
+    layout: NodeLayout
+    names: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+    def some(self) -> str:
+        """Return the nodes for a message: the first, and how many more there are."""
+        more = len(self.names) - 1
+        return self.names[0] + (f" and {more} more" if more else "")
+
+
+def of(described: Mapping[str, Mapping[str, Any]], devices: Sequence[str] | None) -> list[NodeKind]:
+    """Return the kinds among node -> description, the largest first; nodes that show no core are left out.
+
+    `devices` are the NICs that count; nodes that differ in others are of one kind.
+    """
+    counting = {device.partition(":")[0] for device in devices or ()}
+    nodes: dict[str, list[str]] = {}
+    for name, description in described.items():
+        nodes.setdefault(_text(description, counting), []).append(name)
+    kinds = [(node_layout.parse(json.loads(text)), names) for text, names in nodes.items()]
+    return [
+        NodeKind(
+            layout=layout, names=tuple(names), hosts=tuple(str(described[name]["host"]) for name in names)
+        )
+        for layout, names in sorted(kinds, key=lambda kind: -len(kind[1]))
+        if layout is not None
+    ]
+
+
+def _text(description: Mapping[str, Any], counting: Collection[str]) -> str:
+    """Return what makes a node's layout, as text: equal for equal nodes, whose Ethernet addresses differ."""
+    nics = [
+        {field: value for field, value in nic.items() if field != "mac"}
+        for nic in description.get("nics", [])
+        if nic["name"] in counting
+    ]
+    same = {field: description.get(field, []) for field in ("cores", "distances", "gpus")}
+    return json.dumps({**same, "nics": nics})
+
+
+def among(kinds: Sequence[NodeKind], names: Collection[str]) -> list[NodeKind]:
+    """Return the kinds that have one of these nodes, or the first where none of these nodes described itself."""
+    of_nodes = set(names)
+    return [kind for kind in kinds if not of_nodes.isdisjoint(kind.names)] or list(kinds[:1])
+
+
+def one_script(name: str, texts: Sequence[str], kinds: Sequence[NodeKind]) -> dict[str, str]:
+    """Return the files of a script whose text is given for each kind: itself, or one for each text and a chooser.
+
+    The text of the first kind is for every host that no other kind names.
+    """
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return {name: different[0]}
+    files = {text: f"{name.removesuffix('.sh')}.{number}.sh" for number, text in enumerate(different)}
+    cases = "".join(
+        f'{"|".join(map(shlex.quote, kind.hosts))}) exec ./{files[text]} "$@" ;;\n'
+        for kind, text in zip(kinds, texts, strict=True)
+        if text != texts[0]
+    )
+    chooser = CHOOSE.format(cases=cases, usual=files[texts[0]])
+    return {name: chooser, **{file: text for text, file in files.items()}}
+
+
+@contextmanager
+def naming(kind: NodeKind) -> Iterator[None]:
+    """Add the nodes for which it holds to an error."""
+    try:
+        yield
+    except InputError as error:
+        raise _named(kind, error) from error
+
+
+def _named(kind: NodeKind, error: InputError) -> InputError:
+    words = error.problem or (f"{error.value!r} is not valid" if error.value is not None else "no value")
+    problem = f"{words} on {kind.some()}"
+    return InputError(error.source, error.field, valid=error.valid, problem=problem)
