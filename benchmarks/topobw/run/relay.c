@@ -435,11 +435,13 @@ int MPI_Gatherv(const void *sent, int sent_count, MPI_Datatype sent_type, void *
     size_t bytes = unit * (size_t)most;
     char *mine = check_alloc(1, bytes + 1);
     char *all = check_rank() == 0 ? check_alloc((size_t)check_ranks(), bytes + 1) : NULL;
-    memcpy(mine, sent, unit * (size_t)sent_count);
+    if (sent_count > 0) /* a rank without a part may pass no address */
+        memcpy(mine, sent, unit * (size_t)sent_count);
     MPI_CHECK(MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm));
     for (int rank = 0; all && rank < check_ranks(); rank++)
-        memcpy((char *)received + unit * (size_t)offsets[rank], all + (size_t)rank * bytes,
-               unit * (size_t)counts[rank]);
+        if (counts[rank] > 0)
+            memcpy((char *)received + unit * (size_t)offsets[rank], all + (size_t)rank * bytes,
+                   unit * (size_t)counts[rank]);
     free(mine);
     free(all);
     return MPI_SUCCESS;
