@@ -52,7 +52,8 @@ void series_label(struct series *series, const char *name, const char *text, int
 void series_add(struct series_list *list, struct series series);
 void series_free(struct series_list *list);
 
-/* Members of an object: `mpi` with library, standard and number of ranks; `ranks` with where each ran, by node. */
+/* Members of an object: `mpi` with library, standard and number of ranks; `ranks` with where each ran, by
+ * node. */
 void output_mpi(struct json *json, int ranks);
 void output_ranks(struct json *json, const struct evidence_list *list);
 
