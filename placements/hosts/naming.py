@@ -16,6 +16,9 @@ from placements.topology.fattree import FatTree
 from railyard.errors import InputError
 from railyard.host_names import matched
 
+#: The name of a network of which nothing is known.
+UNKNOWN = "unknown"
+
 
 def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "coordinates") -> Topology:
     """The topology with these names (name -> coordinate) on its nodes; those of a router fill its slots in order.
@@ -44,10 +47,15 @@ def leaves(stands: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
     return {name: (number[at], 0, 0) for name, at in stands.items()}
 
 
+def is_flat(topology: Topology) -> bool:
+    """Return whether nothing is known of a network (`flat`)."""
+    return topology.name == UNKNOWN
+
+
 def flat(names: Sequence[str], rails: int = 1) -> Topology:
     """A network of which nothing is known: every node as far from every other, links without a meaning."""
     return FatTree(
-        name="unknown",
+        name=UNKNOWN,
         tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},
         host_tiles=1,
         rails=rails,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,12 @@ from placements.topology.base import Coordinate, Node, Topology
 def openmpi_hostfile(nodes: Sequence[Node]) -> str:
     """Open MPI host file for the sequential mapper (`--map-by seq`): line k is the node of rank k."""
     return "".join(f"{node.name}\n" for node in nodes)
+
+
+def counted_hostfile(nodes: Sequence[Node]) -> str:
+    """Return Slurm's host file of the nodes of all ranks: a line `NODE*COUNT` for so many ranks in a row."""
+    groups = ((name, len(list(same))) for name, same in itertools.groupby(node.name for node in nodes))
+    return "".join(f"{name}*{count}\n" if count > 1 else f"{name}\n" for name, count in groups)
 
 
 def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:

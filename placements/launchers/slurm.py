@@ -1,10 +1,17 @@
-"""Slurm: arbitrary distribution along a host file (srun(1): -m arbitrary, SLURM_HOSTFILE)."""
+"""Slurm: nodes by name and filled in blocks where that is the order, otherwise a host file with every rank.
+
+Sources: srun(1), -m block, --nodelist, -m arbitrary, SLURM_HOSTFILE, in which NODE*COUNT stands for so many ranks in a
+row. With a host file slurmctld compares each node of the step with each rank under its locks. Where a topology is named
+the job alone knows whether its nodes come in the order of the placement, and the command, which is written before, has
+the host file.
+"""
 
 from __future__ import annotations
 
+from placements.hosts import naming
 from placements.launchers.base import Launcher, Rendered
-from placements.launchers.files import openmpi_hostfile
-from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
+from placements.launchers.files import counted_hostfile
+from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, fills, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 
@@ -12,14 +19,20 @@ from placements.orders.spec import Kind
 def render(placed: Placement, stem: str) -> Rendered:
     """Return the launch; any order is possible."""
     command = (*SRUN, "--ntasks", str(len(placed.indices)))
-    bound = cpu_bind(placed)
+    bound, file = cpu_bind(placed), f"{stem}.hosts"
+    hosts = {file: counted_hostfile(placed.nodes)}
     if placed.kind == Kind.SCHEDULER:
         return Rendered(command=(*command, *blocks(placed, stem), *bound), files=node_file(placed, stem))
-    file = f"{stem}.hosts"
+    if naming.is_flat(placed.allocation.topology) and fills(placed):
+        files = {
+            **node_file(placed, stem),
+            **hosts,
+        }  # those of a job whose coordinates turned out to be unknown, too
+        return Rendered(command=(*command, *blocks(placed, stem), *bound), files=files)
     return Rendered(
         command=(*command, "--distribution=arbitrary", *bound),
         environment={"SLURM_HOSTFILE": file},
-        files={file: openmpi_hostfile(placed.nodes)},
+        files=hosts,
     )
 
 

@@ -25,6 +25,16 @@ def blocks(placed: Placement, stem: str) -> tuple[str, ...]:
     return (*words, "--distribution=block")
 
 
+def fills(placed: Placement) -> bool:
+    """Return whether ranks fill the nodes one after another and equally, in the order in which srun numbers them."""
+    launched = placed.allocation.as_launched
+    slot_of = np.full(len(placed.allocation.topology.nodes), -1, dtype=np.int64)
+    slot_of[launched] = np.arange(len(launched))
+    slots = slot_of[placed.indices]
+    _, counts = np.unique(slots, return_counts=True)
+    return bool((np.diff(slots) >= 0).all() and slots[0] >= 0 and (counts == counts[0]).all())
+
+
 def node_file(placed: Placement, stem: str) -> dict[str, str]:
     """Return the file that `blocks` names: the nodes that have a rank, in srun's own order."""
     used = placed.allocation.as_launched[np.isin(placed.allocation.as_launched, placed.indices)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
@@ -28,7 +29,7 @@ def granted(folder: Path) -> None:
     """
     nodes = granting.names(os.environ)
     cannot = granting.place(folder, nodes)
-    click.echo(f"{len(nodes)} nodes: {' '.join(nodes)}")
+    click.echo(f"{len(nodes)} nodes: {','.join(host_names.folded(nodes))}")
     for placement, reason in cannot.items():
         click.echo(f"railyard: {placement} is not launched: {reason}", err=True)
 

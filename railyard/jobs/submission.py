@@ -16,6 +16,7 @@ from pathlib import Path
 from placements.launchers import files
 from placements.orders.allocation import Allocation
 from placements.topology.base import Coordinate, Node
+from railyard import host_names
 from railyard.jobs import job_lock, placing, schedule
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Planned, Submitted
@@ -160,4 +161,4 @@ def _options(where: Partition, granted: Allocation) -> Iterator[str]:
         return
     yield from ("--no-requeue", f"--nodes={len(granted.indices)}")
     if where.names_nodes:
-        yield f"--nodelist={','.join(node.name for node in granted.nodes)}"
+        yield f"--nodelist={','.join(host_names.folded(node.name for node in granted.nodes))}"

@@ -16,12 +16,14 @@ import pytest
 
 from perf.mpis import matrix
 from placements import launchers
+from placements.arrays import np
+from placements.hosts import naming
 from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Rendered
 from placements.nics.policies import POLICIES, SOURCES, TABLE, Stack
 from placements.nics.policies import Kind as NicKind
-from placements.orders.allocation import CHOICES, Choice
-from placements.orders.placement import Placement
+from placements.orders.allocation import CHOICES, Choice, scheduled
+from placements.orders.placement import Placement, place
 from placements.orders.spec import ORDERS, Kind
 from railyard.errors import InputError
 from railyard.jobs.nodes import allocated_nodes
@@ -296,3 +298,27 @@ def test_a_mutation_changes_each_file_and_each_variable_once_at_least(
             assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
     assert set(rendered.files) <= set(changed)
     assert set(rendered.environment) - {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "I_MPI_PIN"} <= set(changed)
+
+
+def on_a_slurm_site(order: str, nodes: int = 4, ranks_per_node: int = 2) -> Rendered:
+    """A launch on the nodes of a partition of which no topology is known."""
+    names = [f"n{number}" for number in range(nodes)]
+    granted = scheduled(naming.flat(names), np.arange(nodes))
+    placed = place(order, granted, (nodes * ranks_per_node,), ranks_per_node=ranks_per_node, seed=1)
+    return launchers.render("slurm", placed, stem="p")
+
+
+def test_slurm_fills_nodes_by_name_where_the_order_does() -> None:
+    """With a host file slurmctld compares each node with each rank: 1e10 comparisons on a whole machine."""
+    filled = on_a_slurm_site("cart-create")
+    assert "--distribution=block" in filled.command and filled.files["p.nodes"] == "n0\nn1\nn2\nn3\n"
+    returning = on_a_slurm_site("random:1")
+    assert "--distribution=arbitrary" in returning.command and returning.environment
+    large = on_a_slurm_site("cart-create", nodes=400).command
+    assert max(map(len, large)) == max(map(len, filled.command)), "no word grows with the machine"
+
+
+def test_ranks_in_a_row_on_one_node_are_one_line_of_slurms_host_file() -> None:
+    """srun(1), SLURM_HOSTFILE; Slurm 22.05 places such a file as one with a line for each rank."""
+    text = on_a_slurm_site("cart-create").files["p.hosts"]
+    assert text == "n0*2\nn1*2\nn2*2\nn3*2\n"

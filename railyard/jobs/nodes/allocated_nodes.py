@@ -17,6 +17,7 @@ from typing import Any
 from placements import launchers
 from placements.arrays import np
 from placements.hosts import in_job, naming, sources
+from placements.hosts.sources.located import expand
 from placements.launchers import files
 from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
@@ -39,11 +40,11 @@ NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
 def names(environment: Mapping[str, str]) -> list[str]:
     """The nodes of the job that this process belongs to, in the scheduler's order.
 
-    Raises InputError outside a job of a scheduler that is known, RunError where Slurm's scontrol fails.
+    Raises InputError outside a job of a scheduler that is known, RunError where a launcher's own command fails.
     """
     for variable in launchers.node_list_variables() if not environment.get("RAILYARD_NODES") else ():
         if nodelist := environment.get(variable):
-            return _expanded(nodelist)
+            return expand(nodelist)
     for variable in NODE_FILES:
         if path := environment.get(variable):
             return _in_file(Path(path))
@@ -65,10 +66,6 @@ def _in_file(path: Path) -> list[str]:
     if not nodes:
         raise InputError(str(path), "", problem="no node", valid="one node per line")
     return list(dict.fromkeys(nodes))
-
-
-def _expanded(nodelist: str) -> list[str]:
-    return _output(["scontrol", "show", "hostnames", nodelist]).split()
 
 
 def _output(command: Sequence[str]) -> str:

@@ -16,11 +16,13 @@ of format 1 as one of format 2 and back, without loss. Leaves out the rules of a
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from railyard import host_names
 from railyard.errors import InputError
 from railyard.records.folded import columns, nic_bytes, ranks
 from railyard.records.folded.columns import ABSENT, NULL
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 Json = Any
 FORMAT = "railyard-record/2"
-_NUMBERED = re.compile(r"([^.]*?)(0|[1-9][0-9]{0,8})([^.0-9]*(?:\..*)?)", re.DOTALL)
 _FOLDED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)", re.DOTALL)
 _RANK_COLUMNS = ("cpu", "allowed_cpus", "numa_node")
 
@@ -40,29 +41,10 @@ _RANK_COLUMNS = ("cpu", "allowed_cpus", "numa_node")
 def fold_names(names: Sequence[str]) -> list[Json]:
     """Return names in their order, folded as `n[0-3,7]`; a name with a bracket is a list of itself."""
     folded: list[Json] = []
-    stem, numbers = ("", ""), [0][:0]
-    for name in [*names, None]:
-        match = _NUMBERED.fullmatch(name) if name and "[" not in name and "]" not in name else None
-        if match and numbers and (match[1], match[3]) == stem:
-            numbers.append(int(match[2]))
-            continue
-        if numbers:
-            middle = f"[{_ranges(numbers)}]" if len(numbers) > 1 else f"{numbers[0]}"
-            folded.append(f"{stem[0]}{middle}{stem[1]}")
-        stem, numbers = ((match[1], match[3]), [int(match[2])]) if match else (("", ""), [])
-        if name is not None and not match:
-            folded.append([name] if "[" in name or "]" in name else name)
+    for has_bracket, group in itertools.groupby(names, lambda name: "[" in name or "]" in name):
+        together = list(group)
+        folded += [[name] for name in together] if has_bracket else host_names.folded(together)
     return folded
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)
 
 
 def unfold_names(folded: Sequence[Json], source: str, place: str) -> list[str]:
