@@ -97,7 +97,7 @@ static int report(const struct topobw *run) {
     struct problem problem = {0};
     struct evidence_list evidence;
     int bad = run->finding_count > 0 || run->uncounted > 0;
-    evidence_gather(&evidence);
+    evidence_gather_alone(&evidence);
     if (check_rank() == 0) {
         topobw_print(run, &evidence);
         if (run->config.json)

@@ -316,8 +316,7 @@ static void place_ranks(struct evidence_list *list, int row) {
     }
 }
 
-void evidence_gather(struct evidence_list *list) {
-    MPI_Comm comm = same_node();
+static void gather(MPI_Comm comm, struct evidence_list *list) {
     struct node node = {0};
     struct text own = {0};
     *list = (struct evidence_list){0};
@@ -326,8 +325,6 @@ void evidence_gather(struct evidence_list *list) {
     size_t bytes = gather_texts(list, &own);
     free(own.bytes);
     free_node(&node);
-    if (comm != MPI_COMM_SELF)
-        MPI_CHECK(MPI_Comm_free(&comm));
     if (check_rank() != 0)
         return;
     list->ranks = check_ranks();
@@ -336,6 +333,17 @@ void evidence_gather(struct evidence_list *list) {
     number_layouts(list);
     for (int row = 0; row < list->row_count; row++)
         place_ranks(list, row);
+}
+
+void evidence_gather(struct evidence_list *list) {
+    MPI_Comm comm = same_node();
+    gather(comm, list);
+    if (comm != MPI_COMM_SELF)
+        MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void evidence_gather_alone(struct evidence_list *list) {
+    gather(MPI_COMM_SELF, list);
 }
 
 const char *evidence_host_of(const struct evidence_list *list, int rank) {

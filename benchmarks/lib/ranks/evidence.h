@@ -36,6 +36,11 @@ void evidence_host(char *host);
 /* Collective. All ranks' evidence on rank 0; an empty list elsewhere. */
 void evidence_gather(struct evidence_list *list);
 
+/* Collective. The same with a row for each rank, by MPI_Gather and MPI_Gatherv of MPI_COMM_WORLD alone:
+ * making a communicator of a node needs messages of MPI's own, for which a link may be dead
+ * (topobw/run/relay.h). */
+void evidence_gather_alone(struct evidence_list *list);
+
 /* The host of a rank. */
 const char *evidence_host_of(const struct evidence_list *list, int rank);
 
