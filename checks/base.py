@@ -164,6 +164,7 @@ class PlacedCheck(Knobs):
         granted = request.allocation(spec, where)
         grid = spec.grid or tuple(request.whole_grid(spec, where, granted, beside))
         spec = dataclasses.replace(spec, grid=grid)
+        request.check_size(spec, where, len(granted.indices))
         self._set({name: job_spec.as_variable(getattr(spec, name)) for name in KNOBS})
         self.num_tasks = len(granted.indices) * spec.ranks_per_node
         self.num_tasks_per_node = spec.ranks_per_node

@@ -6,16 +6,20 @@ Below all rooms, because commands on records match names and start without the l
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 #: A name's part before its last number (that of the host, not of the domain), the number, and the rest.
 _NUMBERED = re.compile(r"([^.]*?)(0|[1-9][0-9]{0,8})([^.0-9]*(?:\..*)?)", re.DOTALL)
+#: A name without its domain.
+_SHORT = re.compile(r"[^.]*(?:\.[0-9]+(?![^.]))*")
 
 
 def folded(names: Iterable[str]) -> list[str]:
     """Return names in their order as a Slurm host list: neighbours that differ in a number are one, `n[0-3,7]`."""
     lists: list[str] = []
-    around, numbers = ("", ""), [0][:0]
+    around = ("", "")
+    numbers: list[int] = []
     for name in [*names, ""]:
         match = _NUMBERED.fullmatch(name)
         if match and numbers and (match[1], match[3]) == around:
@@ -40,21 +44,31 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in parts)
 
 
-def matched(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return name -> the same host's name in a source: equal, or one of the two with its domain.
+def short(name: str) -> str:
+    """Return a host's name without its domain; a part of digits alone, as of an address, numbers the host itself."""
+    return _SHORT.match(name)[0]  # type: ignore[index]  # it matches every text
 
-    A short name that two hosts of the source begin with matches neither.
+
+def matched(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return name -> the same host's name in a source: equal, or alike but for a domain.
+
+    One of the two may have a domain that the other lacks. Where the domains differ, the hosts are one if no other of
+    the names and no other of the source has that short name. A short name that two hosts of the source begin with
+    matches neither.
     """
-    exact = set(known)
-    by_short: dict[str, list[str]] = {}
+    exact, names = set(known), list(names)
+    by_label: dict[str, list[str]] = {}
     for other in exact:
-        by_short.setdefault(other.partition(".")[0], []).append(other)
-    found: dict[str, str] = {}
+        by_label.setdefault(other.partition(".")[0], []).append(other)
+    counts = Counter(map(short, set(names)))
+    matches: dict[str, str] = {}
     for name in names:
-        others = by_short.get(name.partition(".")[0], [])
+        others = by_label.get(name.partition(".")[0], [])
         alike = [other for other in others if other.startswith(f"{name}.") or name.startswith(f"{other}.")]
         if name in exact:
-            found[name] = name
+            matches[name] = name
         elif len(alike) == 1:
-            found[name] = alike[0]
-    return found
+            matches[name] = alike[0]
+        elif len(others) == counts[short(name)] == 1 and short(others[0]) == short(name):
+            matches[name] = others[0]
+    return matches

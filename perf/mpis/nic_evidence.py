@@ -105,7 +105,7 @@ def launch(
     done = subprocess.run([railyard, *words], capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise SystemExit(f"perf: {' '.join(words)}: {done.stderr or done.stdout}")
-    counted = nic_counters.read(path, None, nodes)
+    counted = nic_counters.read(path, None, nodes, {})
     path.unlink()
     return launching.judge_nics(nodes, [0] * len(nodes), [["nic0"]], counted.nics, setup_bytes=SETUP_BYTES)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,9 @@ class Around:
 class Left:
     """Where a launch's files are, and what is known of its companions before it ran.
 
-    `planned` are their names, roles and commands, `hosts` the hosts of each one's ranks; `read_copy` makes the output
-    of a copy of a program that is not ours, by its files' names and its ranks.
+    `planned` are their names, roles and commands, `hosts` the hosts of each one's ranks, `own_names` host -> node of
+    hosts that call themselves otherwise; `read_copy` makes the output of a copy of a program that is not ours, by its
+    files' names and its ranks.
     """
 
     folder: Path
@@ -63,6 +64,7 @@ class Left:
     hosts: Mapping[str, Sequence[str]]
     devices: Sequence[str] | None
     read_copy: Callable[[str, int], str]
+    own_names: Mapping[str, str] = field(default_factory=dict)
 
 
 def found(left: Left) -> Around:
@@ -89,7 +91,7 @@ def _role(left: Left, planned: Mapping[str, Any], ended: Mapping[str, Any], said
     hosts = list(left.hosts.get(name, ()))
     is_copy = planned["role"] == Role.COPY
     unread = left.read_copy(own, len(hosts)) if is_copy and ended.get("exit_status") == 0 else ""
-    output, fault = _output(left.folder / f"{own}.json") if not planned["again"] else (None, "")
+    output, fault = _output(left, own) if not planned["again"] else (None, "")
     verdict, moved = assemble.judge_placement(hosts, output)
     status = ended.get("exit_status")
     failed = "" if status == 0 or planned["again"] else f"exit status {status}"
@@ -121,11 +123,12 @@ def _since(said: Mapping[str, Any], time_s: float | None) -> float | None:
     return None if time_s is None or begun_s is None else round(time_s - begun_s, 3)
 
 
-def _output(path: Path) -> tuple[Benchmark | None, str]:
+def _output(left: Left, own: str) -> tuple[Benchmark | None, str]:
+    path = left.folder / f"{own}.json"
     if not path.exists():
         return None, "it left no output"
     try:
-        return benchmark.load(path), ""
+        return benchmark.load(path, left.own_names), ""
     except InputError as error:
         return None, str(error).replace(str(path), path.name)
 
@@ -135,7 +138,9 @@ def _nics(left: Left, own: str, hosts: Sequence[str], counted: Nics | None) -> N
     if counted is not None:
         return of_hosts(counted, hosts)
     path = left.folder / f"{own}.nics"
-    return nic_counters.read(path, left.devices, list(dict.fromkeys(hosts))).nics if path.exists() else None
+    if not path.exists():
+        return None
+    return nic_counters.read(path, left.devices, list(dict.fromkeys(hosts)), left.own_names).nics
 
 
 def counted(evidence: Mapping[str, Any]) -> Nics | None:

@@ -87,7 +87,7 @@ def _keep(folder: Path, reason: str) -> None:
         return
     try:
         stagedir.keep(folder, reason)
-    except (InputError, RunError) as error:
+    except (InputError, RunError, OSError) as error:
         print(f"railyard: {folder} could not be recorded: {error}", file=sys.stderr)
         return
     print(

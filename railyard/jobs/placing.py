@@ -260,6 +260,7 @@ def _described(
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
         others=[one for one in others if (one.nics, one.gpus) != (usual.nics, usual.gpus)],
+        own_names=node_kinds.own_names(nodes.kinds),
     )
 
 

@@ -149,9 +149,15 @@ def record_of(folder: Path, reason: str = "", place: Place | None = None) -> Rec
     )
 
 
-def described_nodes(placed: Placed | None) -> dict[str, int]:
-    """Return how many nodes described themselves, and of how many kinds; empty where none was asked to."""
-    return {"described": placed.described, "kinds": placed.kinds} if placed and placed.described else {}
+def described_nodes(placed: Placed | None) -> dict[str, Any]:
+    """Return how many nodes described themselves, of how many kinds, and which hosts have a name of their own.
+
+    Empty where none was asked to.
+    """
+    if not placed or not placed.described:
+        return {}
+    own = {"own_names": dict(placed.own_names)} if placed.own_names else {}
+    return {"described": placed.described, "kinds": placed.kinds, **own}
 
 
 def _ended(folder: Path) -> dict[str, Any]:
@@ -202,6 +208,7 @@ def _run_of(
     end = _numbers(folder / f"{stem}.ended", (2, 3))
     since, until = start[1] if start and start[1:] else None, end[2] if end and end[2:] else None
     hosts = placed.hosts.get(launch.placement) if placed else None
+    own_names = placed.own_names if placed else {}
     reason = _reason(folder, placed, launch, ended_by, begun=bool(start), ended=bool(end))
     if end and start and job.limit_s and job.limit_s <= end[1] - start[0]:
         reason = f"ended after its limit of {job.limit_s} s (launch_limit_s){reason and f': {reason}'}"
@@ -234,7 +241,10 @@ def _run_of(
         nic_verdict=Verdict(found.verdict) if found else Verdict.CANNOT_TELL,
         nic_reason=found.reason if found else "",
         has_groups=placed is not None and placed.has_groups,
-        energy=energy.read(folder / f"{stem}.nics", hosts or ()) if job.site.origin == "measured" else (),
+        energy=energy.read(folder / f"{stem}.nics", hosts or (), own_names)
+        if job.site.origin == "measured"
+        else (),
+        own_names=own_names,
         fault=_read_application(folder, job, stem, len(hosts)) or (around.fault if around else "")
         if hosts and end
         else "",
@@ -270,7 +280,7 @@ def _judged_nics(
     assigned = placed.nics_by_row(launch.nic_policy)
     if nics is not None or not path.exists():
         return nics, launching.judge_nics(hosts, rows, assigned, nics)
-    counted = nic_counters.read(path, job.site.devices, hosts)
+    counted = nic_counters.read(path, job.site.devices, hosts, placed.own_names)
     found = launching.judge_nics(hosts, rows, assigned, counted.nics, setup_bytes=SETUP_BYTES)
     if found.verdict == NicVerdict.CANNOT_TELL and counted.reason:
         found = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
@@ -309,6 +319,7 @@ def _around(folder: Path, job: Submitted, placed: Placed | None, launch: Planned
         planned=launch.roles,
         hosts=placed.roles.get(launch.placement, {}) if placed else {},
         devices=job.site.devices,
+        own_names=placed.own_names if placed else {},
         read_copy=lambda stem, ranks: _read_application(folder, job, stem, ranks),
     )
     return beside.found(left)

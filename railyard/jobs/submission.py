@@ -26,6 +26,7 @@ from railyard.jobs.partition import Partition
 from railyard.jobs.placing import Nodes, Plan
 from railyard.jobs.schedule import Program
 from railyard.records.record import Software
+from railyard.records.store import folders, sessions
 
 #: What a job leaves in its stage directory (`railyard.jobs.stagedir`).
 LEFT = (
@@ -97,8 +98,12 @@ def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission
 def write(folder: Path, submission: Submission, program: Program) -> Script:
     """Write what the launches read into a stage directory, and return the script of the job.
 
-    `program` gives what each rank of a launch runs. What another job left there is removed first.
+    `program` gives what each rank of a launch runs. What another job left there is removed first. Raises InputError
+    where the job's archive cannot be written.
     """
+    folders.check_writable(
+        Path(submission.job.spec.archive), (submission.job.site.system["name"], sessions.FOLDER)
+    )
     _clear(folder)
     for name, text in submission.texts.items():
         (folder / name).write_text(text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,12 +32,12 @@ class LaunchRun:
     """What the job knows of one launch: what was asked, how it ended, where its output should be.
 
     `exit_status` None says that it never started; `reason` may say why. `expected_hosts` is the host
-    asked for each rank, or None when the placement cannot be told from outside. `guard` is evidence as
-    the record's schema has it, `nics` what the NICs counted, `nic_verdict` what was made of it, `nic_reason` why it is
-    not `obeyed`. `fault` says what is wrong with the data or why there is no output, where the check knows more than
-    the output tells. With `has_groups` the first number of a node's coordinate is its group. `roles` are the programs
-    that ran beside it, as the record's schema has them but for `ranks` (`Ranks`), `hosts` (of each rank) and `nics`
-    (`Nics`). `energy` are series of what the nodes counted.
+    asked for each rank, or None when the placement cannot be told from outside; `own_names` is host -> node of hosts
+    that the scheduler calls otherwise. `guard` is evidence as the record's schema has it, `nics` what the NICs counted,
+    `nic_verdict` what was made of it, `nic_reason` why it is not `obeyed`. `fault` says what is wrong with the data or
+    why there is no output, where the check knows more than the output tells. With `has_groups` the first number of a
+    node's coordinate is its group. `roles` are the programs that ran beside it, as the record's schema has them but for
+    `ranks` (`Ranks`), `hosts` (of each rank) and `nics` (`Nics`). `energy` are series of what the nodes counted.
     """
 
     placement: str
@@ -62,6 +62,7 @@ class LaunchRun:
     has_groups: bool = False
     roles: Sequence[Mapping[str, Json]] | None = None
     energy: Sequence[Mapping[str, Json]] = ()
+    own_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,11 +183,6 @@ def elsewhere(found: Ranks, expected: Sequence[str]) -> int | None:
     return None
 
 
-def same_host(one: str, other: str) -> bool:
-    """Return whether two names mean one host: equal, or one is the other with its domain."""
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
-
-
 def one_line(text: str) -> str:
     """A text with its line breaks and other control characters as blanks."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
@@ -196,7 +192,7 @@ def _read(run: LaunchRun) -> tuple[Benchmark | None, str]:
     if run.output is None or not run.output.exists():
         return None, one_line(run.fault) or "the benchmark left no output"
     try:
-        return benchmark.load(run.output), ""
+        return benchmark.load(run.output, run.own_names), ""
     except InputError as error:
         return None, one_line(str(error).replace(str(run.output), run.output.name))
 

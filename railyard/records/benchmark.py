@@ -7,6 +7,7 @@ was obeyed and what the samples mean; `results.assemble` and `analysis` decide.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,9 +60,13 @@ class Benchmark:
     reported: Mapping[str, Json] = field(default_factory=dict)
 
 
-def load(path: Path) -> Benchmark:
-    """The output in a file; raises InputError naming file, field, value and what is valid there."""
-    return parse(json_io.read(path), str(path))
+def load(path: Path, own_names: Mapping[str, str] | None = None) -> Benchmark:
+    """The output in a file, its ranks' hosts by the scheduler's names; `own_names` is host -> node where they differ.
+
+    Raises InputError naming file, field, value and what is valid there.
+    """
+    output = parse(json_io.read(path), str(path))
+    return dataclasses.replace(output, ranks=output.ranks.called(own_names)) if own_names else output
 
 
 def parse(document: Json, source: str) -> Benchmark:

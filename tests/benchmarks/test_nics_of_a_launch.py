@@ -226,7 +226,7 @@ def test_every_rank_reports_the_gpus_that_it_sees(
     assert outcome.status == 0, outcome.err
     reported = nics(path)["gpus"]
     assert [each["variable"] for each in reported] == [variable] * 3
-    assert nic_counters.read(path, None, []).gpus == ("7", "6", "5")
+    assert nic_counters.read(path, None, [], {}).gpus == ("7", "6", "5")
 
 
 def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> None:

@@ -29,7 +29,7 @@ def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> 
         ("n1.site", "package-0", 7.0),
         ("n0", "dram", 1.0),
     ]
-    (found,) = energy.read(counted(tmp_path / "x", rows), ["n0", "n1", "n1"])
+    (found,) = energy.read(counted(tmp_path / "x", rows), ["n0", "n1", "n1"], {})
     assert found == {"fom": "energy_joule", "labels": {"counter": "package"}, "samples": [22.0]}
 
 
@@ -38,8 +38,8 @@ def test_counters_of_a_kind_are_added_over_sockets_and_nodes(tmp_path: Path) -> 
 )
 def test_a_file_without_energy_gives_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content)
-    assert energy.read(tmp_path / "x", ["n0"]) == []
-    assert energy.read(tmp_path / "not-there", ["n0"]) == []
+    assert energy.read(tmp_path / "x", ["n0"], {}) == []
+    assert energy.read(tmp_path / "not-there", ["n0"], {}) == []
 
 
 def with_energy(joules: Sequence[float], copied: bool = False) -> Record:

@@ -89,6 +89,16 @@ def test_a_description_that_is_cut_off_counts_as_none(stage: Path) -> None:
     assert set(node_step.collected(stage, HOSTS)) == {"n1"}
 
 
+def test_a_node_is_known_by_the_schedulers_name_of_it() -> None:
+    """Slurm's NodeName need not be the host's name (NodeHostname, nodes in a cloud)."""
+    said = [{"host": f"ip-10-0-0-{k}", "node_name": f"cpu-{k}"} for k in (1, 2)]
+    described = node_step.by_name(said, ["cpu-1", "cpu-2", "cpu-3"])
+    assert {name: one["host"] for name, one in described.items()} == {
+        "cpu-1": "ip-10-0-0-1",
+        "cpu-2": "ip-10-0-0-2",
+    }
+
+
 def test_a_node_writes_its_own_file(stage: Path) -> None:
     subprocess.run([node_step._railyard(), "where", "--into", stage], check=True)
     (path,) = stage.iterdir()

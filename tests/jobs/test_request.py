@@ -52,6 +52,19 @@ def test_a_machine_without_coordinates_leaves_out_what_needs_them() -> None:
     assert "site:cpu" in none.nothing_left
 
 
+def test_a_record_that_could_not_be_read_again_is_refused_beforehand() -> None:
+    """36 nodes with 128 ranks were too many once; a whole machine is not."""
+    where = Partition.read(
+        "site:cpu", "slurm", {"nodes": 10_000, "nics": [f"mlx5_{k}" for k in range(8)]}, {}
+    )
+    whole = asked(grid=[10_000, 128], launches=6)
+    request.check_size(whole, where, 10_000)
+    with pytest.raises(
+        InputError, match=r"1,280,000 ranks in one record.*expected at most \d+: fewer launches"
+    ):
+        request.check_size(asked(grid=[10_000, 128], launches=60), where, 10_000)
+
+
 def test_a_virtual_torus_of_the_job_gives_all() -> None:
     fitted = request.fitted(asked(block=[2, 2, 2]), TORUS)
     assert (fitted.request, fitted.left_out) == (asked(block=[2, 2, 2]), {})

@@ -112,6 +112,22 @@ def test_what_ended_is_kept_and_what_is_missing_is_said(folder: Path) -> None:
     assert record.reason.startswith("3 of 4 launches not measured")
 
 
+def test_a_host_with_a_name_of_its_own_ran_what_its_node_was_asked_for(folder: Path) -> None:
+    placed = submitted.read_placed(folder)
+    assert placed
+    of_slurm = dataclasses.replace(
+        placed,
+        allocation={**placed.allocation, "nodes": [{"name": "cpu-1", "coordinate": None}]},
+        hosts=dict.fromkeys(placed.hosts, ("cpu-1", "cpu-1")),
+    )
+    submitted.write(folder, of_slurm)
+    assert stagedir.record_of(folder).launches[0].reason == f"rank 0 ran on {NODE}, asked cpu-1"
+    submitted.write(folder, dataclasses.replace(of_slurm, described=1, kinds=1, own_names={NODE: "cpu-1"}))
+    record = stagedir.record_of(folder)
+    assert (record.launches[0].status, record.launches[0].ranks[0].host) == ("ok", "cpu-1")
+    assert record.provenance["nodes"]["own_names"] == {NODE: "cpu-1"}
+
+
 @pytest.mark.parametrize("word", ["Terminated", "rfm_job.sh: line 12:  4711 Killed    railyard torus mpirun"])
 def test_what_the_shell_says_of_a_signal_is_no_reason(tmp_path: Path, word: str) -> None:
     said = tmp_path / "rfm_job.err"

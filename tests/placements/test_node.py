@@ -177,4 +177,13 @@ def test_short_and_full_names_are_one_host_and_an_ambiguous_one_is_none() -> Non
     }
     assert host_names.matched(["n1"], ["n1.a", "n1.b"]) == {}
     assert host_names.matched(["n1"], ["n1", "n1.a"]) == {"n1": "n1"}
-    assert host_names.matched(["n1.a"], ["n1.b", "n11"]) == {}
+    assert host_names.matched(["n1"], ["n11"]) == {}
+
+
+def test_a_host_in_two_domains_is_one_where_nobody_else_has_its_short_name() -> None:
+    """A batch system may know nodes by another network than their own (public case 13)."""
+    assert host_names.matched(["cn01.batch.net"], ["cn01.os.net"]) == {"cn01.batch.net": "cn01.os.net"}
+    assert host_names.matched(["n1.a", "n1.b"], ["n1.c"]) == {}
+    assert host_names.matched(["n1.a"], ["n1.b", "n1.c"]) == {}
+    assert host_names.matched(["worker.1.net"], ["worker.2.net"]) == {}, "two hosts of one short name"
+    assert host_names.matched(["10.0.0.1"], ["10.0.0.2"]) == {}

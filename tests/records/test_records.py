@@ -31,7 +31,7 @@ from support.versions import with_rows
 from railyard import schemas
 from railyard.errors import InputError, RunError
 from railyard.records import benchmark, json_io, provenance, record, units, versions
-from railyard.records.assemble import LaunchRun, absent, assemble, same_host
+from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.folded import columns, nic_bytes, tables
 from railyard.records.record import Status, Verdict
 from railyard.records.store import archive
@@ -658,13 +658,6 @@ def test_mpi_comes_from_the_first_output() -> None:
         mpi=None,
     )
     assert made.provenance["mpi"] == synthetic.MPI
-
-
-def test_hosts_are_compared_with_and_without_domain() -> None:
-    assert same_host("n1.cluster", "n1")
-    assert same_host("n1", "n1.cluster")
-    assert not same_host("n1", "n11")
-    assert not same_host("n1.a", "n1.b")
 
 
 def test_provenance_of_here_fits_the_schema() -> None:

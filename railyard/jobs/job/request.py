@@ -3,8 +3,8 @@
 Models: a request (`JobSpec`) before the nodes are known; the same on a partition (`for_partition`), under loads
 (`with_loads`), with the block that a machine's routers make of its nodes (`on_machine`); why it cannot be met
 (`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); and the nodes and the
-grid that it leads to (`allocation`, `whole_grid`). Leaves out: the launches and their files
-(`railyard.jobs.submission`).
+grid that it leads to (`allocation`, `whole_grid`), and whether its record can be kept (`check_size`). Leaves out: the
+launches and their files (`railyard.jobs.submission`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
+from railyard.records import json_io
 from railyard.records.store import challenge as challenges
+
+#: Bytes of a record's text, about (`python -m perf machine`): for a launch with its figures, in it for each rank that
+#: nothing binds (CPU and NUMA domain), and for each NIC (sent and received).
+LAUNCH_BYTES, RANK_BYTES, NIC_BYTES = 16 << 10, 8, 26
 
 
 def for_partition(request: JobSpec, where: Partition) -> JobSpec:
@@ -226,3 +231,15 @@ def whole_grid(
     if where.is_certain:
         return whole if slots == math.prod(whole) else [slots]
     return whole if slots == math.prod(whole) and request.block else schedule.cubic(slots)
+
+
+def check_size(request: JobSpec, where: Partition, nodes: int) -> None:
+    """Raise InputError for a job on so many nodes whose record would be too large to be read again."""
+    combinations = len(request.placements) * len(request.nics) * max(1, len(request.software))
+    ranks, nics = math.prod(request.grid), nodes * len(where.devices or ())
+    each = LAUNCH_BYTES + RANK_BYTES * ranks + NIC_BYTES * nics
+    most = json_io.MOST_UNPACKED_BYTES // each
+    if combinations * request.launches > most:
+        words = f"{combinations * request.launches} launches of {ranks:,} ranks in one record"
+        valid = f"at most {most}: fewer launches, placements or NIC policies in one check"
+        raise InputError(request.name, "launches", problem=words, valid=valid)

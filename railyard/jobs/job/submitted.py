@@ -136,7 +136,8 @@ class Placed:
     `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
     are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
     the ranks of each program that runs beside a placement's. `described` is how many nodes described themselves, of how
-    many `kinds`; `others` are the nodes whose ranks have other NICs or GPUs than `nics` and `gpus`.
+    many `kinds`; `others` are the nodes whose ranks have other NICs or GPUs than `nics` and `gpus`. `own_names` is
+    host -> node, of hosts that call themselves otherwise than the scheduler does.
     """
 
     allocation: Mapping[str, Any]
@@ -151,6 +152,7 @@ class Placed:
     described: int = 0
     kinds: int = 0
     others: Sequence[Assigned] = ()
+    own_names: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, placement: str) -> Sequence[int]:
         """Return the row of each rank in `nics_by_row` and `gpus_by_row`: its local rank, on usual nodes.

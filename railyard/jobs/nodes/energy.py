@@ -22,8 +22,11 @@ FOM = "energy_joule"
 _NUMBER = re.compile(r"(-?\d+)+$")
 
 
-def read(path: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the series of a launch on `hosts`; none where its file has none, or is none."""
+def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the series of a launch on `hosts`; none where its file has none, or is none.
+
+    `own_names` is host -> node of those that call themselves otherwise.
+    """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -33,8 +36,8 @@ def read(path: Path, hosts: Sequence[str]) -> list[dict[str, Any]]:
     sums: dict[str, dict[str, float]] = {}
     for row in document.get("energy", []):
         if isinstance(row["joules"], int | float) and math.isfinite(row["joules"]):
-            of_node = sums.setdefault(_kind(row), {})
-            of_node[row["node"]] = of_node.get(row["node"], 0.0) + row["joules"]
+            of_node, node = sums.setdefault(_kind(row), {}), own_names.get(row["node"], row["node"])
+            of_node[node] = of_node.get(node, 0.0) + row["joules"]
     wanted = list(dict.fromkeys(hosts))
     return [
         {"fom": FOM, "labels": {"counter": kind}, "samples": [math.fsum(by_node.values())]}

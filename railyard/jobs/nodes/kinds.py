@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 from placements.hosts import node as node_layout
 from placements.hosts.node import NodeLayout
+from railyard import host_names
 from railyard.errors import InputError
 
 CHOOSE = """\
@@ -69,6 +71,17 @@ def _text(description: Mapping[str, Any], counting: Collection[str]) -> str:
     ]
     same = {field: description.get(field, []) for field in ("cores", "distances", "gpus")}
     return json.dumps({**same, "nics": nics})
+
+
+def own_names(kinds: Sequence[NodeKind]) -> dict[str, str]:
+    """Return host -> node, where a host calls itself by a name that is no form of the scheduler's.
+
+    A host that is several nodes is left out.
+    """
+    pairs = [pair for kind in kinds for pair in zip(kind.hosts, kind.names, strict=True)]
+    alike = host_names.matched([host for host, _ in pairs], [node for _, node in pairs])
+    counts = Counter(host for host, _ in pairs)
+    return {host: node for host, node in pairs if alike.get(host) != node and counts[host] == 1}
 
 
 def among(kinds: Sequence[NodeKind], names: Collection[str]) -> list[NodeKind]:

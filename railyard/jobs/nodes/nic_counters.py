@@ -35,12 +35,17 @@ class Counted:
     gpus: tuple[str | None, ...] = ()
 
 
-def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Counted:
+def read(
+    path: Path,
+    devices: Sequence[str] | None,
+    hosts: Sequence[str],
+    own_names: Mapping[str, str],
+) -> Counted:
     """Return the bytes of each NIC of each node of a launch.
 
     `devices` are the names of the partition's NICs; others (storage, management) are left out. Where the partition
     names none, nic0, nic1, ... count, or else all NICs of a fabric, or else all Ethernet devices. `hosts` are the nodes
-    as the record names them.
+    as the record names them, `own_names` host -> node of those that call themselves otherwise.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -48,7 +53,7 @@ def read(path: Path, devices: Sequence[str] | None, hosts: Sequence[str]) -> Cou
         return Counted(nics=None, reason="the ranks left no bytes of their NICs")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return Counted(nics=None, reason=f"{path.name} is not of format {FORMAT}")
-    rows = document["nics"]
+    rows = [{**row, "node": own_names.get(row["node"], row["node"])} for row in document["nics"]]
     chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
     reason = document["reason"] or ""
     gpus = tuple(each["sees"] for each in document.get("gpus", []))

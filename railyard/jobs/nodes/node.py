@@ -38,6 +38,7 @@ def describe(root: Path | None = None, environment: Mapping[str, str] = os.envir
         "switches": environment.get("SLURM_TOPOLOGY_ADDR", ""),
         "pattern": environment.get("SLURM_TOPOLOGY_ADDR_PATTERN", ""),
         "node_id": environment.get("SLURM_NODEID", ""),
+        "node_name": environment.get("SLURMD_NODENAME", ""),
         "xname": _text(root / "etc/cray/xname") or _text(root / "proc/cray_xt/cname"),
     }
 
@@ -45,7 +46,7 @@ def describe(root: Path | None = None, environment: Mapping[str, str] = os.envir
 def write(folder: Path) -> None:
     """Write this node's description into a folder of descriptions (`railyard where --into`)."""
     description = describe()
-    path = folder / f"{description['host']}.json"
+    path = folder / f"{description['node_name'] or description['host']}.json"
     part = path.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps(description), encoding="utf-8")
     part.replace(path)

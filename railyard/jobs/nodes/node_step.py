@@ -46,7 +46,7 @@ class Step:
 def describe(step: Step) -> Descriptions:
     """Return node -> its description; a step that fails is reported in one line, and this node stands for all."""
     here = node.describe(environment=step.environment)
-    own = next((name for name in step.granted if assemble.same_host(name, here["host"])), "")
+    own = next(iter(by_name([here], step.granted)), "")
     if own and len(step.granted) == 1:
         return {own: here}
     try:
@@ -65,8 +65,16 @@ def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
             found.append(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue  # cut off: this node counts as not described
-    of_host = {str(one.get("host", "")): one for one in found}
-    return {name: of_host[host] for name, host in host_names.matched(granted, of_host).items()}
+    return by_name(found, granted)
+
+
+def by_name(descriptions: Sequence[Mapping[str, Any]], granted: Sequence[str]) -> Descriptions:
+    """Return the descriptions by the names granted: the scheduler's own name of a node, or else its host's."""
+    of_node = {str(one.get("node_name", "")): one for one in descriptions}
+    of_host = {str(one.get("host", "")): one for one in descriptions}
+    matches = host_names.matched(granted, of_host)
+    known = {name: of_node.get(name) or of_host.get(matches.get(name, "")) for name in granted}
+    return {name: dict(one) for name, one in known.items() if one}
 
 
 def _run(step: Step) -> None:

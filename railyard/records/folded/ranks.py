@@ -7,6 +7,7 @@ have millions; launches that share a column have the very same object. Leaves ou
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,6 +91,10 @@ class Ranks(Sequence[Rank]):
 
         counts = np.bincount(np.asarray(self.host_of, dtype=np.int64), minlength=len(self.hosts))
         return dict(zip(self.hosts, counts.tolist(), strict=True))
+
+    def called(self, names: Mapping[str, str]) -> Ranks:
+        """Return the same ranks with other names for some hosts."""
+        return dataclasses.replace(self, hosts=tuple(names.get(host, host) for host in self.hosts))
 
     def first_on(self, host: str) -> int:
         """Return the first rank of a host that has one."""

@@ -21,6 +21,7 @@ from railyard.errors import InputError, RunError
 from railyard.records import json_io
 from railyard.records import record as records
 from railyard.records.record import Record
+from railyard.records.store import folders
 
 _NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-([0-9a-f]{12})\.json(?:\.gz)?")
 PLAIN_BYTES = 4 << 20
@@ -58,7 +59,7 @@ def add(record: Record, root: Path) -> Path:
     content = content_of(record)
     path = root / name_of(record, content)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.make(root, record.system.name)
         if not path.exists():
             write_bytes(path, [content], replace=False)
             return path

@@ -7,7 +7,6 @@ which can be left out unseen (docs/tender.md says what a buyer does about it).
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import IO
 
 from railyard.errors import RunError
 from railyard.records.record import Record
+from railyard.records.store import exclusive, folders
 
 FOLDER = ".sessions"
 
@@ -57,13 +57,12 @@ class Chain:
 
 @contextmanager
 def opened(root: Path, session: str) -> Iterator[Chain]:
-    """Hold a session's chain; raises RunError where the archive at `root` cannot be written."""
-    path = root / FOLDER / hashlib.sha256(session.encode()).hexdigest()[:32]
+    """Hold a session's chain; raises RunError where the archive at `root` cannot be written, or another holds it."""
+    name = hashlib.sha256(session.encode()).hexdigest()[:32]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = folders.make(root, FOLDER) / name
         file = path.open("a+", encoding="ascii")
     except OSError as error:
         raise RunError(f"the record could not be written to {root}: {error.strerror}") from error
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with file, exclusive.held(file, path):
         yield Chain(file)

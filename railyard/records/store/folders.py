@@ -1,0 +1,41 @@
+"""Make the folders of an archive that several users share, and find out beforehand whether it can be written.
+
+Models: a folder of an archive has the archive's own group and mode, so that whoever may add to the one may add to the
+other. Leaves out files, which have the umask's mode: no record is ever changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from railyard.errors import InputError
+
+
+def make(root: Path, name: str) -> Path:
+    """Return the folder of this name in an archive, made where it does not exist; raises OSError."""
+    root.mkdir(parents=True, exist_ok=True)
+    path = root / name
+    with contextlib.suppress(FileExistsError):
+        path.mkdir()
+        whole = root.stat()
+        with contextlib.suppress(PermissionError):
+            os.chown(path, -1, whole.st_gid)
+        path.chmod(stat.S_IMODE(whole.st_mode))
+    return path
+
+
+def check_writable(root: Path, names: Iterable[str]) -> None:
+    """Raise InputError where no file can be made in these folders of an archive, or where one could not be made."""
+    for path in (root / name for name in names):
+        there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            valid = "a folder that can be written; give another by -S archive=FOLDER"
+            raise InputError("archive", "", problem=f"{there}: {error.strerror}", valid=valid) from error
