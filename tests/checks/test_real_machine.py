@@ -138,6 +138,12 @@ def test_a_job_that_runs_nothing_is_no_success_of_the_job_before(tmp_path: Path)
     assert "OK ]" not in ended[1].stdout and len(archive.load_all(tmp_path / "archive")) == 2
 
 
+def test_an_archive_that_cannot_be_written_is_refused_before_the_job(dry_run: DryRun, tmp_path: Path) -> None:
+    done = dry_run("-n", "halo_smoke", "-S", "archive=/proc/archive")
+    assert done.returncode == 1 and "archive: /proc: " in done.stdout, done.stdout
+    assert not list(tmp_path.glob("**/job.json"))
+
+
 def test_a_fat_tree_breaks_no_check_that_runs_without_one(dry_run: DryRun, tmp_path: Path) -> None:
     tree = tmp_path / "tree.yml"
     tree.write_text(FAT_TREE)
