@@ -11,6 +11,7 @@ slots of a node are consecutive. docs/placements.md shows every order.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -36,12 +37,13 @@ class Placement:
     ranks_per_node: int = 1
     binding: Binding = Binding.NONE
 
-    @property
+    @functools.cached_property
     def nodes(self) -> tuple[Node, ...]:
         """The node of each rank."""
-        return tuple(self.allocation.topology.nodes[i] for i in self.indices)
+        nodes = self.allocation.topology.nodes
+        return tuple(nodes[index] for index in self.indices.tolist())
 
-    @property
+    @functools.cached_property
     def local_ranks(self) -> NDArray[np.int64]:
         """Each rank's number among the ranks of its node, in the order of ranks; shape (ranks,)."""
         by_node = np.argsort(self.indices, kind="stable")

@@ -222,11 +222,7 @@ def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
     """Groups of placements that put every rank on the same node and slot: their launches measure one thing."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, placement in placed.items():
-        where = (
-            spec.split_load(name)[1],
-            *(node.name for node in placement.nodes),
-            *placement.local_ranks.tolist(),
-        )
+        where = spec.split_load(name)[1], placement.allocation.topology.name, placement.indices.tobytes()
         groups.setdefault(where, []).append(name)
     return [names for names in groups.values() if len(names) > 1]
 

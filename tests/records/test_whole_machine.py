@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from perf.jobs import machine
 from support.commands import CHECKOUT, HUNG_S, environment
 
+from perf.jobs import machine
 from railyard.records.store import archive
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,12 @@ class Placed:
 def write(folder: Path, written: Submitted | Placed) -> None:
     """Write a file as a whole or not at all."""
     name = FILE if isinstance(written, Submitted) else PLACED
-    archive.write_whole(folder / name, json.dumps(asdict(written)), replace=True)
+    archive.write_whole(folder / name, json.dumps(written, default=_fields), replace=True)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as they are: `asdict` copies every host of every rank."""
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def read_placed(folder: Path) -> Placed | None:
