@@ -57,18 +57,23 @@ def matched(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     matches neither.
     """
     exact, names = set(known), list(names)
+    matches = {name: name for name in names if name in exact}
+    others = [name for name in names if name not in exact]
+    return matches | (_alike(others, names, exact) if others else {})
+
+
+def _alike(others: Iterable[str], names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return some of the names -> the one known name that is alike but for a domain."""
     by_label: dict[str, list[str]] = {}
-    for other in exact:
-        by_label.setdefault(other.partition(".")[0], []).append(other)
+    for name in known:
+        by_label.setdefault(name.partition(".")[0], []).append(name)
     counts = Counter(map(short, set(names)))
     matches: dict[str, str] = {}
-    for name in names:
-        others = by_label.get(name.partition(".")[0], [])
-        alike = [other for other in others if other.startswith(f"{name}.") or name.startswith(f"{other}.")]
-        if name in exact:
-            matches[name] = name
-        elif len(alike) == 1:
+    for name in others:
+        candidates = by_label.get(name.partition(".")[0], [])
+        alike = [one for one in candidates if one.startswith(f"{name}.") or name.startswith(f"{one}.")]
+        if len(alike) == 1:
             matches[name] = alike[0]
-        elif len(others) == counts[short(name)] == 1 and short(others[0]) == short(name):
-            matches[name] = others[0]
+        elif len(candidates) == counts[short(name)] == 1 and short(candidates[0]) == short(name):
+            matches[name] = candidates[0]
     return matches

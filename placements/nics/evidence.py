@@ -12,6 +12,7 @@ itself up, `SETUP_BYTES` per rank at most, by any NIC.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ def senders(
     """
     numbers = {nics: number for number, nics in enumerate(dict.fromkeys(assigned))}
     of_local = [numbers[nics] for nics in assigned]
-    keys = list(zip(hosts, map(of_local.__getitem__, local_ranks), strict=True))
+    of_rank = map(of_local.__getitem__, local_ranks) if len(numbers) > 1 else itertools.repeat(0, len(hosts))
+    keys = list(zip(hosts, of_rank, strict=True))
     counts = Counter(keys)  # in the order of first ranks
     first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
     different = list(numbers)

@@ -176,8 +176,11 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
 
 def elsewhere(found: Ranks, expected: Sequence[str]) -> int | None:
     """Return the first rank that did not run on the host of its place in `expected`; None where all did."""
+    names = found.host_names
+    if names == list(expected):
+        return None
     same = host_names.matched(found.hosts, expected)
-    for rank, (ran, asked) in enumerate(zip(found.host_names, expected, strict=False)):
+    for rank, (ran, asked) in enumerate(zip(names, expected, strict=False)):
         if ran != asked and same.get(ran) != asked:
             return rank
     return None

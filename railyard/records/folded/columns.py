@@ -25,9 +25,8 @@ _OF_MARK = {mark: number for number, mark in _MARKS.items()}
 #: More values than any machine has ranks: a short text may stand for a great many.
 MOST_VALUES = 1 << 25
 _ITEM = re.compile(r"(-1|[?.]|[0-9]{1,18})(?:-([0-9]{1,18}))?(?:\*([0-9]{1,9}))?")
-#: An item that is more than a number.
-_MARKED = re.compile(r"[^,]*[-*?.][^,]*")
-_PLAIN = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
+#: So many digits fit into 64 bits.
+MOST_DIGITS = 18
 VALID = "numbers, ranges such as 0-127 and repeats such as 0*128, with commas between them"
 
 
@@ -84,27 +83,35 @@ def unfold(text: str, source: str, field: str) -> Numbers:
 
 
 def _unfolded(text: str, source: str, field: str) -> Numbers:
-    """Return the sequence in a text with ranges or marks, which are looked at one by one; plain numbers are not."""
+    """Return the sequence in a text; items with ranges or marks are looked at one by one, plain numbers are not."""
     import numpy as np
 
-    plain = _MARKED.sub("0", text)
-    words = plain.count(",") + 1
-    if not text.isascii() or not _PLAIN.fullmatch(plain) or words > MOST_VALUES:
-        fault = next((item for item in text.split(",") if not _ITEM.fullmatch(item)), text)
-        raise InputError(source, field, fault[:40], VALID)
-    first = np.fromstring(plain, dtype=np.int64, sep=",")
-    lengths, times = np.ones(words, dtype=np.int64), np.ones(words, dtype=np.int64)
-    commas = np.flatnonzero(np.frombuffer(text.encode("ascii"), dtype=np.uint8) == ord(","))
-    marked = list(_MARKED.finditer(text))
-    for number, found in zip(
-        np.searchsorted(commas, [each.start() for each in marked]).tolist(), marked, strict=True
-    ):
-        first[number], lengths[number], times[number] = _read(found[0], source, field)
-    if float((lengths.astype(float) * times).sum()) > MOST_VALUES:
+    letters = np.frombuffer(text.encode("ascii", errors="replace"), dtype=np.uint8).copy()
+    is_comma = letters == ord(",")
+    commas = np.flatnonzero(is_comma)
+    begins, ends = np.append(0, commas + 1), np.append(commas, len(letters))
+    others = np.flatnonzero(~is_comma & ((letters < ord("0")) | (letters > ord("9"))))
+    marked = np.unique(np.searchsorted(commas, others))
+    is_marked = np.zeros(len(begins), dtype=bool)
+    is_marked[marked] = True
+    lengths = ends - begins
+    wrong = np.flatnonzero((lengths == 0) | (lengths > MOST_DIGITS) & ~is_marked)
+    if len(wrong) or len(begins) > MOST_VALUES:
+        item = text[begins[wrong[0]] : ends[wrong[0]]] if len(wrong) else text
+        raise InputError(source, field, item[:40], VALID)
+    letters[np.repeat(is_marked, lengths + 1)[:-1] & ~is_comma] = ord("0")
+    first = np.fromstring(letters.tobytes().decode("ascii"), dtype=np.int64, sep=",")
+    counts, times = np.ones(len(first), dtype=np.int64), np.ones(len(first), dtype=np.int64)
+    for number in marked.tolist():
+        item = text[begins[number] : ends[number]]
+        first[number], counts[number], times[number] = _read(item, source, field)
+    if float((counts.astype(float) * times).sum()) > MOST_VALUES:
         raise InputError(source, field, problem="more values", valid=f"at most {MOST_VALUES:,}")
-    first, lengths = np.repeat(first, times), np.repeat(lengths, times)
-    offsets = np.arange(lengths.sum(), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    numbers: Numbers = np.repeat(first, lengths) + offsets
+    if not len(marked):
+        return first
+    first, counts = np.repeat(first, times), np.repeat(counts, times)
+    offsets = np.arange(counts.sum(), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers: Numbers = np.repeat(first, counts) + offsets
     return numbers
 
 

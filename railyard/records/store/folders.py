@@ -7,6 +7,7 @@ other. Leaves out files, which have the umask's mode: no record is ever changed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -18,7 +19,10 @@ from railyard.errors import InputError
 
 def make(root: Path, name: str) -> Path:
     """Return the folder of this name in an archive, made where it does not exist; raises OSError."""
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(root)) from error
     path = root / name
     with contextlib.suppress(FileExistsError):
         path.mkdir()
