@@ -32,14 +32,7 @@ from placements.orders.allocation import Allocation
 from placements.topology.base import Topology
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError, RunError
-from railyard.jobs import (
-    complaints,
-    interrupted,
-    schedule,
-    stagedir,
-    submission,
-    verdict,
-)
+from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
 from railyard.jobs import image as images
 from railyard.jobs.job import request, submitted
 from railyard.jobs.job import spec as job_spec
@@ -47,7 +40,7 @@ from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.job.submitted import Planned, Submitted
 from railyard.jobs.partition import Partition
 from railyard.jobs.roles import Roles
-from railyard.records import provenance, references, units
+from railyard.records import provenance, references, units, watched
 from railyard.records.record import Record, Software
 from railyard.torus.simulated import smpi
 
@@ -59,7 +52,6 @@ REAL = "+torus %origin=measured"
 
 #: The ways to choose the nodes of a job on a network of groups that the study `dragonfly-placement` compares.
 GROUP_PLACEMENTS = ["plain@contiguous", "plain@random:1", "plain@random-switches:1", "plain@random-groups:1"]
-
 
 #: Further tags of the checks of a study: short names for people.
 SHORT = {"llnl-multirail": "poster"}
@@ -132,6 +124,12 @@ class PlacedCheck(Knobs):
     #: :type: :class:`str`
     #: :default: ``''`` (none)
     reference_case = variable(str, value="")
+
+    #: Digest of the run's record, whose id is its first 12 digits: from a line of a perflog to its evidence.
+    #:
+    #: :type: :class:`str`
+    #: :default: ``''`` (none)
+    record_sha256 = variable(str, value="")
 
     @run_after("init")
     def tag_studies(self) -> None:
@@ -309,7 +307,7 @@ class PlacedCheck(Knobs):
             raise SanityError(f"the job had no torus: {complaints.first(folder / str(self.job.stderr))}")
         self.record: Record = stagedir.keep(folder, f"the job ended as {self.job.state}")
         interrupted.recorded(folder)
-        self.record_path = stagedir.record_path(folder)
+        self.record_path, self.record_sha256 = stagedir.record_path(folder), self.record.sha256
         self.reference_case = references.case_name(self.record)
 
     @sanity_function
@@ -327,9 +325,7 @@ class PlacedCheck(Knobs):
         if self.is_dry_run():
             return
         self.perf_variables = {
-            name: performance_function(units.unit_of(name.rpartition("/")[2]).text)(lambda _, v=value: v)(
-                self
-            )
+            name: performance_function(units.unit_of(watched.figure(name)).text)(lambda _, v=value: v)(self)
             for name, value in self._foms().items()
         }
 

@@ -3,19 +3,18 @@
 Models: the median over the launches of all records of a case from clean checkouts, and a tolerance of four times their
 run-to-run variation, at least 3 % and at most 30 %. A reference that would become worse by more than its tolerance is
 kept as it is, unless the caller accepts it: a regression must not become the measure of the next run. Leaves out:
-series with labels, which ReFrame has no variables for.
+points that are not watched (`railyard.records.watched`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from analysis.stats import medians
-from railyard.records import references, units
+from railyard.records import references, units, watched
 from railyard.records.references import About, Entry, Reference, References
 from railyard.records.store.entries import Entry as Indexed
-from railyard.records.store.entries import SeriesKey
 from railyard.records.units import Better
 
 SPREADS = 4.0
@@ -70,17 +69,9 @@ def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Cas
         of_case = found.setdefault((head["check"], references.case_of(head)), _Case())
         of_case.records += 1
         of_case.newest = max(of_case.newest, (head["created"], head["git_commit"]))
-        for key, values in entry.values:
-            if not key.labels:
-                name = variable(key, head["nic_policies"])
-                of_case.values.setdefault(name, []).extend(values)
+        for name, values in references.variables(dict(entry.values), head["nic_policies"]).items():
+            of_case.values.setdefault(name, []).extend(values)
     return found, left_out
-
-
-def variable(key: SeriesKey, policies: Sequence[str]) -> str:
-    """The performance variable's name, as the checks report it."""
-    side = references.side(key.placement, key.nic_policy, key.software, policies)
-    return f"{side}/{key.fom}"
 
 
 def _entry(found: _Case) -> Entry:
@@ -97,7 +88,7 @@ def _entry(found: _Case) -> Entry:
 
 
 def _reference(name: str, values: list[float]) -> Reference | None:
-    unit = units.unit_of(name.rpartition("/")[2])
+    unit = units.unit_of(watched.figure(name))
     summary = medians.summarise(values)
     if unit.better is Better.NEITHER or summary.median <= 0:
         return None

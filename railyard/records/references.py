@@ -18,10 +18,11 @@ import yaml
 
 from railyard.checkout import CHECKOUT
 from railyard.errors import InputError
-from railyard.records import comparable, units
+from railyard.records import comparable, units, watched
+from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
-from railyard.records.store.entries import head, launch_values
+from railyard.records.store.entries import SeriesKey, head, series_values
 from railyard.records.units import Better
 
 FILE = CHECKOUT / "checks" / "references" / "archive.yaml"
@@ -81,14 +82,22 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
 
 
 def values(record: Record, policies: Sequence[str]) -> dict[str, float]:
-    """Return the performance variables of a record: the median over launches of a launch's value of each figure."""
-    found: dict[str, list[float]] = {}
-    for launch in record.launches:
-        for (fom, labels), value in launch_values(launch).items():
-            if not labels:
-                name = f"{side(launch.placement, launch.nic_policy, launch.software, policies)}/{fom}"
-                found.setdefault(name, []).append(value)
-    return {name: statistics.median(each) for name, each in found.items()}
+    """Return the performance variables of a record: of each point that is watched the median over launches."""
+    by_series = dict(series_values(record))
+    return {name: statistics.median(each) for name, each in variables(by_series, policies).items()}
+
+
+def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, list[float]]:
+    """Return the performance variables of a case: of each point that is watched a value for each launch."""
+    sides: dict[str, dict[tuple[str, Labels], Sequence[float]]] = {}
+    for key, of_launches in values.items():
+        of_side = sides.setdefault(side(key.placement, key.nic_policy, key.software, policies), {})
+        of_side[key.fom, key.labels] = of_launches
+    return {
+        f"{name}/{variable}": of_launches
+        for name, of_side in sides.items()
+        for variable, of_launches in watched.variables(of_side).items()
+    }
 
 
 def case_name(record: Record) -> str:
@@ -130,7 +139,7 @@ def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> En
 
 def _reference(name: str, found: list[Json]) -> Reference:
     median, lower, upper, unit = found
-    better = units.unit_of(name.rpartition("/")[2]).better
+    better = units.unit_of(watched.figure(name)).better
     return Reference(median=median, tolerance=upper if lower is None else -lower, unit=unit, better=better)
 
 

@@ -84,6 +84,12 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
         assert record.provenance["torus"]["network"] == carrier
         assert all(launch.placement_verdict == "obeyed" for launch in record.launches)
         assert all(series.samples for launch in record.launches for series in launch.series)
+        name, value = next(iter(references.values(record, record.case.nic_policies).items()))
+        (perflog,) = tmp_path.glob(f"perflogs/**/{record.case.check}.log")
+        header, *lines = perflog.read_text().splitlines()
+        row = dict(zip(header.split("|"), lines[-1].split("|"), strict=True))
+        assert f"{name}_value" in row and value > 0, "no figure of this check reaches ReFrame"
+        assert row["record_sha256"] in {each.sha256 for each in found}
 
 
 def test_a_check_runs_on_the_network_kernel(reframe: ReFrame, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Entry:
 
 def of_record(read: Record) -> Entry:
     """The entry of a record."""
-    return Entry(read.source, _setting(read), _own(read), _values(read))
+    return Entry(read.source, _setting(read), _own(read), series_values(read))
 
 
 def of_files(files: Iterable[Path], refused: Callable[[InputError], None] | None = None) -> Iterator[Entry]:
@@ -144,7 +144,7 @@ def counts(launches: Sequence[Launch]) -> dict[str, int]:
     }
 
 
-def _values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
+def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
     """The values of each series' launches, in the order they ran."""
     found: dict[SeriesKey, list[float]] = {}
     for launch in read.launches:

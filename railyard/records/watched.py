@@ -1,0 +1,129 @@
+"""The points of a combination that regressions are looked for at: ReFrame's performance variables, and references.
+
+Models: a figure without labels is watched as it is. Of one with labels and a better direction the ends of its curves
+are watched. A curve is the points whose labels in words are the same (test, dimension, pattern); its ends are the
+smallest and the largest of each number (hops, message size), and 8 KiB, where eager messages end. A figure with more
+ends than its share of 16 has two variables instead, by class of link where points have one: the geometric mean over its
+points, and its worst point. Leaves out: all other points, which the record keeps.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from railyard.records import units
+from railyard.records.benchmark import Label, Labels
+from railyard.records.units import Better
+
+#: The most variables of the figures with labels of one combination.
+MOST = 16
+MIDDLE_BYTES = 8192
+SIZE = "size_bytes"
+#: The label by which points are summarised apart: links of different rates.
+CLASS = "class"
+#: What stands between a figure's name and its point in a variable's name.
+POINT = "@"
+
+#: ReFrame's httpjson writes every other character than letters and digits alike.
+SIGNS = {"+": "plus", "-": "minus"}
+
+#: The value of each launch of a combination at one point.
+Points = Mapping[Labels, Sequence[float]]
+
+
+def variables(values: Mapping[tuple[str, Labels], Sequence[float]]) -> dict[str, list[float]]:
+    """Return variable -> a value for each launch, from (figure of merit, labels) -> a value for each launch.
+
+    A point that some launch lacks is left out.
+    """
+    launches = max(map(len, values.values()), default=0)
+    points: dict[str, dict[Labels, Sequence[float]]] = {}
+    for (fom, labels), of_launches in values.items():
+        if len(of_launches) == launches and (not labels or _better(fom) is not Better.NEITHER):
+            points.setdefault(fom, {})[labels] = of_launches
+    labelled = sum(any(of_fom) for of_fom in points.values())
+    share = max(1, MOST // max(1, labelled))
+    return {
+        name: list(of_launches)
+        for fom, of_fom in points.items()
+        for name, of_launches in _of_figure(fom, of_fom, share).items()
+    }
+
+
+def figure(variable: str) -> str:
+    """Return the figure of merit of a variable's name, which may begin with a combination: `plain/latency_us@8B`."""
+    return variable.rpartition("/")[2].partition(POINT)[0]
+
+
+def _better(fom: str) -> Better:
+    return units.unit_of(fom).better
+
+
+def _of_figure(fom: str, points: Points, share: int) -> dict[str, Sequence[float]]:
+    ends = _ends(points)
+    if len(ends) <= share:
+        return {_name(fom, labels): points[labels] for labels in ends}
+    classes = sorted({_class(labels) for labels in points})
+    if 2 * len(classes) > share:
+        return _summary(fom, points.values(), has_worst=share > 1)
+    summaries: dict[str, Sequence[float]] = {}
+    for each in classes:
+        of_class = [of_launches for labels, of_launches in points.items() if _class(labels) == each]
+        summaries |= _summary(_name(fom, ((CLASS, each),) if each else ()), of_class)
+    return summaries
+
+
+def _class(labels: Labels) -> str:
+    return str(dict(labels).get(CLASS, ""))
+
+
+def _summary(
+    name: str, points: Iterable[Sequence[float]], *, has_worst: bool = True
+) -> dict[str, Sequence[float]]:
+    """Return the geometric mean over some points, and the worst of them, of each launch."""
+    launches = list(zip(*points, strict=True))
+    mark = "," if POINT in name else POINT
+    summary = {f"{name}{mark}mean": [_mean(of_launch) for of_launch in launches]}
+    worst = max if _better(figure(name)) is Better.LOWER else min
+    return summary | ({f"{name}{mark}worst": list(map(worst, launches))} if has_worst else {})
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the geometric mean; the median where a value has no logarithm."""
+    return statistics.geometric_mean(values) if min(values) > 0 else statistics.median(values)
+
+
+def _ends(points: Points) -> list[Labels]:
+    """Return the labels of the points that are an end of their curve in each of its numbers."""
+    curves: dict[Labels, list[Labels]] = {}
+    for labels in points:
+        words = tuple(label for label in labels if isinstance(label[1], str))
+        curves.setdefault(words, []).append(labels)
+    return [labels for curve in curves.values() for labels in curve if _is_end(labels, curve)]
+
+
+def _is_end(labels: Labels, curve: Sequence[Labels]) -> bool:
+    for place, (name, value) in enumerate(labels):
+        if isinstance(value, int):
+            numbers = [int(other[place][1]) for other in curve if len(other) == len(labels)]
+            ends = {min(numbers), max(numbers), *([MIDDLE_BYTES] if name == SIZE else [])}
+            if value not in ends:
+                return False
+    return True
+
+
+def _name(fom: str, labels: Labels) -> str:
+    """Return a variable's name: words first, then numbers; ReFrame cuts names at colons."""
+    in_order = sorted(labels, key=lambda label: isinstance(label[1], int))
+    return f"{fom}{POINT}{','.join(map(_word, in_order))}" if labels else fom
+
+
+def _word(label: tuple[str, Label]) -> str:
+    name, value = label
+    if name == SIZE:
+        return f"{value}B"
+    if isinstance(value, int):
+        return f"{name}={value}"
+    return SIGNS.get(value) or re.sub(r"[^A-Za-z0-9.-]+", "-", value)

@@ -1,0 +1,80 @@
+"""Which points of a check's figures become ReFrame's performance variables, and that one which got worse is seen."""
+
+from __future__ import annotations
+
+from support import synthetic
+
+from analysis.references import update
+from railyard.records import references, watched
+from railyard.records.store import entries
+
+SIZES = [2**power for power in range(23)]
+
+
+def sized(fom: str, factor: float = 1.0, **labels: str | int) -> dict[tuple[str, watched.Labels], list[float]]:
+    """A curve over message sizes, of two launches."""
+    return {
+        (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [factor * (1 + size), factor * (2 + size)]
+        for size in SIZES
+    }
+
+
+def test_of_a_curve_its_ends_and_8_kib_are_watched() -> None:
+    variables = watched.variables(sized("latency_us"))
+    assert list(variables) == ["latency_us@1B", "latency_us@8192B", "latency_us@4194304B"]
+    assert variables["latency_us@8192B"] == [8193.0, 8194.0]
+
+
+def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
+    values = {
+        key: value
+        for dimension in "XZ"
+        for hops in (1, 2, 3, 6)
+        for key, value in sized("latency_us", dimension=dimension, hops=hops, test="pingpong").items()
+        if dict(key[1])["size_bytes"] in (8, 65536)
+    }
+    assert sorted(watched.variables(values)) == [
+        f"latency_us@{dimension},pingpong,hops={hops},{size}B"
+        for dimension in "XZ"
+        for hops in (1, 6)
+        for size in (65536, 8)
+    ]
+
+
+def test_many_links_have_a_mean_and_the_worst_of_each_class() -> None:
+    """One slow link of 384 hardly moves a mean."""
+    values = {
+        ("bandwidth_gbyte_s", (("class", kind), ("link", f"{kind}{k}"))): [rate, rate]
+        for kind, rate in (("backplane", 9.0), ("cable", 4.0))
+        for k in range(192)
+    }
+    values["bandwidth_gbyte_s", (("class", "cable"), ("link", "cable7"))] = [1.0, 4.0]
+    values["missing_percent", (("class", "cable"), ("link", "cable7"))] = [75.0, 0.0]
+    variables = watched.variables(values)
+    assert variables["bandwidth_gbyte_s@cable,worst"] == [1.0, 4.0]
+    assert list(variables) == [
+        f"bandwidth_gbyte_s@{kind},{what}" for kind in ("backplane", "cable") for what in ("mean", "worst")
+    ]
+
+
+def test_at_most_16_points_of_figures_with_labels() -> None:
+    values = {
+        key: value
+        for number in range(9)
+        for ping in ("get", "put", "send")
+        for key, value in sized(f"end{number}_us", ping=ping).items()
+    }
+    variables = watched.variables(values)
+    assert set(variables) == {f"end{number}_us@mean" for number in range(9)}
+    assert watched.figure("plain@random:1/end3_us@mean") == "end3_us"
+
+
+def test_a_point_that_got_worse_fails_and_is_named() -> None:
+    record = synthetic.hops(launches=6)
+    known = update.updated([entries.of_record(record)], {}).references
+    check, case = record.case.check, references.case_name(record)
+    now = references.values(record, record.case.nic_policies)
+    assert references.regressions(check, case, now, known) == []
+    name = next(name for name in now if "latency_us@" in name and "plain/" in name)
+    (line,) = references.regressions(check, case, {**now, name: 2 * now[name]}, known)
+    assert line.startswith(f"{name}: ")
