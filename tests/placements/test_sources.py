@@ -285,7 +285,7 @@ def test_a_host_without_a_place_is_one_line_and_without_any_place_some_placement
     (tmp_path / "hosts").write_text("n1\nn2\n")
     unknown = ["unknown", "--grid", "4", "--ranks-per-node", "2", "--nodes", str(tmp_path / "hosts")]
     plain = railyard("place", *unknown, "--placement", "plain", "--launcher", "slurm")
-    assert "n1\nn1\nn2\nn2\n" in plain.stdout, plain.stderr
+    assert "n1*2\nn2*2\n" in plain.stdout, plain.stderr
     hilbert = railyard("place", *unknown, "--placement", "hilbert")
     assert hilbert.returncode != 0 and "without coordinates" in hilbert.stderr
     assert "whose links are known" in railyard("links", *unknown).stderr
