@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,41 +47,60 @@ class Unit:
         return f"{self.text} ({aside})" if aside else self.text
 
 
+def _rate(suffix: str, measures: str, text: str, *, exact: str = "", maximum: float) -> Unit:
+    return Unit(
+        suffix=suffix, measures=measures, text=text, exact=exact, better=Better.HIGHER, maximum=maximum
+    )
+
+
 #: What the nodes count of a whole launch: one sample, whatever its repeats.
 ENERGY = "energy"
 UNITS: tuple[Unit, ...] = (
+    Unit(suffix="ns", measures="time", text="ns", better=Better.LOWER, maximum=1e15),
     Unit(suffix="us", measures="time", text="µs", better=Better.LOWER, maximum=1e12),
+    Unit(suffix="ms", measures="time", text="ms", better=Better.LOWER, maximum=1e9),
     Unit(suffix="s", measures="time", text="s", better=Better.LOWER, maximum=1e8),
     Unit(suffix="bytes", measures="size", text="bytes", better=Better.LOWER, maximum=1e18),
     Unit(suffix="hops", measures="hops", text="hops", better=Better.LOWER, maximum=1e6),
-    Unit(
-        suffix="gbyte_s",
-        measures="data rate",
-        text="GB/s",
-        exact="1e9 bytes/s",
-        better=Better.HIGHER,
-        maximum=1e9,
+    *(
+        _rate(
+            f"{prefix}byte_s",
+            "data rate",
+            f"{symbol}B/s",
+            exact=f"1e{power} bytes/s",
+            maximum=1e18 / 10**power,
+        )
+        for prefix, symbol, power in (("k", "k", 3), ("m", "M", 6), ("g", "G", 9), ("t", "T", 12))
     ),
-    Unit(
-        suffix="mbit_s",
-        measures="data rate",
-        text="Mbit/s",
-        exact="1e6 bits/s",
-        better=Better.HIGHER,
-        maximum=1e12,
+    _rate("mibyte_s", "data rate", "MiB/s", exact="2^20 bytes/s", maximum=1e12),
+    _rate("gibyte_s", "data rate", "GiB/s", exact="2^30 bytes/s", maximum=1e9),
+    _rate("mbit_s", "data rate", "Mbit/s", exact="1e6 bits/s", maximum=1e12),
+    _rate("gbit_s", "data rate", "Gbit/s", exact="1e9 bits/s", maximum=1e9),
+    _rate("message_s", "message rate", "messages/s", maximum=1e15),
+    *(
+        _rate(f"{prefix}flop_s", "operation rate", f"{symbol}flop/s", maximum=1e21 / 10**power)
+        for prefix, symbol, power in (("m", "M", 6), ("g", "G", 9), ("t", "T", 12), ("p", "P", 15))
     ),
-    Unit(suffix="message_s", measures="message rate", text="messages/s", better=Better.HIGHER, maximum=1e15),
-    Unit(suffix="mflop_s", measures="operation rate", text="Mflop/s", better=Better.HIGHER, maximum=1e15),
-    Unit(suffix="gflop_s", measures="operation rate", text="Gflop/s", better=Better.HIGHER, maximum=1e12),
-    Unit(suffix="zone_s", measures="zone rate", text="zones/s", better=Better.HIGHER, maximum=1e18),
-    Unit(suffix="per_s", measures="rate", text="1/s", better=Better.HIGHER, maximum=1e18),
+    *(
+        _rate(f"{prefix}teps", "edge rate", f"{symbol}TEPS", maximum=1e18)
+        for prefix, symbol in (("", ""), ("m", "M"), ("g", "G"))
+    ),
+    _rate("iops", "operation rate of storage", "IOPS", maximum=1e15),
+    _rate("kiops", "operation rate of storage", "kIOPS", maximum=1e12),
+    _rate("zone_s", "zone rate", "zones/s", maximum=1e18),
+    *(
+        _rate(f"per_{time}", "rate", f"1/{text}", maximum=1e18)
+        for time, text in (("ns", "ns"), ("us", "µs"), ("ms", "ms"), ("s", "s"), ("hour", "h"), ("day", "d"))
+    ),
     Unit(suffix="joule", measures=ENERGY, text="J", better=Better.LOWER, maximum=1e15),
     Unit(suffix="percent", measures="share", text="%", better=Better.NEITHER, minimum=-1e6, maximum=1e6),
     Unit(suffix="count", measures="count", text="count", better=Better.NEITHER, maximum=1e18),
 )
 
 #: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.
-RATE_WORDS = frozenset({"bandwidth", "rate", "throughput"})
+RATE_WORDS = frozenset({"bandwidth", "rate", "throughput", "speed", "performance"})
+#: What comes so many times a second, as `cells_s` or `atoms_us` say it, is a rate without a unit that is known.
+_COUNTED = re.compile(r"(?:^|_)[a-z0-9]*[a-rt-z]s_[mnu]?s$")
 
 _LONGEST_FIRST = sorted(UNITS, key=lambda unit: -len(unit.suffix))
 
@@ -99,7 +119,7 @@ def fom_pattern() -> str:
 def find_unit(fom: str) -> Unit | None:
     """The unit of a FOM's name (the longest suffix that fits), or None when the name carries none."""
     unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
-    if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):
+    if unit and unit.measures == "time" and (RATE_WORDS & set(fom.split("_")) or _COUNTED.search(fom)):
         return None
     return unit
 

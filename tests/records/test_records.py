@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from support import fuzz, synthetic
 from support.commands import HUNG_S
 from support.versions import with_rows
+from support.waiting import wait_until
 
 from railyard import schemas
 from railyard.errors import InputError, RunError
@@ -98,6 +99,34 @@ def test_schema_is_a_schema_and_agrees_with_the_registry_of_units(name: str) -> 
     schema = json.loads((SCHEMAS / name).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$defs"]["fom"]["pattern"] == units.fom_pattern()
+
+
+@pytest.mark.parametrize(
+    ("fom", "text", "better"),
+    [
+        ("hpl_tflop_s", "Tflop/s", "higher"),
+        ("hpcg_gflop_s", "Gflop/s", "higher"),
+        ("triad_mbyte_s", "MB/s", "higher"),
+        ("bus_bandwidth_gbyte_s", "GB/s", "higher"),
+        ("line_rate_gbit_s", "Gbit/s", "higher"),
+        ("ior_easy_write_gibyte_s", "GiB/s", "higher"),
+        ("mdtest_easy_stat_kiops", "kIOPS", "higher"),
+        ("bfs_gteps", "GTEPS", "higher"),
+        ("atoms_per_us", "1/µs", "higher"),
+        ("ns_per_day", "1/d", "higher"),
+        ("grind_time_ns", "ns", "lower"),
+        ("allreduce_us", "µs", "lower"),
+        ("solve_ms", "ms", "lower"),
+        ("process_s", "s", "lower"),
+        ("cells_s", "", ""),
+        ("atoms_us", "", ""),
+        ("read_speed_s", "", ""),
+    ],
+)
+def test_what_programs_print_has_its_unit_and_no_rate_is_a_time(fom: str, text: str, better: str) -> None:
+    """Of a rate that is read as a time the slower machine wins; a name that says no unit is refused."""
+    unit = units.find_unit(fom)
+    assert (unit.text, unit.better) == (text, better) if text else unit is None
 
 
 def test_both_schemas_share_their_definitions() -> None:
@@ -804,6 +833,8 @@ def test_a_kill_at_any_moment_leaves_the_archive_readable(tmp_path: Path) -> Non
         ) as adder:
             assert adder.stdout is not None
             assert adder.stdout.readline() == "ready\n"
+            if start:  # the first is killed however little it did, on a busy machine nothing
+                wait_until(lambda: archive.paths(tmp_path), "a record is there")
             time.sleep(chance.uniform(0.01, 0.2))
             adder.send_signal(signal.SIGKILL)
         archive.load_all(tmp_path)

@@ -11,10 +11,15 @@ from railyard.records.store import entries
 SIZES = [2**power for power in range(23)]
 
 
-def sized(fom: str, factor: float = 1.0, **labels: str | int) -> dict[tuple[str, watched.Labels], list[float]]:
+def sized(
+    fom: str, factor: float = 1.0, **labels: str | int
+) -> dict[tuple[str, watched.Labels], list[float]]:
     """A curve over message sizes, of two launches."""
     return {
-        (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [factor * (1 + size), factor * (2 + size)]
+        (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [
+            factor * (1 + size),
+            factor * (2 + size),
+        ]
         for size in SIZES
     }
 
