@@ -2,7 +2,7 @@
 
 Models: the pools of records that agree (`railyard.records.comparable` has the rule),
 the combinations that a case compares (placements, NIC policies or their pairs) and each launch's value, the
-median of its repeats. Leaves out: intervals and verdicts (`analysis.statistics`, `analysis.comparison`).
+median of its repeats. Leaves out: intervals and verdicts (`analysis.stats.medians`, `analysis.stats.verdicts`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Models: a group per combination with its launches, statistics and change to the baseline combination, and
 careful words: a best combination is named only when it is significantly better than every other. All pairs of
 combinations at all points of one figure of merit of one case are one family of tests. Leaves out: points of a curve
-(`analysis.curves`), where nothing is ranked.
+(`analysis.cases.curves`), where nothing is ranked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The score table: each combination (placement, NIC policy, software) against its baseline, over a system's cases.
 
 Models: one row for every system, origin, baseline and combination; cases in which a combination has no value are
-counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself (`analysis.score`).
+counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself (`analysis.stats.score`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`railyard compare`: systems, placements, NIC policies, dates or archives against each other.
 
-Models: what the user names and where the result goes. Leaves out: what is compared and said (`analysis.versus`,
-`analysis.versus_text`).
+Models: what the user names and where the result goes. Leaves out: what is compared and said
+(`analysis.compare.compare`, `analysis.compare.text`).
 """
 
 from __future__ import annotations

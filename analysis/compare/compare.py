@@ -1,9 +1,9 @@
 """Sides against each other: one row for everything that both could be asked, and what may be said of it.
 
-Models: the launches' values of each side of a row (`analysis.gathering`); rank tests of all pairs of sides, Holm's
+Models: the launches' values of each side of a row (`analysis.compare.gather`); rank tests of all pairs of sides, Holm's
 correction over all rows of one figure of merit; the fields of provenance in which the sides differ, named on every
-row. Origins never share a row. A side without a value keeps its place. Leaves out: the score (`analysis.score`), text
-(`analysis.versus_text`).
+row. Origins never share a row. A side without a value keeps its place. Leaves out: the score
+(`analysis.stats.score`), text (`analysis.compare.text`).
 """
 
 from __future__ import annotations

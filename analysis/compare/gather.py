@@ -4,7 +4,7 @@ Models: a row holds whatever is equal between the sides (origin, check, paramete
 sides differ in by their definition), for each side the launches' values and the provenance of their records, and how
 the records' launches ended. Records of one setting are looked at one by one only for their dates and values; all else
 is asked once of their setting. Needs no SciPy, so that another process can gather while one imports it. Leaves out:
-what the values say (`analysis.versus`).
+what the values say (`analysis.compare.compare`).
 """
 
 from __future__ import annotations

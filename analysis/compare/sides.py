@@ -2,7 +2,7 @@
 
 Models: a side is written `KEY=VALUE[,KEY=VALUE...]` with the keys of `KEYS`, a path (an archive or record files), or a
 bare word that is a system, placement, NIC policy or date of the archive. Leaves out: what is compared row by row
-(`analysis.versus`).
+(`analysis.compare.compare`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A comparison of sides as text: rows of cells, sentences, and one JSON document.
 
-Leaves out: markup (the template) and the terminal (`analysis.compare_cli`).
+Leaves out: markup (the template) and the terminal (`analysis.compare.cli`).
 """
 
 from __future__ import annotations

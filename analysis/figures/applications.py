@@ -1,9 +1,9 @@
 """A profiled application: how its bytes and its time in collectives spread over sizes of messages.
 
 Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes
-over the profile's other figures of merit, which stand in the charts of all applications (`analysis.characterisation`).
-Bytes from point to point include those of persistent sends where these were counted. Leaves out: the application's own
-figure of merit, which has the general figures.
+over the profile's other figures of merit, which stand in the charts of all applications
+(`analysis.figures.mpi_profile`). Bytes from point to point include those of persistent sends where these were counted.
+Leaves out: the application's own figure of merit, which has the general figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One figure of a page: how it is painted, what it says in words, and the numbers behind it.
 
 Models: a `Drawing` is data with one function that paints it; the page, the SVG files and the tests take what they
-need of it. Leaves out: which drawings a case has (`analysis.registry`), SVG (`analysis.svg`), markup.
+need of it. Leaves out: which drawings a case has (`analysis.figures.registry`), SVG (`analysis.figures.svg`), markup.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
 interval; where n is too small for one there is no bar. Colour never stands alone: lines differ in marker and
-dash, combinations stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.svg`).
+dash, combinations stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.figures.svg`).
 """
 
 from __future__ import annotations

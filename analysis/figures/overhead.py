@@ -1,7 +1,7 @@
 """The figure of a container's cost: the change of the first figures of merit from native to image, and of the launch.
 
 The numbers behind the figure are those of all. Leaves out: how a change is made of a pair of launches
-(`analysis.overhead`).
+(`analysis.cases.overhead`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The pictures of all cases: drawn by every processor when there are many, the same bytes either way.
 
-Leaves out: what is drawn (`analysis.registry`), SVG (`analysis.svg`).
+Leaves out: what is drawn (`analysis.figures.registry`), SVG (`analysis.figures.svg`).
 """
 
 from __future__ import annotations

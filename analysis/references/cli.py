@@ -1,6 +1,6 @@
 """`railyard references`: references for ReFrame from archived records.
 
-Leaves out: what a reference is (`results.references`) and how it is made (`analysis.references`).
+Leaves out: what a reference is (`railyard.records.references`) and how it is made (`analysis.references.update`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A case as the page shows it: frozen data, sentences and figures.
 
-Models: what a reader sees of one case, in the order of need. Leaves out: numbers (`analysis.comparison`,
-`analysis.curves`), the page around the cases (`analysis.page`), markup (the template, which escapes everything except
-the figures, made by `analysis.svg` through an XML writer).
+Models: what a reader sees of one case, in the order of need. Leaves out: numbers (`analysis.cases.comparison`,
+`analysis.cases.curves`), the page around the cases (`analysis.report.page`), markup (the template, which escapes
+everything except the figures, made by `analysis.figures.svg` through an XML writer).
 """
 
 from __future__ import annotations

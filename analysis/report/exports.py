@@ -1,7 +1,7 @@
 """The report for other readers: Markdown for a job's summary page, CSV for spreadsheets, JSON, SVG files.
 
 Models: one function per format, from judged cases to text. Text from a stranger's record is escaped for its format.
-Leaves out: the HTML page (`analysis.page`).
+Leaves out: the HTML page (`analysis.report.page`).
 """
 
 from __future__ import annotations

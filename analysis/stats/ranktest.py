@@ -4,7 +4,7 @@ Models: the Mann-Whitney U test of each pair (exact without ties, else the norma
 continuity correction: SciPy's), Holm's step-down correction over one family of tests (Holm, Scand. J. Stat. 6, 1979),
 the probability of superiority as effect size (a launch of one against a launch of the other, ties count half), and
 the number of launches below which a family can show nothing. Leaves out: which tests are one family
-(`analysis.comparison`), paired designs, anything that assumes a normal distribution.
+(`analysis.cases.comparison`), paired designs, anything that assumes a normal distribution.
 """
 
 from __future__ import annotations
