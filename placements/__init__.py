@@ -1,5 +1,5 @@
 """The pure model: topology, allocation, placement and what a launcher needs to be told of them.
 
-Knows neither ReFrame nor MPI nor the kernel. Files are read by `topology.load` and written by the command line;
+Knows neither ReFrame nor MPI nor the kernel. Files are read by `topology.catalog.load` and written by the command line;
 everything between is pure.
 """

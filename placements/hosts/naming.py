@@ -1,7 +1,7 @@
 """Real machines' names on a topology: which node stands at which coordinate, or that nobody knows.
 
 A topology's own nodes are named by their coordinates (`n0-1-2`). A machine's are not: `named` puts its names on the
-topology, where a source of coordinates (`placements.sources`) says where they stand; `flat` is what is left where
+topology, where a source of coordinates (`placements.hosts.sources`) says where they stand; `flat` is what is left where
 nothing says it.
 """
 

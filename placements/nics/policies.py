@@ -12,7 +12,7 @@
 `assign` says what a policy means for each rank; `settings` how a stack is told: variables for all ranks, or a wrapper
 script that sets them by local rank. What a stack cannot express is an InputError that names both and lists what it can.
 Sources stand beside each entry. A NIC's ordinal means something only in the driver's own numbering, and a wrong one
-fails silently in most stacks: byte counters must prove the choice (`placements.nicproof`).
+fails silently in most stacks: byte counters must prove the choice (`placements.nics.evidence`).
 """
 
 from __future__ import annotations

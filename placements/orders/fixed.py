@@ -3,7 +3,7 @@
 plain        grid positions, the first dimension fastest, take the slots in order (Peña et al.'s "Plain")
 cart-create  rank k takes slot k: what MPI_Cart_create does, whose reordering is the identity (their "Cart_create")
 scheduler    the same ranks on the same slots, but the launcher is told nothing: what a user gets who asks nothing
-custom       grid neighbours become torus neighbours (their "Custom"; `placements.matched`)
+custom       grid neighbours become torus neighbours (their "Custom"; `placements.orders.custom`)
 snake        rank k takes slot k of the nodes sorted along ALPS's walk, 4x2x8 routers at a time, or so many as are named
 by-group     rank k takes slot k of the nodes sorted by group (`by_group`)
 by-switch    the same by group and switch

@@ -4,9 +4,9 @@ A rank's place in the grid is row-major (the last dimension fastest), as MPI_Car
 and SMPI; so a placement says the same to every program, and the program needs no option. Peña et al. (EuroMPI'13,
 section 4.3) renumber the ranks inside the program instead; the traffic is the same.
 
-A placement is node choice x rank order x binding, written as one name (`placements.spec`): which of the granted nodes
-the job takes, in which order its ranks take their slots, what a rank is bound to. A slot is room for one rank; the
-slots of a node are consecutive. docs/placements.md shows every order.
+A placement is node choice x rank order x binding, written as one name (`placements.orders.spec`): which of the granted
+nodes the job takes, in which order its ranks take their slots, what a rank is bound to. A slot is room for one rank;
+the slots of a node are consecutive. docs/placements.md shows every order.
 """
 
 from __future__ import annotations

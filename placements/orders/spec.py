@@ -5,8 +5,8 @@
     random:7@scattered/core    in an order drawn from seed 7, on nodes spread over the allocation, a core each
     plain+incast               as plain, while the load incast runs on other nodes of the job
 
-Leaves out what the words do: `placements.orders` (order), `placements.allocation` (choice), `placements.render`
-(binding), `railyard.jobs.roles` (load).
+Leaves out what the words do: `placements.orders.fixed` (order), `placements.orders.allocation` (choice),
+`placements.hosts.binding` (binding), `railyard.jobs.roles` (load).
 """
 
 from __future__ import annotations

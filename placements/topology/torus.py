@@ -10,7 +10,7 @@ Addresses in a rail: x.y.(8 z + slot), slot 7 for the router itself. So a router
 
 Leaves out adaptive routing and virtual channels; routes round dead links are in `torus_detours`.
 
-Conventions, each tested in tests/test_topology.py:
+Conventions, each tested in tests/placements/topology/test_topology.py:
 
 - Coordinates are (x, y, z), counted from 0. Node order is X slowest, Z fastest, then the node's slot on its router.
 - `pattern[i % len(pattern)]` is the class of the cable from coordinate i to i + 1 (modulo the extent).

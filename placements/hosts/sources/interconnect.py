@@ -4,7 +4,7 @@
 
 Pedretti et al., CUG'13, section III and Fig. 2. A blade (slot) has two Geminis and four nodes: n0 and n1 on g0, n2 and
 n3 on g1. So every Gemini that is named places two nodes, under their physical names (`c0-0c0s0n0`); which of them are
-compute nodes, and what their hosts are called, xtprocadmin says (`placements.sources.names`).
+compute nodes, and what their hosts are called, xtprocadmin says (`placements.hosts.sources.names`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 A node's host is `nid` and its number in five digits. With columns for the torus coordinate (x, y, z or x_coord,
 y_coord, z_coord, as the service database has them) the table is a source by itself; without, it gives the physical
-names of interconnect.txt their hosts (`placements.sources.names`). Service nodes are left out.
+names of interconnect.txt their hosts (`placements.hosts.sources.names`). Service nodes are left out.
 """
 
 from __future__ import annotations
