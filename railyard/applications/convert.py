@@ -2,7 +2,8 @@
 
 Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program that
 found fewer ranks than were asked for ran as several worlds (its MPI is not the launcher's): that is said, and nothing
-of it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth (`results.assemble`).
+of it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth
+(`railyard.records.assemble`).
 """
 
 from __future__ import annotations

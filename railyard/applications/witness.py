@@ -1,7 +1,7 @@
 """The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/witness/witness.c).
 
 Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether
-the placement was obeyed; `results.assemble` compares.
+the placement was obeyed; `railyard.records.assemble` compares.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a machine's parts let railyard do, what a missing part would add, and the reframe.yml fragment to start from.
 
-Pure: `railyard.look` looks. The fragment is a whole configuration file, to be given after reframe.yml
+Pure: `railyard.doctor.inventory` looks. The fragment is a whole configuration file, to be given after reframe.yml
 (`-C reframe.yml -C FRAGMENT`); what cannot be seen from here, such as accounts and topologies, is left to its reader.
 """
 

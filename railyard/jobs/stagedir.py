@@ -1,13 +1,16 @@
 """What a job leaves in its stage directory, and the record that is made of it, however the job ended.
 
-    job.json        what was requested (`Submitted`), written before the job is submitted
-    placed.json     where each placement puts its ranks (`Placed`), written before the first launch
-    code.*, boot.*  digests of what the launches run, and the machine's boot: .begun and .ended
-    ended.json      the code when the record was made
-    launch-NNN.*    .begun, .ended, .json, .out, .err, .evidence and .nics of each launch
-    torus.json      the virtual torus, as `railyard torus status` said it
-    machine.json    the machine that the job ran on; where there is none, it is the one that reads
-    recorded        the record's path, once there is one; blank before
+    job.json          what was requested (`job.submitted.Submitted`), written before the job is submitted
+    placed.json       where each placement puts its ranks (`job.submitted.Placed`), written before the first launch
+    nodes, nodes.json the descriptions of a real machine's nodes (`railyard.jobs.nodes.node_step`)
+    environment.json  the variables and modules of the launches (`railyard.jobs.nodes.surroundings`)
+    code.*, boot.*    digests of what the launches run, and the machine's boot: .begun and .ended
+    ended.json        the code when the record was made
+    launch-NNN.*      .begun, .ended, .json, .out, .err, .evidence and .nics of each launch; `.roles` if it had
+                      companions (`railyard.jobs.together`)
+    torus.json        the virtual torus, as `railyard torus status` reported it
+    machine.json      the machine that the job ran on; where there is none, it is the one that reads
+    recorded          the record's path, once there is one; blank before
 
 A job may end before it has written any of them, or in the middle of one: a file that is cut off counts as not there.
 Leaves out how a launch is made (`railyard.jobs.schedule`) and where its ranks go (`railyard.jobs.placing`).

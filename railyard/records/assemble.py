@@ -2,7 +2,7 @@
 
 Models: status of each launch (ok, failed, not measured) and the placement's verdict, each with a reason that
 names what was asked and what was found. Evidence of a failed launch is kept beside the reason. Leaves out:
-running anything, reading the clock for the launches, writing the record (`results.archive`).
+running anything, reading the clock for the launches, writing the record (`railyard.records.store.archive`).
 """
 
 from __future__ import annotations

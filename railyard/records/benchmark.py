@@ -2,7 +2,7 @@
 
 Models: the document, validated against `schema/benchmark-v1.json` and the rules a schema cannot say (ranks
 numbered without a gap, samples inside their unit's range, no series twice). Leaves out: whether the placement
-was obeyed and what the samples mean; `results.assemble` and `analysis` decide.
+was obeyed and what the samples mean; `railyard.records.assemble` and `analysis` decide.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`railyard results`: add, list, show, check, pack and unpack records.
 
 Models: what the user names (files, folders, bundles) and what is printed. Everything is read and judged before
-anything is written. Lists and checks of many records go through the index (`results.index`) or show their progress.
+anything is written. Lists and checks of many records go through the index (`railyard.records.store.index`) or show
+their progress.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Models: rules as a table, each a function from a record to the faults it finds; all rules are applied, so that one
 reading names everything. A study's minimum of launches and samples counts where the record names one. Leaves out: the
-validity of the record itself (`results.record`), the bundle around it (`results.bundle`), whether the numbers are good.
+validity of the record itself (`railyard.records.record`), the bundle around it (`railyard.records.store.bundle`),
+whether the numbers are good.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`railyard results check`: every record of files, archives and bundles against the rules, each with its faults.
 
 Models: a record that cannot be read is a fault, not the end: the others are checked as well. A bundle with a fault of
-its own (a wrong sum, a file too many) is one refused entry. Leaves out: the rules (`results.record`, `results.strict`).
+its own (a wrong sum, a file too many) is one refused entry. Leaves out: the rules (`railyard.records.record`,
+`railyard.records.strict_rules`).
 """
 
 from __future__ import annotations

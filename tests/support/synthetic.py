@@ -1,6 +1,6 @@
 """Records like those a day on the machines would give, by a seeded generator: no clock, no network.
 
-Every record goes the way of a real one: benchmark documents are written to files and `results.assemble` reads
+Every record goes the way of a real one: benchmark documents are written to files and `railyard.records.assemble` reads
 them. Effects (a placement's speed, a dimension's rate) are parameters, so a test knows what the analysis must
 find.
 """

@@ -2,7 +2,7 @@
 
 Models: the setting, all fields that many records of an archive share (case, software, machine); the record's own
 fields (id, time, status, counts of launches); a launch's value of each series, the median of its repeats. Leaves out:
-raw samples, ranks, evidence (the records have them), and where entries are kept (`results.index`).
+raw samples, ranks, evidence (the records have them), and where entries are kept (`railyard.records.store.index`).
 """
 
 from __future__ import annotations

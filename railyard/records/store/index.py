@@ -1,10 +1,10 @@
-"""An index of an archive: the entries of its records (`results.entries`), kept so that a record is parsed once.
+"""An index of an archive's entries (`railyard.records.store.entries`), kept so that each record is parsed once.
 
 Models: a file with one line for each record file, known by its path, size and time of change; a file that is new or
-changed is read and validated again, as by `results.record.load`. Settings and series' keys, of which an archive has
-few, are written once and named by number. The index is a cache in the user's cache folder, never in the archive: an
-archive from a stranger cannot bring its own. Losing it costs time, nothing else. Leaves out: forgetting the settings
-of records that are gone.
+changed is read and validated again, as by `railyard.records.record.load`. Settings and series' keys, of which an
+archive has few, are written once and named by number. The index is a cache in the user's cache folder, never in the
+archive: an archive from a stranger cannot bring its own. Losing it costs time, nothing else. Leaves out: forgetting the
+settings of records that are gone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an engine is: what the nodes of a torus are made of. All networking stays with `netns`, whichever engine.
 
-A module of this folder that defines `ENGINE` is an engine; `railyard.torus.engines.ENGINES` finds it.
+A module of this folder that defines `ENGINE` is an engine; `railyard.torus.engines` finds it.
 """
 
 from __future__ import annotations

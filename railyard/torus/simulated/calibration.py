@@ -3,7 +3,7 @@
 `calibrations/*.yml` come with railyard; their schema is `calibrations/schema.json`. One set of values serves every run
 on a network: nothing is fitted for a figure. A file with `base: NAME` has the values of that one, but for its own.
 
-Leaves out how SimGrid is told (`torus.smpi`, `torus.simnetwork`).
+Leaves out how SimGrid is told (`railyard.torus.simulated.smpi`, `railyard.torus.simulated.network`).
 """
 
 from __future__ import annotations

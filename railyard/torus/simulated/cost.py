@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from railyard.torus.simulated import smpi
 from railyard.torus.simulated.smpi import Limits
 
-#: One message of a large collective, measured by `python -m bench simulated` (docs/simulated.md); it varies by two.
+#: One message of a large collective, measured by `python -m perf simulated` (docs/simulated.md); it varies by two.
 MESSAGE_S = 500e-6
 #: What the buffers of a rank hold for each rank of its group, in blocks: to send, to receive, under way.
 BLOCKS = {"alltoall": 3.0, "allgather": 2.0}

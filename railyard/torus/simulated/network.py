@@ -1,7 +1,8 @@
 """The network of a simulation as a flat list of links, hosts and routes: what the SimGrid plug-in reads.
 
 Everything that decides a result is worked out here, from the same topology, routes, faults and detours as the virtual
-torus and the link-load model have; the plug-in (`torus/simgrid/`) only does as the list says. Format: docs/formats.md.
+torus and the link-load model have; the plug-in (`simulated/simgrid/`) only does as the list says. Format:
+docs/formats.md.
 
 A host of the simulation is one NIC of one node (`n0-0-0`, on rail 1 `n0-0-0.nic1`): the sending NIC decides the rail.
 Between hosts of one node lies its memory. Between nodes: the sender's host link, what the nodes of its router share,

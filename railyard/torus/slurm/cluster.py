@@ -1,8 +1,8 @@
 """A real Slurm on a virtual torus: munged and slurmctld on the head, a slurmd on every node. Debian's programs.
 
-    /run/railyard/NAME/slurm/slurm.conf    SLURM_CONF of every command on the torus (torus/slurm_conf.py)
+    /run/railyard/NAME/slurm/slurm.conf    SLURM_CONF of every command on the torus (slurm/config.py)
     /run/railyard/NAME/slurm/nodes/HOST/   a slurmd's log, state, and its node's part of what all would share
-    /run/railyard/NAME/slurm/fences/       what the ranks of a step count themselves in (torus/fence.c)
+    /run/railyard/NAME/slurm/fences/       what the ranks of a step count themselves in (native/fence.c)
     /run/railyard/NAME/slurm/jobs.txt      one line for each finished job
 
 Every daemon runs in the network of its host, and so does what it starts: `lifecycle` ends all of them as it ends

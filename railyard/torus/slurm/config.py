@@ -56,7 +56,7 @@ UnkillableStepTimeout=120
 # them and wait for ever (4 of 4 launches). By its source Slurm 22.05 then asks the wrong node, as it takes a node's
 # number in the step for one in the job (pmixp_dmdx.c, pmixp_server.c); not proven. With the ring 11 of 60 launches of 8
 # ranks crashed in Open MPI's MPI_Init; native/fence.c prevents that. All nodes see the folder for temporary files;
-# `slurm.start` gives each its own under the same path.
+# `cluster.start` gives each its own under the same path.
 MPI_CONF = """\
 PMIxCollFence=ring
 PMIxCliTmpDirBase={folder}/tmp

@@ -9,9 +9,9 @@
     /run/railyard/NAME/hydra.hosts     the same for Hydra (MPICH, Intel MPI)
     /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
     /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
-    /run/railyard/NAME/containers/     engine docker: the first process of each (torus/docker_engine.py)
+    /run/railyard/NAME/containers/     engine docker: the first process of each (engines/docker_engine.py)
     /run/railyard/NAME/router*         network `router`: its description, counters and log (engines/router.py)
-    /run/railyard/NAME/slurm/          the Slurm that runs on it (torus/slurm.py)
+    /run/railyard/NAME/slurm/          the Slurm that runs on it (slurm/cluster.py)
 
 The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
 something by which `down` finds the rest. Containers are found by their label even where the folder is gone.
