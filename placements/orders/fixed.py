@@ -82,7 +82,7 @@ def ordered(kind: Kind, job: Job) -> Ints:
         case Kind.FILE:
             return _from_file(job)
         case Kind.OPTIMISED:
-            raise ValueError("optimised needs traffic; see placements.optimiser")
+            raise ValueError("optimised needs traffic; see placements.orders.optimiser")
 
 
 def cells(allocation: Allocation) -> Ints:

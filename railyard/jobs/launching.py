@@ -87,7 +87,9 @@ def render(
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
     kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
-    on = [_host_of(placed, devices, kind) for kind in kinds] or [_host_to_come(placed, devices, by_script)]
+    on = [_host_of(placed, devices, kind) for kind in kinds] or [
+        host(placed, devices, None, by_script=by_script)
+    ]
     told = [_settings(placed, chosen, features, each) for each in on]
     _same_on_all(chosen, told, on, kinds)
     passed = launcher.pass_variables(told[0].environment)
@@ -147,10 +149,16 @@ def rails(topology: Topology, devices: Sequence[str] | None) -> int:
     return topology.rails if topology.rails > 1 or not devices else len(devices)
 
 
-def host(placed: Placement, devices: Sequence[str] | None, node: NodeLayout | None) -> policies.Host:
-    """Return the NICs of a placement's nodes; the nearest ones by the node's description where there is one."""
+def host(
+    placed: Placement, devices: Sequence[str] | None, node: NodeLayout | None, *, by_script: bool = False
+) -> policies.Host:
+    """Return the NICs of a placement's nodes; the nearest ones by the node's description where there is one.
+
+    A node that nobody described has any GPUs where the job writes the script: they are for the words alone.
+    """
     if not node or not devices:
-        return policies.host(placed.allocation.topology, placed.ranks_per_node, devices)
+        any_gpus = any_pairs(placed.ranks_per_node) if by_script and not node else None
+        return policies.host(placed.allocation.topology, placed.ranks_per_node, devices, gpus=any_gpus)
     ranks, binding = placed.ranks_per_node, placed.binding
     near, gpus = node.nearest(devices, ranks, binding), pairs(node, devices, ranks, binding)
     return policies.host(placed.allocation.topology, ranks, devices, near, gpus=gpus)
@@ -172,12 +180,6 @@ def _settings(
     return policies.settings(policy, stack, on)
 
 
-def _host_to_come(placed: Placement, devices: Sequence[str] | None, by_script: bool) -> policies.Host:
-    """Return a host that nobody described; with any GPUs where the job writes the script, for the words alone."""
-    topology, ranks = placed.allocation.topology, placed.ranks_per_node
-    return policies.host(topology, ranks, devices, gpus=any_pairs(ranks) if by_script else None)
-
-
 def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Combination:
     """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
     if policy.kind == policies.Kind.STRIPE:
@@ -196,21 +198,15 @@ def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, s
     return Combination(environment={}, words=command, files={**files, after: text}, scripts={})
 
 
-def assigned_nics(
-    placed: Placement, policy: str, devices: Sequence[str] | None, node: NodeLayout | None = None
-) -> list[list[str]]:
+def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
     """The names of the NICs that each local rank is to send through; empty where the library decides."""
-    on = host(placed, devices, node)
     return [
         [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
     ]
 
 
-def assigned_gpus(
-    placed: Placement, policy: str, devices: Sequence[str] | None, node: NodeLayout | None = None
-) -> list[str]:
+def assigned_gpus(policy: str, on: policies.Host) -> list[str]:
     """Return the GPU that each local rank is to see; empty for a policy without GPUs."""
-    on = host(placed, devices, node)
     return list(policies.gpus(policies.parse(policy, len(on.nics)), on))
 
 

@@ -262,12 +262,15 @@ def _described(
 
 def _assigned(job: Submitted, some: Placement | None, kind: NodeKind | None) -> Assigned:
     """Return the NICs and GPUs of the local ranks on nodes of a kind, by policy."""
-    policies, devices = job.spec.nics if some else (), job.site.devices
+    nodes = kind.names if kind else ()
+    if some is None:
+        return Assigned(nodes=nodes, nics={}, gpus={})
     layout = kind.layout if kind else None
+    on = launching.host(some, job.site.devices, layout, by_script=job.site.binds_by_script)
     return Assigned(
-        nodes=kind.names if kind else (),
-        nics={p: launching.assigned_nics(some, p, devices, layout) for p in policies if some},
-        gpus={p: launching.assigned_gpus(some, p, devices, layout) for p in policies if some},
+        nodes=nodes,
+        nics={policy: launching.assigned_nics(policy, on) for policy in job.spec.nics},
+        gpus={policy: launching.assigned_gpus(policy, on) for policy in job.spec.nics},
     )
 
 

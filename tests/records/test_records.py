@@ -126,7 +126,7 @@ def test_schema_is_a_schema_and_agrees_with_the_registry_of_units(name: str) -> 
 def test_what_programs_print_has_its_unit_and_no_rate_is_a_time(fom: str, text: str, better: str) -> None:
     """Of a rate that is read as a time the slower machine wins; a name that says no unit is refused."""
     unit = units.find_unit(fom)
-    assert (unit.text, unit.better) == (text, better) if text else unit is None
+    assert ((unit.text, unit.better) if unit else ("", "")) == (text, better)
 
 
 def test_both_schemas_share_their_definitions() -> None:

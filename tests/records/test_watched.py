@@ -6,14 +6,16 @@ from support import synthetic
 
 from analysis.references import update
 from railyard.records import references, watched
+from railyard.records.benchmark import Labels
 from railyard.records.store import entries
 
 SIZES = [2**power for power in range(23)]
 
 
-def sized(
-    fom: str, factor: float = 1.0, **labels: str | int
-) -> dict[tuple[str, watched.Labels], list[float]]:
+Values = dict[tuple[str, Labels], list[float]]
+
+
+def sized(fom: str, factor: float = 1.0, **labels: str | int) -> Values:
     """A curve over message sizes, of two launches."""
     return {
         (fom, tuple(sorted({**labels, "size_bytes": size}.items()))): [
@@ -48,7 +50,7 @@ def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
 
 def test_many_links_have_a_mean_and_the_worst_of_each_class() -> None:
     """One slow link of 384 hardly moves a mean."""
-    values = {
+    values: Values = {
         ("bandwidth_gbyte_s", (("class", kind), ("link", f"{kind}{k}"))): [rate, rate]
         for kind, rate in (("backplane", 9.0), ("cable", 4.0))
         for k in range(192)

@@ -64,6 +64,7 @@ def test_gpus_and_their_nics_are_proved_by_the_ranks_reports_and_the_bytes(
     common = ("-n", "halo_smoke", "--keep-stage-files", *words)
     site = Site(torus=dual_rail, folder=tmp_path, nodes=4)
     right = site_jobs.run(site, *common, "-S", f"nics={','.join(POLICIES)}")
+    assert right.records, right.output
     (record,) = right.records
     assert record.status == "ok", record.reason + right.output[-2000:]
     found = {launch.nic_policy: launch for launch in record.launches}
