@@ -31,8 +31,8 @@ from railyard.applications import building, mpip, torus_counters
 from railyard.applications.building import Build
 from railyard.applications.launch import PROFILER, need_parser
 from railyard.applications.patterns import Patterns
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.jobs import image as images
 from railyard.jobs.job.submitted import Planned
 from railyard.jobs.partition import Partition

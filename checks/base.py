@@ -30,8 +30,8 @@ from placements import launchers
 from placements.launchers import Launcher
 from placements.orders.allocation import Allocation
 from placements.topology.base import Topology
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.jobs import complaints, interrupted, schedule, stagedir, submission, verdict
 from railyard.jobs import image as images
 from railyard.jobs.job import request, submitted

@@ -21,7 +21,7 @@ from reframe.core.logging import getlogger
 from checks.base import plainly
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 
 
 class ApplicationsBuild(rfm.RunOnlyRegressionTest):

@@ -15,7 +15,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 
 from checks.halo import HaloCheck
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.jobs.image_engines import apptainer
 
 

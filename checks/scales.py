@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 KIB, MIB = 1 << 10, 1 << 20
 

@@ -76,7 +76,7 @@ from perf.torus import (
     vtorus,
 )
 from perf.torus.vtorus import console
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 OUTPUT = CHECKOUT / "build/bench.json"
 

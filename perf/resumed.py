@@ -15,8 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any
 
-from railyard import parent
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base import parent
+from railyard.base.checkout import BUILD, CHECKOUT
 
 SOURCES = ("railyard", "placements", "tests/support", "perf")
 Found = dict[str, Any]

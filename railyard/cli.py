@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from railyard import __version__
-from railyard.errors import InputError, RunError, as_seen
+from railyard.base.errors import InputError, RunError, as_seen
 
 #: Where each command is, and its line in the list of commands: none is loaded for that.
 COMMANDS = {

@@ -18,9 +18,9 @@ import click
 from analysis.compare import gather as gathering
 from analysis.compare import sides
 from analysis.compare.gather import Gathered, Source
-from railyard.checkout import RESULTS
-from railyard.errors import InputError
-from railyard.parent import workers
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError
+from railyard.base.parent import workers
 from railyard.records.cli import entries_of, index_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import benchmark
 from railyard.records.benchmark import Benchmark
 

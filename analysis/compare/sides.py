@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
 

@@ -22,7 +22,7 @@ from analysis.figures import scales, svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
 from analysis.stats import medians
 from analysis.text.numbers import percent, size_text
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import units
 
 #: FOMs whose comparisons have a figure and a line in the page's summary; the others are in the case's table.

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from analysis.figures import drawing
 from analysis.figures.drawing import Drawing
-from railyard.parent import workers
+from railyard.base.parent import workers
 
 #: Fewer are drawn sooner than a process starts.
 _MANY = 24

@@ -16,8 +16,8 @@ import click
 from analysis.compare import sides
 from analysis.compare.sides import Side
 from analysis.text.datatable import DataTable
-from railyard.checkout import RESULTS
-from railyard.errors import InputError
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError
 from railyard.records.cli import entries_of
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry

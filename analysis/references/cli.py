@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.records import references
 from railyard.records.cli import archive_option, index_of
 from railyard.records.store import archive

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.checkout import RESULTS
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError, RunError
 from railyard.records import json_io
 from railyard.records.cli import files_of, pass_over
 from railyard.records.record import Record

@@ -36,7 +36,7 @@ from perf.torus.shared_links import LONGEST_S
 from placements.orders import division
 from placements.orders.allocation import allocate
 from placements.topology import catalog
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.jobs.roles import PATTERNS
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from placements.arrays import np
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.folded import columns
 
 BIN = Path(sys.executable).parent

@@ -37,7 +37,7 @@ from rich.table import Table
 from perf.pieces import Pieces, Row, options
 from perf.torus import shared_links
 from perf.torus.shared_links import Case, Congestor, Place
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.jobs import roles
 from railyard.jobs.together import VOID_STATUS
 from railyard.records.record import Record

@@ -25,7 +25,7 @@ from rich.console import Console
 
 from perf.jobs import site_jobs
 from perf.jobs.site_jobs import Site
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records.record import Record
 from railyard.torus.virtual import lifecycle
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records.record import Record
 from railyard.records.store import archive
 from railyard.torus.plan.plan import Shape

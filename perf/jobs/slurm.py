@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records.store import archive
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import lifecycle

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from placements.launchers import files
 from placements.topology.base import Node, Topology
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 #: Topology, share of Valiant's routes (None: the file's).
 MACHINES: tuple[tuple[str, float | None], ...] = (

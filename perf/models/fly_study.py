@@ -44,7 +44,7 @@ from placements.linkload.traffic import Pattern, Traffic, collective, face_bytes
 from placements.orders.allocation import Choice, allocate, choose
 from placements.topology import catalog
 from placements.topology.base import Node, Topology
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from analysis.stats import impact
 from analysis.stats.impact import Samples, Statistic
 from railyard.applications import gpcnet
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.units import Better
 
 #: Beginning of a victim's name as it is printed -> the name of its files, and the better direction.

@@ -43,7 +43,7 @@ from placements.orders.optimiser import Effort, search
 from placements.orders.spec import Kind
 from placements.topology import catalog
 from placements.topology.base import Router, Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 PAYLOAD = PROTOCOLS["payload"]
 ORDERS = (Kind.PLAIN, Kind.CART_CREATE, Kind.SNAKE, Kind.HILBERT, Kind.BY_GROUP, Kind.BY_SWITCH)

@@ -29,7 +29,7 @@ from placements.launchers import render as render_launch
 from placements.orders.allocation import allocate, within
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.torus.simulated import smpi
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"

@@ -31,8 +31,8 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
 from railyard.applications import launch as applications
-from railyard.checkout import BUILD, CHECKOUT
-from railyard.errors import InputError
+from railyard.base.checkout import BUILD, CHECKOUT
+from railyard.base.errors import InputError
 from railyard.jobs import image
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi

@@ -36,7 +36,7 @@ from perf.torus import vtorus
 from perf.torus.topobw import railyard
 from placements.launchers import files
 from placements.topology import catalog
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 

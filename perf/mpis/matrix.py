@@ -37,7 +37,7 @@ from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.jobs.nodes import node as node_description
 from railyard.torus.plan.plan import Shape

@@ -20,8 +20,8 @@ from typing import Any
 
 from placements.launchers import Rendered
 from placements.topology.base import Topology
-from railyard.checkout import CHECKOUT
-from railyard.errors import RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import RunError
 from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.records import benchmark
 from railyard.records.folded import ranks

@@ -22,7 +22,7 @@ from rich.progress import track
 from placements.nics.evidence import SETUP_BYTES, Found
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
 from railyard.jobs.nodes import nic_counters
 from railyard.torus.plan.plan import Shape

@@ -36,7 +36,7 @@ from rich.table import Table
 from perf import pieces
 from perf.pieces import Pieces
 from perf.torus import vtorus
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 
 PROGRAMS = BUILD / "benchmarks-openmpi/bin"

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from placements.launchers import files
 from placements.topology import catalog
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 
 HERE = Path(__file__).parent
 BENCHMARKS = CHECKOUT / "benchmarks"

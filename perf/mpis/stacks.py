@@ -31,7 +31,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.mpis import INSTALLED, Mpi
 from railyard.torus.plan.plan import Shape

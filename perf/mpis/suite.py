@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 
 HALO = BUILD / "benchmarks-openmpi/bin/halo"
 MPIRUN = ("mpirun.openmpi", "-q", "--bind-to", "core", "-n", "1")

@@ -19,7 +19,7 @@ from collections import Counter
 from typing import Any
 
 from perf import resumed
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records.record import Record
 
 sys.path.insert(0, str(CHECKOUT / "tests"))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perf import resumed
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 sys.path.insert(0, str(CHECKOUT / "tests"))
 from support import fuzz  # the generators are the tests'

@@ -25,7 +25,7 @@ from typing import Any
 import orjson
 
 from perf.records.archive import RAILYARD, Timed, run
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records import json_io, record
 from railyard.records.store import bag
 

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from perf.pieces import Pieces
 from perf.torus import vtorus
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual.error_bound import VOID_PERCENT
 

@@ -26,7 +26,7 @@ from perf.pieces import Pieces
 from placements.launchers import files
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle, locks
 

@@ -34,7 +34,7 @@ from placements.launchers import files
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology.base import Topology
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from perf.packets import messages
 from placements.topology import catalog
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.record import Launch, Origin
 from railyard.records.store import archive, entries
 

@@ -20,7 +20,7 @@ from perf.pieces import Pieces, Row
 from perf.torus import vtorus
 from perf.torus.bound import Case, burners, run_once
 from placements.topology import catalog
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.records.noise import SAME_PERCENT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import packet_budget

@@ -35,7 +35,7 @@ from rich.table import Table
 from perf.pieces import Pieces, options
 from placements.linkload.shared import Flow, slowdown
 from placements.topology import catalog
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.engines import netns
 from railyard.torus.virtual import lifecycle
 

@@ -34,7 +34,7 @@ from placements.launchers import files
 from placements.orders import division
 from placements.orders.allocation import allocate
 from placements.topology import catalog
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
 

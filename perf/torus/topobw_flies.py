@@ -28,7 +28,7 @@ from rich.table import Table
 from perf.torus import topobw
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 
 FAULTS, CLEAN_RUNS, SEED = 20, 50, 22
 #: A void run is made again so often.

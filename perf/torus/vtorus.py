@@ -25,7 +25,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.torus import DIMENSIONS
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.torus.engines import docker_engine
 from railyard.torus.engines.base import Containers
 from railyard.torus.plan import plan

@@ -15,7 +15,7 @@ from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
 from placements.orders import spec
 from placements.topology import fault_words
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 HEADINGS = (
     "slowest\nlink\nms",

@@ -22,7 +22,7 @@ from placements.orders.optimiser import Effort
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: The most dimensions that a box of routers may have; the coordinates file has as many (docs/formats.md).
 MOST_DIMENSIONS = 8

@@ -19,7 +19,7 @@ from placements.orders import by_group, spec
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import cabinets, catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 FORMATS = ("table", "json", "openmpi-hostfile", "openmpi-rankfile", "coordinates", "links")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from placements.arrays import NDArray, np
 from placements.hosts.sources.located import expand
 from placements.topology.base import Node, Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

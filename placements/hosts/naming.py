@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from placements.topology.base import Coordinate, LinkClass, Topology
 from placements.topology.fattree import FatTree
-from railyard.errors import InputError
-from railyard.host_names import matched
+from railyard.base.errors import InputError
+from railyard.base.host_names import matched
 
 #: The name of a network of which nothing is known.
 UNKNOWN = "unknown"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placements.hosts.binding import Binding
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

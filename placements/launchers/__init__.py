@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 
 from placements.launchers.base import Launcher, Rendered
 from placements.orders.placement import Placement
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 __all__ = ["LAUNCHERS", "Launcher", "Rendered", "local_rank_variables", "named", "render", "selected"]
 

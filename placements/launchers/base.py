@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from placements.hosts.binding import Binding
 from placements.orders.placement import Placement
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 EVERY_BINDING = frozenset(Binding)
 #: Variables of batch systems that hold the path of the job's node file: PBS, LSF and OAR one line per slot, Grid Engine

@@ -13,7 +13,7 @@ from placements.launchers.base import Launcher, Rendered
 from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def render(placed: Placement, stem: str) -> Rendered:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from placements.hosts.binding import Binding
 from placements.orders.placement import Placement
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: What every Hydra refuses, as its row of docs/placements.md has it.
 CANNOT = "an order that comes back to a node: Hydra counts it as another node, without shared memory"

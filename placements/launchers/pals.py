@@ -11,7 +11,7 @@ import itertools
 from placements.hosts.binding import Binding
 from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
 from placements.orders.placement import Placement
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def render(placed: Placement, stem: str) -> Rendered:

@@ -25,7 +25,7 @@ from placements.arrays import Floats, np
 from placements.linkload.faulty import places_by_name
 from placements.linkload.model import LinkLoads
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: The least that others leave: a link that is never idle is shared with a newcomer.
 LEAST = 0.05

@@ -15,7 +15,7 @@ from placements.topology.base import Router
 from placements.topology.carried import Carried, added, summed
 from placements.topology.detours import detours
 from placements.topology.routing import walk
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from placements.topology.base import Topology

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from placements.linkload.model import LinkLoads
 from placements.topology.base import Link, Topology
 from placements.topology.torus import DIMENSIONS
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 SUFFIXES = (".svg", ".png", ".pdf")
 

@@ -21,7 +21,7 @@ from placements.linkload import faulty
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 HEALTHY = Faults()
 

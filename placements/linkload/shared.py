@@ -20,7 +20,7 @@ from placements.arrays import Floats, np
 from placements.linkload.model import PROTOCOLS, load
 from placements.linkload.traffic import Traffic
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

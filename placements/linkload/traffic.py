@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from placements.arrays import NDArray, np
 from placements.topology.torus import DIMENSIONS
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from scipy import sparse

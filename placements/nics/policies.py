@@ -26,7 +26,7 @@ from enum import StrEnum
 from placements.hosts.gpus import Pairs
 from placements.launchers import local_rank_variables
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 class Kind(StrEnum):

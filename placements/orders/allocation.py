@@ -19,7 +19,7 @@ from enum import StrEnum
 from placements.arrays import NDArray, np
 from placements.orders import by_group
 from placements.topology.base import Coordinate, Node, Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: ALPS's building block, in routers.
 ALPS_BLOCK: Coordinate = (4, 2, 8)

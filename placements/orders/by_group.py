@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from placements.arrays import Ints, np
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     from placements.orders.allocation import Allocation

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from placements.arrays import NDArray, np
 from placements.orders.allocation import Allocation, boustrophedon, row_major
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 Grid = tuple[int, ...]
 

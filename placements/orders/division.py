@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from placements.arrays import Ints, np
 from placements.orders import by_group
 from placements.orders.allocation import Allocation
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
 

@@ -26,7 +26,7 @@ from placements.orders.allocation import ALPS_BLOCK, Allocation, alps_walk, row_
 from placements.orders.custom import Grid, grids, matched
 from placements.orders.spec import Kind
 from placements.topology.base import Coordinate, Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -35,7 +35,7 @@ from placements.orders.bisection import Plan
 from placements.orders.custom import grids
 from placements.orders.fixed import Job
 from placements.orders.spec import Kind
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM, Kind.BY_GROUP, Kind.BY_SWITCH)
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)

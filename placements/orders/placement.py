@@ -23,7 +23,7 @@ from placements.orders.allocation import Allocation, choose
 from placements.orders.custom import Grid, grids
 from placements.orders.spec import Kind
 from placements.topology.base import Node
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

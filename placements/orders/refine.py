@@ -17,8 +17,8 @@ from placements.linkload.model import Protocol
 from placements.linkload.traffic import Traffic
 from placements.orders import route_table
 from placements.orders.allocation import Allocation
-from railyard.checkout import BUILD
-from railyard.errors import RunError
+from railyard.base.checkout import BUILD
+from railyard.base.errors import RunError
 
 if TYPE_CHECKING:
     from scipy import sparse

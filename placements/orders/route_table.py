@@ -14,7 +14,7 @@ from placements.arrays import Ints32, NDArray, np
 from placements.orders.allocation import Allocation
 from placements.topology.base import Topology
 from placements.topology.parts import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: The most pairs of a switch and a node: their routes take a few hundred MiB.
 MOST_PAIRS = 1 << 25

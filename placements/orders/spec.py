@@ -18,7 +18,7 @@ from enum import StrEnum
 
 from placements.hosts.binding import Binding
 from placements.orders.allocation import Choice
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 class Kind(StrEnum):

@@ -36,7 +36,7 @@ from placements.topology.parts import (
     Switch,
     rail_suffix,
 )
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 __all__ = [
     "Block",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 SLOTS = 8
 CHASSIS = 3

@@ -14,9 +14,9 @@ import yaml
 
 from placements.topology.base import Topology
 from placements.topology.torus import Torus
-from railyard import schemas, yaml_io
-from railyard.checkout import TOPOLOGIES
-from railyard.errors import InputError
+from railyard.base import schemas, yaml_io
+from railyard.base.checkout import TOPOLOGIES
+from railyard.base.errors import InputError
 
 SCHEMA = TOPOLOGIES / "schema.json"
 

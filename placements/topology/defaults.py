@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from placements.arrays import NDArray, np
 from placements.topology.parts import SPACE_BITS, Block, Destination, Detours, Link, Node, Router
 from placements.topology.routing import walk
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from placements.topology.base import Topology

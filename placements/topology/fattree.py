@@ -35,7 +35,7 @@ from placements.topology.parts import (
     Switch,
     rail_suffix,
 )
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: The number in an address that marks a switch itself, one beyond the most spines.
 SWITCHES = 63

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 from placements.arrays import Ints, np
 from placements.topology.parts import Coordinate, LinkClass
 from placements.topology.switched import LinkType, Switched, Wiring, check_classes, wire
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 MOST_SWITCHES = 100_000
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults, find_link, find_node
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from placements.topology.base import Link, Node, Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

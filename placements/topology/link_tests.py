@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from placements.arrays import np
 from placements.topology.base import Topology
 from placements.topology.parts import Link
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: The most phases that topobw has room for, and the most routes that are looked through.
 MOST_PHASES = 64

@@ -31,7 +31,7 @@ from placements.topology.parts import (
     Switch,
     rail_suffix,
 )
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

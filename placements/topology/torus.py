@@ -44,7 +44,7 @@ from placements.topology.parts import (
     comma,
     rail_suffix,
 )
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 DIMENSIONS = "XYZ"
 #: The slot of a router's own address, after those of its nodes.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from placements.arrays import NDArray, np
 from placements.topology import defaults
 from placements.topology.parts import Destination, Detours, Link, Router
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 
 if TYPE_CHECKING:
     from placements.topology.torus import Torus

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from railyard.checkout import BUILD, CHECKOUT
-from railyard.errors import InputError
+from railyard.base.checkout import BUILD, CHECKOUT
+from railyard.base.errors import InputError
 from railyard.records.record import Software
 
 #: Where containers/build-native puts its environments.

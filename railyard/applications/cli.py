@@ -12,8 +12,8 @@ import click
 from railyard.applications import launch, osu, patterns
 from railyard.applications.patterns import Patterns
 from railyard.applications.reading import Parser, Reading
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.records import units
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

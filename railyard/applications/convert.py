@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from railyard.applications.reading import Reading
 from railyard.applications.witness import Witness
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from railyard.applications import convert, mpip, osu, patterns, persistent, torus_counters, witness
 from railyard.applications.reading import Parser
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 from railyard.records.store import archive

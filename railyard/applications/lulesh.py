@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 
 from railyard.applications.reading import NUMBER, Output, Reading, finite, single
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 SYMMETRY_LIMIT = 1e-8
 

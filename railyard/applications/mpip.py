@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from railyard.applications.persistent import Sends
 from railyard.applications.reading import NUMBER, Output, finite, single
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 
 #: What mpiP is told through its environment variable.

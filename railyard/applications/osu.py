@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from railyard.applications import reading
 from railyard.applications.reading import Output, Reading
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 
 #: Program -> the title that it prints after "OSU MPI" and a space, or an underscore for a one-sided one.

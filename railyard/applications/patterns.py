@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from railyard.applications.reading import Output, Parser, Reading, single
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import units
 from railyard.records.json_io import Json
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.applications.reading import UnreadableError
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import json_io
 from railyard.records.json_io import Json
 

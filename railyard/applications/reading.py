@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Label, Series
 from railyard.records.json_io import Json
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from railyard.applications.reading import single
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 from railyard.torus.virtual import counters
 from railyard.torus.virtual.counters import Counter, Reading

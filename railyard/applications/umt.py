@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from railyard.applications.reading import NUMBER, Output, Reading, finite, single
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: Largest difference from the analytic solution: three times that of the two coarsest meshes that were run (0.0006 and
 #: 0.00065, with two and three zones along each edge of a rank).

@@ -7,9 +7,9 @@ import subprocess
 
 import click
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
 from railyard.ci.workflows import Choices, Service, workflow
-from railyard.errors import InputError
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 

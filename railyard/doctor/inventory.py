@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.checkout import BUILD
+from railyard.base.checkout import BUILD
 
 SYS = Path("/sys")
 TIMEOUT_S = 10

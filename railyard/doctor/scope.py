@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.doctor.inventory import Mpi
-from railyard.errors import InputError, RunError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import RunError
 from railyard.doctor.inventory import Machine, Nic
-from railyard.errors import RunError
 
 TRIAL = "halo_smoke"
 LIMIT_S = 300

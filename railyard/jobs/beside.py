@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.jobs.nodes import nic_counters
 from railyard.jobs.roles import Role
 from railyard.records import assemble, benchmark

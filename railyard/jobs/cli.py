@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.jobs import interrupted, stagedir
 from railyard.jobs import together as several
 from railyard.jobs.job import submitted

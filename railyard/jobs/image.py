@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import image_engines
 from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
 from railyard.records.record import Software

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.jobs import job_lock, stagedir
 from railyard.jobs.job.submitted import read
 from railyard.records import assemble

@@ -22,7 +22,7 @@ from placements.nics import evidence, policies
 from placements.nics.evidence import Found, judge, senders
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs.nodes import kinds as node_kinds
 from railyard.jobs.nodes.kinds import NodeKind
 from railyard.records.folded.nic_bytes import Nics

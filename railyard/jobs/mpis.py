@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.checkout import BUILD
-from railyard.errors import InputError
+from railyard.base.checkout import BUILD
+from railyard.base.errors import InputError
 
 MPIS = BUILD / "mpis"
 

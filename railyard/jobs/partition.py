@@ -9,7 +9,7 @@ from typing import Any
 
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import constraints
 from railyard.jobs.job.submitted import COMPUTED, Site
 from railyard.jobs.nodes import allocated_nodes

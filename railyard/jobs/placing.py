@@ -20,7 +20,7 @@ from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import launching, roles
 from railyard.jobs.job.submitted import Assigned, Placed, Submitted, write
 from railyard.jobs.launching import Combination

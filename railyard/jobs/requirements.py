@@ -17,7 +17,7 @@ from placements.nics.policies import Kind
 from placements.orders import spec
 from placements.orders.allocation import allocate
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import launching, placing
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from placements.orders import division, spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 KIB = 1 << 10
 COPIES = "copies"

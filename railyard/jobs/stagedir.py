@@ -32,7 +32,7 @@ from typing import Any
 from placements.nics.evidence import SETUP_BYTES, Found
 from placements.nics.evidence import Verdict as NicVerdict
 from railyard.applications import launch as applications
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.jobs import beside, complaints, launching
 from railyard.jobs.beside import Around
 from railyard.jobs.job.submitted import Placed, Planned, Submitted, read, read_placed

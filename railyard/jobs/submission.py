@@ -16,7 +16,7 @@ from pathlib import Path
 from placements.launchers import files
 from placements.orders.allocation import Allocation
 from placements.topology.base import Coordinate, Node
-from railyard import host_names
+from railyard.base import host_names
 from railyard.jobs import job_lock, placing, schedule
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Planned, Submitted

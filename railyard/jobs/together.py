@@ -31,11 +31,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
+from railyard.base.parent import end_with
 from railyard.jobs.nodes import strays
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
-from railyard.parent import end_with
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, launch, lifecycle
 from railyard.torus.virtual.lifecycle import Torus

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import json_io, units
 from railyard.records.folded import ranks
 from railyard.records.folded.ranks import Ranks

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.checkout import RESULTS
-from railyard.errors import InputError
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError
 from railyard.records import record, versions
 from railyard.records.json_io import Json
 from railyard.records.store import archive, bundle, entries, index, listing

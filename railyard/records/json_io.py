@@ -20,9 +20,9 @@ from typing import Any, NoReturn
 
 import orjson
 
-from railyard import schemas
-from railyard.checkout import RESULTS
-from railyard.errors import InputError
+from railyard.base import schemas
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError
 
 #: JSON has no better static type: Mapping, list, str, int, float, bool or None, nested.
 Json = Any

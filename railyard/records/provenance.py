@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import railyard
-from railyard.checkout import BUILD, CHECKOUT
+from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.json_io import Json
 
 _GIT_TIMEOUT_S = 30

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import orjson
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import benchmark, json_io, spans, text_rules, versions
 from railyard.records.benchmark import Series, Unmeasured
 from railyard.records.folded import nic_bytes, ranks, tables

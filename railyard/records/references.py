@@ -16,8 +16,8 @@ from pathlib import Path
 
 import yaml
 
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
 from railyard.records import comparable, units, watched
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json

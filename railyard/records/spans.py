@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from railyard import host_names
+from railyard.base import host_names
 from railyard.records.json_io import Json
 
 Coordinates = Mapping[str, tuple[int, ...]]

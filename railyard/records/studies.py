@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from railyard.checkout import RESULTS
+from railyard.base.checkout import RESULTS
 
 FOLDER = RESULTS / "studies"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from railyard import schemas
-from railyard.errors import InputError
+from railyard.base import schemas
+from railyard.base.errors import InputError
 from railyard.records.json_io import Json
 
 #: Unicode categories: control, format, surrogate, private use, unassigned, line and paragraph separators.

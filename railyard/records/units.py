@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 class Better(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record
 from railyard.records.rules import registry

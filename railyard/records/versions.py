@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.json_io import Json
 
 

@@ -15,7 +15,7 @@ from placements.launchers import LAUNCHERS
 from placements.nics import policies
 from placements.orders import allocation, spec
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT, TOPOLOGIES
+from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.records import units
 from railyard.reference.markdown import code, escaped, table
 

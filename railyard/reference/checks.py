@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.reference.markdown import code, escaped, table
 
 FOLDER = CHECKOUT / "checks"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.checkout import CHECKOUT, TOPOLOGIES
+from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.reference.markdown import code, escaped, table
 
 Schema = Mapping[str, Any]

@@ -22,8 +22,8 @@ from placements.orders import spec
 from placements.orders.allocation import CHOICES, Choice, allocate
 from placements.orders.placement import place
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError
 from railyard.reference.markdown import code, table
 
 PAGE = CHECKOUT / "docs/placements.md"

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from railyard.errors import InputError
-from railyard.parent import workers
+from railyard.base.errors import InputError
+from railyard.base.parent import workers
 from railyard.records import strict_rules
 from railyard.records.rules.registry import Fault
 from railyard.records.store import bag, bundle

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records.cli import files_of
 from railyard.records.store import archive, bag
 from railyard.records.store.bag import Bid

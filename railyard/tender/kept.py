@@ -21,7 +21,7 @@ from pathlib import Path
 
 import orjson
 
-from railyard import checkout
+from railyard.base import checkout
 from railyard.records.json_io import Json
 from railyard.records.record import Origin
 from railyard.records.store import archive

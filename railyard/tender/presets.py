@@ -10,10 +10,10 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard import yaml_io
 from railyard.applications.launch import is_application
-from railyard.checkout import RESULTS
-from railyard.errors import InputError
+from railyard.base import yaml_io
+from railyard.base.checkout import RESULTS
+from railyard.base.errors import InputError
 from railyard.records import json_io, text_rules
 from railyard.records.json_io import Json
 from railyard.tender.judged import Judged, Ran

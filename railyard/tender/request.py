@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from railyard import yaml_io
-from railyard.errors import InputError
+from railyard.base import yaml_io
+from railyard.base.errors import InputError
 from railyard.records import json_io, text_rules, units
 from railyard.records.json_io import Json
 from railyard.records.record import Origin

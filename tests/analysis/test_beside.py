@@ -11,7 +11,7 @@ from support import evidence, forgeries
 
 from analysis.cases import cases, impacts
 from analysis.figures import beside
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import strict_rules
 from railyard.records.record import Record
 

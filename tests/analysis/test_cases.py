@@ -35,7 +35,7 @@ from analysis.report import page as pages
 from analysis.report.cli import report as command
 from analysis.stats import medians
 from analysis.text.numbers import Format, percent, size_text
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.record import Status
 from railyard.records.store import archive

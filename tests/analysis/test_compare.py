@@ -31,7 +31,7 @@ from analysis.report.exports import Format
 from analysis.stats import ranktest, score
 from analysis.stats.score import Ratio
 from analysis.stats.verdicts import Finding
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import references
 from railyard.records.record import Record
 from railyard.records.store import archive

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis.cases import cases, comparison, published, titles
 from analysis.figures import drawing, registry, sonar, topobw
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import record
 from railyard.records.record import Record
 

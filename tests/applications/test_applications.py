@@ -32,8 +32,8 @@ from railyard.applications import (
 from railyard.applications.patterns import Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
+from railyard.base.errors import InputError
 from railyard.cli import cli
-from railyard.errors import InputError
 from railyard.records import benchmark
 from railyard.records.benchmark import Series
 

@@ -9,7 +9,7 @@ import pytest
 from perf.mpis import images
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.record import Software
 
 SPACK = Path("/opt/spack")

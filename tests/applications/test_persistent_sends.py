@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from railyard.applications import launch, mpip, persistent
 from railyard.applications.persistent import Amount, Sends
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 
 DATA = Path(__file__).parents[1] / "data/applications"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 SCRIPT = CHECKOUT / "containers/spack-sources"
 COMMIT = "17f7f7500625f1b2a08556469c1cfc9d5ea0f686"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railyard.applications import torus_counters
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.virtual.counters import Counter, Reading
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.benchmark_runs import ENVIRONMENT, assert_data_wrong, assert_refused, measured, run
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 ONCE = ["--repeats", "1", "--warmups", "0", "--warmup-time", "0", "--min-time-per-point", "0"]
 PROGRAMS = {

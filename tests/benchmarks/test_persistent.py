@@ -17,7 +17,7 @@ from support.benchmark_runs import DEADLINE_S, ENVIRONMENT, MPIRUN
 
 from railyard.applications import persistent
 from railyard.applications.persistent import Amount, Sends
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 SOURCES = CHECKOUT / "tests/data/persistent"
 BINDINGS = {"mpif.h": 1, "use mpi": 2, "use mpi_f08": 3}

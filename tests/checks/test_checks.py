@@ -19,7 +19,7 @@ from support.commands import CHECKOUT, HUNG_S, environment
 from support.reframe import QUICK, ReFrame, command, into, records, reframe_in
 from support.waiting import wait_until
 
-from railyard.checkout import TORUS_BIN
+from railyard.base.checkout import TORUS_BIN
 from railyard.records import references, units
 from railyard.torus.engines import router
 from railyard.torus.virtual import lifecycle

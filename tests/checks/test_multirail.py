@@ -12,7 +12,7 @@ import pytest
 from support.commands import BIN, CHECKOUT, HUNG_S, environment
 from support.reframe import reading
 
-from railyard.checkout import TORUS_BIN
+from railyard.base.checkout import TORUS_BIN
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
 

@@ -18,7 +18,7 @@ from support.reframe import reading
 
 from placements.nics.policies import Host
 from railyard.applications import osu
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import requirements, verdict
 from railyard.jobs.requirements import Machine, Needs
 from railyard.records.record import Status

@@ -8,7 +8,7 @@ import pytest
 
 from checks import scales
 from checks.scales import Scale
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 class Base:

@@ -21,7 +21,7 @@ from support.nobody import AS_NOBODY, as_nobody, home_for_nobody
 from support.reframe import ReFrame, into, records, reframe_in
 
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import image
 from railyard.jobs.image_engines import apptainer
 

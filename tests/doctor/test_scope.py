@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from railyard.base.errors import InputError, RunError
 from railyard.doctor import scope
 from railyard.doctor.inventory import Mpi
-from railyard.errors import InputError, RunError
 
 WRAPPERS = ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort")
 

@@ -10,7 +10,7 @@ from placements.launchers import files
 from placements.topology import catalog
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.torus.plan import addresses, router_description
 from railyard.torus.plan.plan import Shape
 

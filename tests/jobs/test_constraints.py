@@ -6,7 +6,7 @@ import pytest
 
 from placements.orders.allocation import allocate
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import submission
 from railyard.jobs.partition import Partition
 

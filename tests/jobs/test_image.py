@@ -23,7 +23,7 @@ from analysis.compare import compare as versus
 from analysis.compare import sides
 from analysis.figures import overhead as figures_overhead
 from analysis.report import page
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import image, image_engines
 from railyard.jobs.image_engines import apptainer
 from railyard.jobs.image_engines.base import ImageEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import mpis
 from railyard.jobs.mpis import INSTALLED, Mpi
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs.job import request
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition

@@ -11,7 +11,7 @@ import pytest
 
 from placements.orders.allocation import allocate
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import beside, roles
 from railyard.jobs.roles import Roles
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from support.commands import CHECKOUT, Run
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.jobs import complaints, interrupted, job_lock, placing, roles, schedule, stagedir
 from railyard.jobs.job import submitted
 from railyard.jobs.job.spec import PARAMETER, JobSpec

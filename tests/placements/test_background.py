@@ -23,7 +23,7 @@ from placements.orders.optimiser import Effort
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 GRID = (4, 4, 2)
 FACES = stencil(GRID, (1e6,))

@@ -13,8 +13,8 @@ from support.topology import flies
 from support.topology.topologies import gemini
 
 from placements.topology import catalog
+from railyard.base.errors import InputError
 from railyard.cli import cli
-from railyard.errors import InputError
 from railyard.torus.plan import plan
 
 FLY = {"groups": 4, "routers": 2}

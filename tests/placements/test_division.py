@@ -10,7 +10,7 @@ from placements.orders import by_group, division, spec
 from placements.orders.allocation import Allocation, allocate
 from placements.orders.placement import place
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 TWO_A_ROUTER = allocate(catalog.load("gemini-4x4x4-two-nodes"), "snake")
 GROUPS = allocate(catalog.load("dragonfly-72"), "contiguous")

@@ -18,7 +18,7 @@ from placements.orders.placement import place
 from placements.topology import fault_words
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.plan import plan
 from railyard.torus.simulated import calibration, network
 

@@ -23,7 +23,7 @@ from placements.hosts.node import NodeLayout
 from placements.nics import policies
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import launching
 from railyard.jobs.nodes import node as description
 from railyard.jobs.nodes.kinds import NodeKind

@@ -25,7 +25,7 @@ from placements.nics.policies import Kind as NicKind
 from placements.orders.allocation import CHOICES, Choice, scheduled
 from placements.orders.placement import Placement, place
 from placements.orders.spec import ORDERS, Kind
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs.nodes import allocated_nodes
 from railyard.reference import tables
 

@@ -12,7 +12,7 @@ from placements.launchers import files
 from placements.topology import catalog, link_tests
 from placements.topology.base import Topology
 from placements.topology.routing import route
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 KINDS = {
     "dragonfly": catalog.load("dragonfly-72"),

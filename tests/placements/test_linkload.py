@@ -22,7 +22,7 @@ from placements.orders.fixed import Job, ordered
 from placements.orders.spec import Kind
 from placements.topology.routing import route
 from placements.topology.torus import Torus
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.modelled import programs
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)

@@ -13,7 +13,7 @@ from placements.nics import evidence, policies
 from placements.nics.evidence import Sender, Verdict
 from placements.nics.policies import TABLE, Kind, Policy, Stack
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 NODE = policies.host(catalog.load("dual-rail-small"), 4)
 

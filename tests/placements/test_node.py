@@ -14,8 +14,8 @@ from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
 from placements.launchers import local_rank_variables
 from placements.nics import policies
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as description
 
 #: NIC or GPU -> NUMA domain. On LUMI-G and Frontier the order of devices is not that of domains.

@@ -19,7 +19,7 @@ from placements.orders.spec import Kind
 from placements.topology import catalog
 from placements.topology.base import Router, Topology
 from placements.topology.routing import walk
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 PAYLOAD = PROTOCOLS["payload"]
 QUICK = Effort(trials_per_rank=50)

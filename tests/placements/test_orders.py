@@ -31,7 +31,7 @@ from placements.orders.allocation import (
 from placements.orders.placement import Placement, place
 from placements.orders.spec import Kind, Spec
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: A torus has no groups, and one router does not hold half of the nodes; see test_by_group.py.
 TORUS_CHOICES = [c for c in Choice if "group" not in c and c not in {Choice.ONE_SWITCH, Choice.HALF_ROUTERS}]

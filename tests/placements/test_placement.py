@@ -16,7 +16,7 @@ from placements.orders.allocation import Order, allocate, boustrophedon
 from placements.orders.placement import place
 from placements.orders.spec import Kind
 from placements.topology.torus import hops
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 

@@ -14,7 +14,7 @@ from placements.hosts import naming, sources
 from placements.hosts.sources import names
 from placements.hosts.sources.located import expand
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.slurm import config
 
 INTERCONNECT = """\

@@ -9,7 +9,7 @@ from support.topology.topologies import gemini
 
 from placements.hosts import hostfile
 from placements.topology import fault_words
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 TOPOLOGY = gemini("4x2x2", rails=2)
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from support import evidence, synthetic
 from support.versions import of_rows, with_rows
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record, strict_rules, studies
 from railyard.records.cli import results
 from railyard.records.record import Record

@@ -19,7 +19,7 @@ NAMESPACE = ["unshare", "-Urm", "sh", "-c", MOUNTED, "sh"]
 FILL = """
 import json, sys
 from pathlib import Path
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records import record; from railyard.records.store import archive, bundle, index
 source, disk = Path(sys.argv[1]), Path(sys.argv[2])
 root, said = disk / "archive", ""

@@ -17,8 +17,8 @@ from support import evidence, forgeries, synthetic
 from analysis.report import exports
 from placements.hosts.sources import coordinates, csv_table, located
 from placements.topology import catalog
-from railyard import yaml_io
-from railyard.errors import InputError
+from railyard.base import yaml_io
+from railyard.base.errors import InputError
 from railyard.records import json_io, record
 from railyard.records.cli import results
 from railyard.records.store import archive, bundle

@@ -10,7 +10,7 @@ import pytest
 from support import evidence, synthetic
 
 from analysis.cases import cases
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.record import Record
 from railyard.records.store import archive, entries, index
 from railyard.records.store.entries import Entry

@@ -29,8 +29,8 @@ from support.commands import HUNG_S
 from support.versions import with_rows
 from support.waiting import wait_until
 
-from railyard import schemas
-from railyard.errors import InputError, RunError
+from railyard.base import schemas
+from railyard.base.errors import InputError, RunError
 from railyard.records import benchmark, json_io, provenance, record, units, versions
 from railyard.records.assemble import LaunchRun, absent, assemble
 from railyard.records.folded import columns, nic_bytes, tables
@@ -765,7 +765,7 @@ def test_archive_without_hard_links_still_adds_once(tmp_path: Path, monkeypatch:
 def test_a_file_that_must_not_grow_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path\n"
-        "from railyard.errors import RunError; from railyard.records import record\n"
+        "from railyard.base.errors import RunError; from railyard.records import record\n"
         "from railyard.records.store import archive\n"
         "r = record.load(Path(sys.argv[1])); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: archive.add(r, Path(sys.argv[2]))\n"

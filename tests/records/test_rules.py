@@ -19,7 +19,7 @@ from support.commands import CHECKOUT
 from support.versions import of_rows, with_rows
 
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import launching
 from railyard.records import rules, strict_rules
 from railyard.records.cli import results

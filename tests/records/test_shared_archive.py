@@ -15,7 +15,7 @@ import pytest
 from support import synthetic
 from support.nobody import NOBODY
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records.store import archive, exclusive, folders, sessions
 
 

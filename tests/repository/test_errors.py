@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from support.commands import BIN, CHECKOUT, environment
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @pytest.mark.parametrize(

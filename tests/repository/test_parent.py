@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT, HUNG_S
 
-from railyard.errors import RunError
-from railyard.parent import workers
+from railyard.base.errors import RunError
+from railyard.base.parent import workers
 
 #: Prints the worker's number, and then waits for a worker that sleeps.
 PARENT = f"""
 import os, time
-from railyard.parent import workers
+from railyard.base.parent import workers
 with workers(1) as pool:
     print(pool.submit(os.getpid).result(), flush=True)
     pool.submit(time.sleep, {HUNG_S}).result()
@@ -51,4 +51,4 @@ def test_every_pool_is_made_in_one_way() -> None:
         for path in (CHECKOUT / folder).rglob("*.py")
         if re.search(r"\b(Process)?Pool(Executor)?\(", path.read_text())
     ]
-    assert makers == [Path("railyard/parent.py")]
+    assert makers == [Path("railyard/base/parent.py")]

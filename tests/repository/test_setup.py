@@ -240,7 +240,7 @@ def _lines(config: Any) -> list[list[str]]:
 
 
 def test_a_user_without_a_home_has_a_cache_in_the_checkout() -> None:
-    code = "from railyard.checkout import cache; print(cache())"
+    code = "from railyard.base.checkout import cache; print(cache())"
     variables = {name: value for name, value in os.environ.items() if name not in {"HOME", "XDG_CACHE_HOME"}}
     done = subprocess.run(
         [BIN / "python", "-c", code], capture_output=True, text=True, env=variables, check=False

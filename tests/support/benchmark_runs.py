@@ -17,7 +17,7 @@ from typing import Any
 
 import jsonschema
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records import benchmark
 from railyard.records.folded import ranks
 from support.commands import variables

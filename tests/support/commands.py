@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from railyard.checkout import CHECKOUT as CHECKOUT
+from railyard.base.checkout import CHECKOUT as CHECKOUT
 
 BIN = Path(sys.executable).parent
 TESTS = CHECKOUT / "tests"

@@ -22,7 +22,7 @@ from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Node, Topology
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.jobs import launching
 from railyard.records import launch_order
 from railyard.records.assemble import LaunchRun, assemble

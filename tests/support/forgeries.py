@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.record import Origin, Record
 from support import evidence

@@ -24,8 +24,8 @@ from typing import Any
 import yaml
 
 from placements.topology import catalog
-from railyard.checkout import CHECKOUT, TOPOLOGIES
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT, TOPOLOGIES
+from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record, strict_rules
 from railyard.records.store import archive, bag, bundle
 from railyard.tender import bids, request

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 #: Programs whose lines in a block are commands, wherever they are installed.
 PROGRAMS = "railyard|reframe|make|mpirun|git|cmake|python|docker|env|unshare|bash|eval"

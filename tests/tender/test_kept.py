@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import evidence, forgeries
 
-from railyard import checkout
+from railyard.base import checkout
 from railyard.records.record import Record
 from railyard.records.store import archive, bag
 from railyard.tender import bids, kept

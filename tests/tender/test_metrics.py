@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from support import evidence
 from support.commands import CHECKOUT
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.record import Origin, Record
 from railyard.records.store import archive
 from railyard.tender import judged, metrics, presets, request

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from support import evidence, forgeries
 from support.commands import CHECKOUT
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.cli import results
 from railyard.records.record import Record
 from railyard.records.store import archive, bag

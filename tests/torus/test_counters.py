@@ -15,7 +15,7 @@ from support.topology.topologies import gemini
 from placements.topology import catalog
 from placements.topology.base import Node, Topology
 from placements.topology.routing import route
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.torus.cli import links
 from railyard.torus.plan import addresses, plan
 from railyard.torus.virtual import counters

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.engines import DEFAULT, docker_engine, engines, netns
 from railyard.torus.engines.base import Containers, Order, Service
 from railyard.torus.plan.plan import Namespace

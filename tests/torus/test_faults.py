@@ -13,7 +13,7 @@ from support.commands import HUNG_S, Run
 
 from placements.topology import catalog, faults
 from placements.topology.faults import Faults, find_link, find_node
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 GEMINI = catalog.load("gemini-4x4x4")

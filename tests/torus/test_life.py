@@ -25,7 +25,7 @@ from support.topology.topologies import gemini
 from support.waiting import wait_until
 
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.engines import netns
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape

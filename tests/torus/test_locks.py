@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT, HUNG_S
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
 
 #: Takes the lock of a folder's own machine, reports it, and holds it until its standard input ends.

@@ -12,7 +12,7 @@ from support.nodes import Device, Machine
 
 from perf.jobs import nic_jobs, site_jobs
 from perf.jobs.site_jobs import Site
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle
 

@@ -8,7 +8,7 @@ import pytest
 from support.topology.topologies import gemini
 
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.plan import pace, plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import neighbours

@@ -14,7 +14,7 @@ from support.topology.topologies import gemini
 from support.waiting import wait_until
 
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.virtual import throttle
 from railyard.torus.virtual.counters import Counter, Reading
 from railyard.torus.virtual.throttle import Limits, Throttle

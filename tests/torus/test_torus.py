@@ -21,7 +21,7 @@ from support.waiting import LIMIT_S, wait_until
 from placements.topology import catalog
 from placements.topology.base import Node
 from placements.topology.routing import route
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape

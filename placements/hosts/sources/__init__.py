@@ -28,7 +28,7 @@ from placements.hosts.sources import (
     xtprocadmin,
 )
 from placements.hosts.sources.located import Stands
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 __all__ = ["SOURCES", "Stands", "read"]
 

@@ -9,7 +9,7 @@ import re
 
 from placements.hosts.sources.located import Stands, content_lines, put, whole_number
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def matches(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from placements.hosts.sources.located import Stands, put, whole_number
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 NAMES = ("node", "host", "hostname", "name", "nodename")
 DIMENSIONS = (("x", "y", "z"), ("group", "switch", "port"), ("leaf", "", ""), ("switch", "", ""))

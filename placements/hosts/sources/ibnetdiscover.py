@@ -15,7 +15,7 @@ import re
 
 from placements.hosts.sources.located import Stands
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 SWITCH = re.compile(r'^Switch\s+\d+\s+"(S-[0-9a-f]+)"', re.I)
 TO_ADAPTER = re.compile(r'^\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"([^"]*)"', re.I)

@@ -13,7 +13,7 @@ import re
 
 from placements.hosts.sources.located import Stands, content_lines, put
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 NODES_PER_GEMINI = 2
 END = re.compile(r"(c\d+-\d+c\d+s\d+)g([01])l\d+\[\((\d+),(\d+),(\d+)\)\]")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: What a node is called: a host name, or a Cray's name of its place.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,254}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from placements.hosts.sources import xtprocadmin
 from placements.hosts.sources.located import Stands, content_lines
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def read(path: Path) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from placements.hosts.sources.located import Stands, content_lines, put, whole_number
 from placements.topology.base import Coordinate
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 COORDINATES = (("x", "y", "z"), ("x_coord", "y_coord", "z_coord"))
 

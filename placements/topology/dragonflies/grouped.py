@@ -33,7 +33,7 @@ from placements.topology.carried import Carried, summed
 from placements.topology.dragonflies import by_load, valiant
 from placements.topology.parts import Coordinate
 from placements.topology.switched import LinkType, Switched, Wiring, wire
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 Columns = dict[str, Ints]
 

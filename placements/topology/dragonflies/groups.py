@@ -21,7 +21,7 @@ from placements.topology.base import Topology
 from placements.topology.carried import Carried
 from placements.topology.parts import Coordinate, Link, Router, Switch, rail_suffix
 from placements.topology.switched import switches_by_group
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
 
 #: Where `make apptainer` puts it; reframe.yml has it last on the PATH of every job.

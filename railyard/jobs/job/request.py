@@ -23,7 +23,7 @@ from placements.orders import custom, spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.orders.placement import place
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs import requirements, roles, schedule
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.partition import Partition

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 
 #: Mark of a knob that changes what is measured: a value other than the default is a parameter of the record's case.
 PARAMETER = {"parameter": True}

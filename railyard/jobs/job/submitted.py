@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.jobs.job.spec import JobSpec
 from railyard.jobs.roles import Roles
 from railyard.records.record import Software

@@ -22,7 +22,7 @@ from placements.launchers import files
 from placements.orders.allocation import allocate, scheduled
 from placements.topology import catalog
 from placements.topology.base import Coordinate
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.jobs import placing
 from railyard.jobs.job import submitted
 from railyard.jobs.job.submitted import Submitted

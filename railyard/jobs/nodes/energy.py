@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from railyard import host_names
+from railyard.base import host_names
 from railyard.jobs.nodes.nic_counters import FORMAT
 
 FOM = "energy_joule"

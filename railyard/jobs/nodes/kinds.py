@@ -17,8 +17,8 @@ from typing import Any
 
 from placements.hosts import node as node_layout
 from placements.hosts.node import NodeLayout
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 
 CHOOSE = """\
 #!/bin/sh

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard import host_names
+from railyard.base import host_names
 from railyard.records.folded import nic_bytes
 from railyard.records.folded.nic_bytes import Nics
 

@@ -22,8 +22,8 @@ from placements.hosts import naming
 from placements.launchers import Rendered
 from placements.orders.allocation import scheduled
 from placements.orders.placement import place
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.jobs.nodes import node
 from railyard.records import assemble
 

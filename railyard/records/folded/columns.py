@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np

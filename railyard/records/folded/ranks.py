@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.folded import columns
 from railyard.records.folded.columns import ABSENT, NULL
 

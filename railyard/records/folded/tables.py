@@ -22,8 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.records.folded import columns, nic_bytes, ranks
 from railyard.records.folded.columns import ABSENT, NULL
 from railyard.records.folded.nic_bytes import Nics

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records.json_io import Json
 from railyard.records.record import Origin, Record, Software
 from railyard.records.rules.registry import Fault, ended_well, rule

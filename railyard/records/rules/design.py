@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Iterator, Mapping
 
-from railyard.checkout import CHECKOUT
+from railyard.base.checkout import CHECKOUT
 from railyard.records import launch_order, studies, versions
 from railyard.records.record import Origin, Record, combination_name
 from railyard.records.rules.registry import Fault, ended_well, rule

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from placements.hosts import naming
 from placements.nics import evidence, policies
 from placements.nics.evidence import Sender
-from railyard import host_names
+from railyard.base import host_names
 from railyard.records.folded.nic_bytes import Nics
 from railyard.records.record import Launch, Origin, Record
 from railyard.records.rules import rebuilt

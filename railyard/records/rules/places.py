@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from placements.orders.allocation import Order, allocate, within
-from railyard import host_names
-from railyard.errors import InputError
+from railyard.base import host_names
+from railyard.base.errors import InputError
 from railyard.records import assemble, spans, versions
 from railyard.records.folded.ranks import Rank, Ranks
 from railyard.records.record import Record, Verdict

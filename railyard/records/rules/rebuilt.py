@@ -20,7 +20,7 @@ from placements.orders.placement import place
 from placements.orders.spec import Kind
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records.record import Launch, Record, Status
 from railyard.records.rules.registry import of_case
 

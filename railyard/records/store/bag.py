@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from railyard.errors import InputError, RunError, as_seen
+from railyard.base.errors import InputError, RunError, as_seen
 from railyard.records import json_io, record, text_rules
 from railyard.records.json_io import Json
 from railyard.records.record import Record

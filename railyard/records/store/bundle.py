@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records import json_io, record
 from railyard.records.json_io import Json
 from railyard.records.record import Record

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 

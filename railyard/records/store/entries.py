@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
 from railyard.records.comparable import unnamed

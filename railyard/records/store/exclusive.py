@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 
 #: What flock fails with where there are no locks.
 WITHOUT_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def make(root: Path, name: str) -> Path:

@@ -20,9 +20,9 @@ from pathlib import Path
 import orjson
 
 import railyard
-from railyard import checkout
-from railyard.errors import InputError
-from railyard.parent import workers
+from railyard.base import checkout
+from railyard.base.errors import InputError
+from railyard.base.parent import workers
 from railyard.records.json_io import Json
 from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.records.record import Record
 from railyard.records.store import exclusive, folders
 

@@ -12,7 +12,7 @@ import click
 
 from placements.topology import fault_words
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import Counter, Reading
 from railyard.torus.virtual.lifecycle import Torus

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, throttle
 from railyard.torus.virtual.lifecycle import Torus
 from railyard.torus.virtual.throttle import Limits, Throttle

@@ -12,7 +12,7 @@ import click
 
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.torus.cli import links, throttle
 from railyard.torus.engines import DEFAULT as DEFAULT_ENGINE
 from railyard.torus.engines import docker_engine, engines, router

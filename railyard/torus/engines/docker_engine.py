@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
 from railyard.torus.engines.base import Containers, Engine, Order, Progress
 from railyard.torus.native.programs import ENTER

@@ -19,8 +19,8 @@ from concurrent.futures import as_completed
 from pathlib import Path
 from typing import TypeVar
 
-from railyard.errors import InputError, RunError
-from railyard.parent import workers
+from railyard.base.errors import InputError, RunError
+from railyard.base.parent import workers
 from railyard.torus.engines.base import Containers, Engine, Progress
 from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
 from railyard.torus.plan.values import Route, Shaper

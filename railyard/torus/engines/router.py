@@ -21,7 +21,7 @@ from pathlib import Path
 
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.native.programs import ROUTER
 from railyard.torus.plan import router_description

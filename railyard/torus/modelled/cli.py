@@ -11,7 +11,7 @@ import click
 from placements.arrays import np
 from placements.hosts.hostfile import read_nics
 from placements.topology import catalog
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.modelled import programs
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}

@@ -17,7 +17,7 @@ from placements.linkload.model import LinkLoads
 from placements.linkload.traffic import Grid, Traffic
 from placements.topology.base import Topology
 from railyard import __version__
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
 PATTERNS = ("alltoall", "allgather", "allreduce")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from railyard.checkout import CHECKOUT
-from railyard.errors import RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import RunError
 
 BIN = CHECKOUT / "build/bin"
 #: Runs a command on a host of a torus.

@@ -25,7 +25,7 @@ from typing import Literal
 from placements.topology.base import Detours, Link, Node, Router, Topology
 from placements.topology.detours import detours
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.plan import addresses, routes
 from railyard.torus.plan.values import Route, Shaper
 

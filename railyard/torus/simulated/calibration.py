@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 
 from placements.topology.base import Topology
-from railyard import schemas
-from railyard.errors import InputError
+from railyard.base import schemas
+from railyard.base.errors import InputError
 
 FOLDER = Path(__file__).parent / "calibrations"
 SCHEMA = FOLDER / "schema.json"

@@ -15,7 +15,7 @@ import click
 from placements.hosts.hostfile import Nic, read_nics
 from placements.topology import catalog, fault_words
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.simulated import calibration, network, smpi
 from railyard.torus.simulated.smpi import Launch, Limits
 

@@ -30,8 +30,8 @@ from typing import IO
 from placements.hosts.hostfile import Nic
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.torus.simulated import network
 from railyard.torus.simulated.calibration import Calibration
 

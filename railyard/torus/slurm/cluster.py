@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from placements.topology.base import Topology
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.engines.base import Containers, Service
 from railyard.torus.native.programs import ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD

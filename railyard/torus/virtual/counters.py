@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from placements.topology.base import Node, Router, Topology
-from railyard.checkout import BUILD
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import BUILD
+from railyard.base.errors import InputError, RunError
 
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"

@@ -33,7 +33,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from placements.topology.base import Topology
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.virtual import counters, error_bound, lifecycle
 from railyard.torus.virtual.counters import Counter, Reading
 from railyard.torus.virtual.error_bound import Bound, Lateness, Look

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.plan.plan import Namespace
 

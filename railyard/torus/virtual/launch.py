@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from railyard.checkout import TORUS_BIN
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import TORUS_BIN
+from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns, router
 from railyard.torus.engines.base import Containers
 from railyard.torus.native import programs

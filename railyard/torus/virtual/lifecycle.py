@@ -38,7 +38,7 @@ from placements.topology import catalog
 from placements.topology import faults as fault_model
 from placements.topology.base import Topology
 from placements.topology.faults import Faults
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import DEFAULT, engines, netns, router
 from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, Order, Progress
 from railyard.torus.plan import plan

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from placements.topology.base import Link, Topology
 from placements.topology.faults import Faults
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape

@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 
 #: A wait of this length is no longer silent.
 SILENT_S = 2.0

@@ -22,8 +22,8 @@ from threading import BrokenBarrierError
 
 from placements.topology.base import LinkClass, Node, Topology
 from placements.topology.torus import Dimension, Torus
-from railyard import checkout
-from railyard.errors import RunError
+from railyard.base import checkout
+from railyard.base.errors import RunError
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape

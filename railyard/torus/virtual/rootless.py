@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
 
 INSIDE = locks.INSIDE_HOLDER

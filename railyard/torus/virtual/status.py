@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 from railyard.torus.engines import engines, netns, router
 from railyard.torus.plan import plan, router_description
 from railyard.torus.plan.plan import Plan

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placements.topology.faults import Faults
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 from railyard.torus.virtual import lifecycle, live_faults, locks
 from railyard.torus.virtual.counters import Reading
 from railyard.torus.virtual.lifecycle import Torus

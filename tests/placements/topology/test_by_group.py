@@ -16,7 +16,7 @@ from support.topology.topologies import gemini
 from placements.orders import by_group
 from placements.orders.allocation import Allocation, Choice, allocate, choose, occupied, scheduled
 from placements.orders.placement import place
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 FLY = flies.made("dragonfly", {"groups": 9, "routers": 4})
 PLUS = flies.made("dragonfly_plus", {"groups": 4, "leaves": 3, "spines": 2})

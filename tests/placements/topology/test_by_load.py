@@ -9,7 +9,7 @@ import pytest
 from support.topology import flies
 
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 ROUTES: dict[str, dict[str, Any]] = {
     "minimal": {},

@@ -11,7 +11,7 @@ from support.commands import Run
 
 from placements.hosts import sources
 from placements.topology import cabinets
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 TITAN = (25, 16, 24)
 CIELO = (16, 12, 24)

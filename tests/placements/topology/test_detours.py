@@ -13,7 +13,7 @@ from placements.topology.detours import detours
 from placements.topology.fattree import FatTree
 from placements.topology.routing import route
 from placements.topology.torus import Torus
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 
 
 def cable(topo: Topology, name: str) -> list[Link]:

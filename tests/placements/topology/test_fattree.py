@@ -13,7 +13,7 @@ import yaml
 from placements.topology import catalog
 from placements.topology.fattree import FatTree
 from placements.topology.routing import route
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def tree(name: str = "dual-rail-small") -> FatTree:

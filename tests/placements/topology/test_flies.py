@@ -19,7 +19,7 @@ from placements.topology import catalog
 from placements.topology.base import Router, Topology
 from placements.topology.detours import detours
 from placements.topology.routing import route, walk
-from railyard.errors import InputError, RunError
+from railyard.base.errors import InputError, RunError
 
 MACHINES = st.one_of(flies.groups(), flies.trees())
 many = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

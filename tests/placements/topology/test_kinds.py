@@ -26,8 +26,8 @@ from placements.topology.base import Coordinate, Link, Node, Router, Topology
 from placements.topology.detours import detours
 from placements.topology.faults import Faults
 from placements.topology.routing import route, walk
-from railyard.checkout import CHECKOUT
-from railyard.errors import InputError, RunError
+from railyard.base.checkout import CHECKOUT
+from railyard.base.errors import InputError, RunError
 from railyard.torus.plan import addresses, plan, routes
 from railyard.torus.simulated import calibration, network
 from railyard.torus.slurm import config

@@ -8,7 +8,7 @@ from perf.torus import shared_links
 from placements.linkload.shared import Flow, slowdown
 from placements.topology import catalog
 from placements.topology.base import Topology
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 #: One node a router; links along Y are half as fast as those along X.
 DOCUMENT = {

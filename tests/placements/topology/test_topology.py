@@ -11,7 +11,7 @@ from support.topology.topologies import gemini
 
 from placements.topology import catalog
 from placements.topology.base import LinkClass, Router
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 
 def test_shipped_topologies_round_trip() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from railyard.errors import InputError
+from railyard.base.errors import InputError
 
 _SHOWN_CHARACTERS = 60
 

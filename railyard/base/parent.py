@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
-from railyard.errors import RunError
+from railyard.base.errors import RunError
 
 _PR_SET_PDEATHSIG = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = CHECKOUT / "build"
 RESULTS = CHECKOUT / "results"
 TOPOLOGIES = CHECKOUT / "placements" / "topologies"
