@@ -9,10 +9,12 @@ from pathlib import Path
 
 import click
 
-from railyard.base.errors import RunError
+from railyard.base.errors import InputError, RunError
 from railyard.records import references
 from railyard.records.cli import archive_option, index_of
 from railyard.records.store import archive
+
+NEEDED = "a case with 6 good launches of a commit without changes"
 
 file_option = click.option(
     "-o",
@@ -39,13 +41,18 @@ def commands() -> None:
     help="Also take medians that are worse than the references allow.",
 )
 def update(root: Path, file: Path, accept: bool) -> None:
-    """Write the medians of the archive's good records from clean checkouts, with tolerances from their spread.
+    """Write the medians of the archive's good records of commits without changes, with tolerances from their spread.
 
-    A case needs 6 launches. One that got worse than its reference allows is kept as it was and named.
+    A case needs 6 launches. One that got worse than its reference allows is kept as it was and named. Where no case has
+    a reference, nothing is written, and that is an error: nothing could ever get worse.
     """
     from analysis.references.update import updated  # SciPy takes a second that other commands need not wait
 
     made = updated(index_of(root).entries(), references.load(file), accept=accept)
+    count = sum(len(of_check) for of_check in made.references.values())
+    if not count:
+        why = made.notes[0] if made.notes else "no record"
+        raise InputError(str(root), "", problem=f"no reference ({why})", valid=NEEDED)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         archive.write_whole(file, references.text(made.references), replace=True)
@@ -53,7 +60,6 @@ def update(root: Path, file: Path, accept: bool) -> None:
         raise RunError(f"{file} could not be written: {error.strerror}") from error
     for note in made.notes:
         click.echo(note)
-    count = sum(len(of_check) for of_check in made.references.values())
     click.echo(f"wrote {file}: {count} case{'' if count == 1 else 's'}")
 
 

@@ -1,9 +1,9 @@
 """References from the archive: medians and tolerances of every check and case that has enough launches.
 
-Models: the median over the launches of all records of a case from clean checkouts, and a tolerance of four times their
-run-to-run variation, at least 3 % and at most 30 %. A reference that would become worse by more than its tolerance is
-kept as it is, unless the caller accepts it: a regression must not become the measure of the next run. Leaves out:
-points that are not watched (`railyard.records.watched`).
+Models: the median over the launches of all records of a case from a commit without changes, and a tolerance of four
+times their run-to-run variation, at least 3 % and at most 30 %. A reference that would become worse by more than its
+tolerance is kept as it is, unless the caller accepts it: a regression must not become the measure of the next run.
+Leaves out: points that are not watched (`railyard.records.watched`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False
     made: dict[str, dict[str, Entry]] = {check: dict(of_check) for check, of_check in old.items()}
     found_cases, left_out = _gathered(entries)
     notes = (
-        [f"{left_out} records left out: not ok, void launches, or a checkout with changes"]
+        [
+            f"{left_out} records left out: not ok, void launches, or a checkout with changes or without a commit"
+        ]
         if left_out
         else []
     )
@@ -63,7 +65,7 @@ def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Cas
     left_out = 0
     for entry in entries:
         head = entry.head
-        if head["status"] != "ok" or head["git_dirty"] is not False or head["void"]:
+        if head["status"] != "ok" or head["git_dirty"] or head["git_commit"] is None or head["void"]:
             left_out += 1
             continue
         of_case = found.setdefault((head["check"], references.case_of(head)), _Case())

@@ -22,6 +22,8 @@ import railyard
 from railyard.base.checkout import BUILD, CHECKOUT
 from railyard.records.json_io import Json
 
+#: `git archive` writes the commit into this file (.gitattributes).
+ARCHIVED = "railyard/base/commit.txt"
 _GIT_TIMEOUT_S = 30
 
 
@@ -45,17 +47,28 @@ def collect(
 
 
 def code(checkout: Path = CHECKOUT) -> dict[str, Json]:
-    """railyard's version and the checkout's commit; null where the folder is no checkout or git is absent."""
+    """railyard's version and the checkout's commit; null where the folder is no checkout or git is absent.
+
+    What `git archive` made, such as an action that GitHub delivers, knows its commit, and not whether it was changed.
+    """
     unknown = {"version": railyard.__version__, "git_commit": None, "git_dirty": None}
     top = _git(checkout, "rev-parse", "--show-toplevel")
     if top is None or Path(top).resolve() != checkout.resolve():
-        return unknown
+        return {**unknown, "git_commit": _archived_commit(checkout)}
     commit = _git(checkout, "rev-parse", "--verify", "HEAD")
     return {
         **unknown,
         "git_commit": commit,
         "git_dirty": None if commit is None else _is_dirty(checkout, commit),
     }
+
+
+def _archived_commit(checkout: Path) -> str | None:
+    try:
+        text = (checkout / ARCHIVED).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return text if re.fullmatch(r"[0-9a-f]{40,64}", text) else None
 
 
 def state(checkout: Path = CHECKOUT, build: Path = BUILD) -> dict[str, Json]:

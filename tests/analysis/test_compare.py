@@ -514,6 +514,10 @@ def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
     dirty = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": True}
     found = making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=dirty)), {})
     assert found.references == {} and "left out" in found.notes[0]
+    delivered = {"version": "0.1.0", "git_commit": "1f" * 20, "git_dirty": None}
+    assert making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=delivered)), {}).references
+    unknown = {"version": "0.1.0", "git_commit": None, "git_dirty": None}
+    assert not making.updated(entries(synthetic.halo(SPEED, launches=10, railyard=unknown)), {}).references
 
 
 def test_the_references_of_the_checkout_can_be_read() -> None:
@@ -534,6 +538,10 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     done = run(references_command, "update", "--archive", root, "-o", file)
     assert done.exit_code == 0 and "2 cases" in done.output, done.exception
     assert "custom/iteration_us" in run(references_command, "show", "-o", file).output
+    (tmp_path / "empty").mkdir()
+    none = run(references_command, "update", "--archive", tmp_path / "empty", "-o", tmp_path / "none.yaml")
+    assert none.exit_code != 0 and "no reference" in str(none.exception)
+    assert not (tmp_path / "none.yaml").exists(), "nothing could ever get worse than no reference"
 
 
 def test_random_order_of_records_changes_nothing() -> None:

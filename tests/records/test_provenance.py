@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.commands import CHECKOUT
 
 from railyard.records import provenance
 
@@ -135,6 +137,26 @@ def test_no_setting_of_git_makes_a_changed_checkout_clean(
 def test_a_folder_that_is_no_checkout_is_neither_clean_nor_dirty(tmp_path: Path) -> None:
     code = provenance.code(tmp_path)
     assert (code["git_commit"], code["git_dirty"]) == (None, None)
+
+
+def test_an_archive_of_a_commit_knows_it_and_not_whether_it_was_changed(
+    checkout: Path, tmp_path: Path
+) -> None:
+    """As GitHub delivers an action: `git archive`, without a `.git`."""
+    file = checkout / provenance.ARCHIVED
+    file.parent.mkdir(parents=True)
+    shutil.copy(CHECKOUT / provenance.ARCHIVED, file)
+    shutil.copy(CHECKOUT / ".gitattributes", checkout)
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "second")
+    commit, delivered = git(checkout, "rev-parse", "HEAD"), tmp_path / "delivered"
+    delivered.mkdir()
+    git(checkout, "archive", "-o", str(tmp_path / "a.tar"), "HEAD")
+    shutil.unpack_archive(tmp_path / "a.tar", delivered)
+    code = provenance.code(delivered)
+    assert (code["git_commit"], code["git_dirty"]) == (commit, None)
+    shutil.rmtree(checkout / ".git")
+    assert provenance.code(checkout)["git_commit"] is None, "no archive wrote the commit there"
 
 
 def test_a_commit_is_known_to_the_clone_that_has_it(checkout: Path, tmp_path: Path) -> None:
