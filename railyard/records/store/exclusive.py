@@ -25,7 +25,7 @@ from railyard.base.errors import RunError
 WITHOUT_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 REPORTED_S = 2.0
 #: The file of another host's killed process stays until someone removes it.
-LONGEST_S = 120.0
+LONGEST_S = 600.0
 
 
 @contextmanager
