@@ -170,7 +170,9 @@ def test_services_start_again_after_a_killed_installation(tmp_path: Path, signal
     if os.geteuid() != 0:
         pytest.skip("puts an empty folder over /usr/sbin, as root")
     program(tmp_path, "dpkg-query", f"[ -e {tmp_path}/installed ] && echo install ok installed")
-    program(tmp_path, "apt-get", f"touch {tmp_path}/began && sleep {HUNG_S}")
+    program(
+        tmp_path, "apt-get", f": >{tmp_path}/began; exec sleep {HUNG_S}"
+    )  # one process, which any signal ends
     killed = f"""mount -t tmpfs tmpfs /usr/sbin
         setsid env --default-signal=INT tools/need-packages slurmd & until [ -e {tmp_path}/began ]; do sleep 0.02; done
         ls /usr/sbin; kill -{signal} -$!; wait $!
