@@ -55,8 +55,9 @@ def home_for_nobody() -> Iterator[Path]:
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
     """Return what is large, and what other workers' smoke runs write and remove meanwhile."""
-    left = shutil.ignore_patterns(".git", "stage", "output", ".venv", *LARGE)(folder, names)
-    return left | {"smoke"} if Path(folder) == CHECKOUT / "build" else left
+    left = shutil.ignore_patterns(".git", "stage", "output", ".venv")(folder, names)
+    is_build = Path(folder) == CHECKOUT / "build"
+    return left | (shutil.ignore_patterns(*LARGE, "smoke")(folder, names) if is_build else set())
 
 
 def _home() -> Iterator[Path]:
