@@ -87,15 +87,15 @@ def render(
     if launcher.nic_by_host:
         return _simulated(placed, chosen, rendered, file_name(policy))
     kinds = node_kinds.among(kinds, {node.name for node in placed.nodes})
-    on = [_host_of(placed, devices, kind) for kind in kinds] or [
+    hosts = [_host_of(placed, devices, kind) for kind in kinds] or [
         host(placed, devices, None, by_script=by_script)
     ]
-    told = [_settings(placed, chosen, features, each) for each in on]
-    _same_on_all(chosen, told, on, kinds)
-    passed = launcher.pass_variables(told[0].environment)
-    wrapper = f"{file_name(policy)}.sh" if told[0].by_local_rank else ""
+    settings = [_settings(placed, chosen, features, each) for each in hosts]
+    _same_on_all(chosen, settings, hosts, kinds)
+    passed = launcher.pass_variables(settings[0].environment)
+    wrapper = f"{file_name(policy)}.sh" if settings[0].by_local_rank else ""
     binder = f"{file_name(stem)}.bind.sh" if by_script and placed.binding != Binding.NONE else ""
-    scripts = node_kinds.one_script(wrapper, [each.wrapper() for each in told], kinds) if wrapper else {}
+    scripts = node_kinds.one_script(wrapper, [each.wrapper() for each in settings], kinds) if wrapper else {}
     if binder and kinds:
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
@@ -120,19 +120,19 @@ def _host_of(placed: Placement, devices: Sequence[str] | None, kind: NodeKind) -
 
 def _same_on_all(
     policy: policies.Policy,
-    told: Sequence[policies.Settings],
-    on: Sequence[policies.Host],
+    settings: Sequence[policies.Settings],
+    hosts: Sequence[policies.Host],
     kinds: Sequence[NodeKind],
 ) -> None:
     """Raise InputError where a policy is one thing on some nodes, and on others another that no script can choose."""
-    for kind, settings, own in zip(kinds, told, on, strict=False):
-        if settings.environment != told[0].environment:
+    for kind, words, host_of_kind in zip(kinds, settings, hosts, strict=False):
+        if words.environment != settings[0].environment:
             problem = f"{policy} needs other variables on {kind.some()}"
             raise InputError(
                 "nics", "policy", problem=problem, valid="nodes whose NICs are near to the same ranks"
             )
-        if policy.kind == policies.Kind.LOCAL_NIC and own.is_described != on[0].is_described:
-            unknown = kind if on[0].is_described else kinds[0]
+        if policy.kind == policies.Kind.LOCAL_NIC and host_of_kind.is_described != hosts[0].is_described:
+            unknown = kind if hosts[0].is_described else kinds[0]
             problem = f"no NUMA domain of a NIC on {unknown.some()}"
             raise InputError(
                 "nics", "policy", problem=problem, valid=f"a description of every NIC for {policy}"

@@ -19,6 +19,7 @@ Leaves out how a launch is made (`railyard.jobs.schedule`) and where its ranks g
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -223,13 +224,8 @@ def _run_of(
         nics = beside.of_hosts(nics, hosts or ())
     if placed and hosts:
         nics, found = _judged_nics(folder / f"{stem}.nics", job, placed, launch=launch, nics=nics)
-    return assemble.LaunchRun(
-        index=launch.index,
-        placement=launch.placement,
-        nic_policy=launch.nic_policy,
-        software=Software(launch.software),
-        repeat=launch.repeat,
-        command=launch.command,
+    return dataclasses.replace(
+        _absent(launch, reason),
         exit_status=int(end[0]) if end else None,
         started=_utc_text(start[0]) if start else None,
         elapsed_s=_elapsed_s(start, end),
@@ -237,7 +233,6 @@ def _run_of(
         ended_monotonic_s=until,
         output=folder / f"{stem}.json",
         expected_hosts=hosts,
-        reason=reason,
         guard=beside.guard(evidence.get("guard"), around),
         roles=around.roles if around else None,
         nics=nics,

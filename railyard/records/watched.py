@@ -99,19 +99,23 @@ def _ends(points: Points) -> list[Labels]:
     """Return the labels of the points that are an end of their curve in each of its numbers."""
     curves: dict[Labels, list[Labels]] = {}
     for labels in points:
-        words = tuple(label for label in labels if isinstance(label[1], str))
-        curves.setdefault(words, []).append(labels)
-    return [labels for curve in curves.values() for labels in curve if _is_end(labels, curve)]
+        curve = tuple((name, value if isinstance(value, str) else "") for name, value in labels)
+        curves.setdefault(curve, []).append(labels)
+    return [labels for curve in curves.values() for labels in _ends_of_curve(curve)]
 
 
-def _is_end(labels: Labels, curve: Sequence[Labels]) -> bool:
-    for place, (name, value) in enumerate(labels):
-        if isinstance(value, int):
-            numbers = [int(other[place][1]) for other in curve if len(other) == len(labels)]
-            ends = {min(numbers), max(numbers), *([MIDDLE_BYTES] if name == SIZE else [])}
-            if value not in ends:
-                return False
-    return True
+def _ends_of_curve(curve: Sequence[Labels]) -> list[Labels]:
+    """Return those of points with the same names of labels that are an end in each number."""
+    ends: list[set[Label]] = []
+    for of_name in zip(*curve, strict=True):
+        numbers = [value for _, value in of_name if isinstance(value, int)]
+        middle = [MIDDLE_BYTES] if of_name[0][0] == SIZE else []
+        ends.append({min(numbers), max(numbers), *middle} if numbers else {of_name[0][1]})
+    return [
+        labels
+        for labels in curve
+        if all(value in allowed for (_, value), allowed in zip(labels, ends, strict=True))
+    ]
 
 
 def _name(fom: str, labels: Labels) -> str:

@@ -48,6 +48,15 @@ def test_curves_of_other_words_are_apart_and_numbers_have_ends() -> None:
     ]
 
 
+def test_points_of_one_figure_may_have_other_numbers() -> None:
+    """Where a number's name comes before a word's in one point and after it in another."""
+    values: Values = {
+        ("latency_us", (("hops", 2), ("test", "pingpong"))): [1.0],
+        ("latency_us", (("test", "pingpong"), ("window", 4))): [2.0],
+    }
+    assert list(watched.variables(values)) == ["latency_us@pingpong,hops=2", "latency_us@pingpong,window=4"]
+
+
 def test_many_links_have_a_mean_and_the_worst_of_each_class() -> None:
     """One slow link of 384 hardly moves a mean."""
     values: Values = {

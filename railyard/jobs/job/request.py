@@ -2,8 +2,8 @@
 
 Models: a request (`JobSpec`) before the nodes are known; the same on a partition (`for_partition`), under loads
 (`with_loads`), with the block that a machine's routers make of its nodes (`on_machine`); why it cannot be met
-(`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); and the nodes and the
-grid that it leads to (`allocation`, `whole_grid`), and whether its record can be kept (`check_size`). Leaves out: the
+(`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); the nodes and the
+grid that it leads to (`allocation`, `whole_grid`); and whether its record can be kept (`check_size`). Leaves out: the
 launches and their files (`railyard.jobs.submission`).
 """
 

@@ -245,9 +245,9 @@ def _of_first_format(old: Mapping[str, Any]) -> dict[str, Any]:
         name: old[name] for name in ("origin", "topology", "coordinates", "devices", "features", "launcher")
     }
     site |= {"fullname": f"{system['name']}:{system['partition']}", "scheduler": ""}
-    kept = ("reframe", "stderr", "image", "read_by", "launches", "id", "written", "owner")
+    as_before = ("reframe", "stderr", "image", "read_by", "launches", "id", "written", "owner")
     return {
-        **{name: old[name] for name in kept if name in old},
+        **{name: old[name] for name in as_before if name in old},
         "spec": spec,
         "site": {**site, "environment": system["environment"]},
         "roles": roles,

@@ -127,10 +127,10 @@ def allocation(
         where = job.site.coordinates or f"the topology {topology.name}"
         return _unknown(job, granted, stands, f"{where} does not say where {_some(strangers)} stands")
     indices = np.array([index[name] for name in granted], dtype=np.int64)
-    asked = allocate(topology, job.spec.allocation, block=job.spec.block or None, seed=job.spec.seed)
-    same = set(asked.indices.tolist()) == set(indices.tolist())
+    requested = allocate(topology, job.spec.allocation, block=job.spec.block or None, seed=job.spec.seed)
+    same = set(requested.indices.tolist()) == set(indices.tolist())
     in_order = scheduled(topology, indices)
-    chosen = dataclasses.replace(asked, counted=indices) if same else in_order
+    chosen = dataclasses.replace(requested, counted=indices) if same else in_order
     return Nodes(allocation=chosen, scheduled=in_order)
 
 
