@@ -45,7 +45,7 @@ class Patterns:
     def __post_init__(self) -> None:
         """Refuse, before anything runs, what could never give a figure."""
         for name in self.figures:
-            units.unit_of(name)
+            units.unit_of_new(name)
         if not self.figures:
             raise InputError(
                 self.program,

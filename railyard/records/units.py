@@ -98,9 +98,9 @@ UNITS: tuple[Unit, ...] = (
 )
 
 #: Words that name a rate: `rate_widget_s` would else be read as a time in seconds, lower is better.
-RATE_WORDS = frozenset({"bandwidth", "rate", "throughput", "speed", "performance"})
-#: What comes so many times a second, as `cells_s` or `atoms_us` say it, is a rate without a unit that is known.
-_COUNTED = re.compile(r"(?:^|_)[a-z0-9]*[a-rt-z]s_[mnu]?s$")
+RATE_WORDS = frozenset({"bandwidth", "rate", "throughput"})
+#: Further names that a new figure may not have: `cells_s` and `atoms_us` tell of a rate, too.
+_RATES = re.compile(r"(?:^|_)(?:[a-z0-9]*[a-rt-z]s|speed|performance)_[mnu]?s$")
 
 _LONGEST_FIRST = sorted(UNITS, key=lambda unit: -len(unit.suffix))
 
@@ -119,9 +119,20 @@ def fom_pattern() -> str:
 def find_unit(fom: str) -> Unit | None:
     """The unit of a FOM's name (the longest suffix that fits), or None when the name carries none."""
     unit = next((unit for unit in _LONGEST_FIRST if fom.endswith(f"_{unit.suffix}")), None)
-    if unit and unit.measures == "time" and (RATE_WORDS & set(fom.split("_")) or _COUNTED.search(fom)):
+    if unit and unit.better is Better.LOWER and RATE_WORDS & set(fom.split("_")):
         return None
     return unit
+
+
+def unit_of_new(fom: str) -> Unit:
+    """Return the unit of a figure that a check declares; InputError for a rate that would be read as a time.
+
+    Records that have such a figure stay readable: of what they measured railyard is told nothing else.
+    """
+    if _RATES.search(fom):
+        what = fom.rpartition("_")[0]
+        raise InputError(fom, "", fom, f"{what}_per_s for a rate, {what}_time_s for a time")
+    return unit_of(fom)
 
 
 def unit_of(fom: str, source: str = "", field: str = "") -> Unit:
