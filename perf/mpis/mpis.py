@@ -26,7 +26,8 @@ from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
 from railyard.records import benchmark
 from railyard.records.folded import ranks
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual import launch, lifecycle
+from railyard.torus.virtual import environment as environments
+from railyard.torus.virtual import lifecycle
 
 #: A launch is ended after so many seconds.
 LAUNCH_LIMIT_S = 60
@@ -125,7 +126,7 @@ def start_as_a_job(launches: Sequence[tuple[Mpi, Launch]], torus: str) -> None:
     Each gets what its own MPI must know of the torus. A launcher of Hydra names the job, because it sets least.
     """
     of = lifecycle.get(torus)
-    told = {mpi.name: {**launch.of_any_mpi(of, _found(mpi)), **mpi.environment} for mpi, _ in launches}
+    told = {mpi.name: {**environments.for_program(of, _found(mpi)), **mpi.environment} for mpi, _ in launches}
     lines: list[str] = []
     for mpi, one in launches:
         environment = {**told[mpi.name], **one.rendered.environment}

@@ -7,6 +7,7 @@ express is an InputError that names both. Leaves out NICs (`placements.nics`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
@@ -52,6 +53,17 @@ def selected(reframe_launcher: str, features: Sequence[str]) -> Launcher:
     valid = ", ".join(f"{name} with feature {feature}" for name, feature in pairs)
     value = f"{reframe_launcher} with {', '.join(features) or 'no feature'}"
     raise InputError("reframe.yml", "launcher", value, valid)
+
+
+def for_agent_hosts(version: str) -> tuple[Launcher, ...]:
+    """Return the launchers with `on_agent_hosts` that print this text for `--version`.
+
+    Returns those whose pattern occurs in the text. If there is none, returns all without a pattern: Hydra's text does
+    not always name the MPI that it belongs to, and the variables of one are not read by another.
+    """
+    able = [launcher for launcher in LAUNCHERS.values() if launcher.on_agent_hosts]
+    recognised = [one for one in able if one.version and re.search(one.version, version)]
+    return tuple(recognised or (one for one in able if not one.version))
 
 
 def local_rank_variables() -> tuple[str, ...]:

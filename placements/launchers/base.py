@@ -42,6 +42,51 @@ def pass_by_environment(variables: Mapping[str, str]) -> Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentHosts:
+    """Hosts on which a launcher starts its daemons by a program in ssh's place. The hosts of a virtual torus are such.
+
+    The launcher runs `agent HOST COMMAND...`. Hydra runs `hydra_agent`, which skips the options of ssh that Hydra puts
+    first. `hostfile` and `hydra_hosts` are paths of the list of hosts, for Open MPI and for Hydra. `folder` is where
+    daemons may write. Ranks send by the interfaces `nics`, daemons by the interface `management`.
+    """
+
+    count: int
+    nics: tuple[str, ...]
+    management: str
+    agent: str
+    hydra_agent: str
+    hostfile: str
+    hydra_hosts: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentVariables:
+    """The environment with which an MPI runs on `AgentHosts`.
+
+    `reach` makes the launcher find and reach the hosts; in a job of the hosts' own scheduler they are not set. `run`
+    is for daemons and ranks. `defaults` are set only where the caller has not set them.
+    """
+
+    reach: Mapping[str, str] = field(default_factory=dict)
+    run: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+
+def ucx_variables(hosts: AgentHosts) -> AgentVariables:
+    """Return what limits UCX to the NICs of the hosts.
+
+    UCX would use shared memory between hosts that are namespaces of one machine.
+    """
+    return AgentVariables(run={"UCX_TLS": "tcp,self"}, defaults={"UCX_NET_DEVICES": ",".join(hosts.nics)})
+
+
+def libfabric_variables() -> AgentVariables:
+    """Return what limits libfabric to TCP over the first NIC, because it would use the management network, too."""
+    return AgentVariables(defaults={"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "nic0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
     """One launcher.
 
@@ -53,6 +98,8 @@ class Launcher:
     `all_gpus` are variables with which a rank sees every GPU of its node, whatever the launcher would choose.
     `nic_by_host` launchers choose a rank's NIC by its line of the host file (NODE.nicK), not by a stack's variables.
     `source` is the manual that the text follows, and `cannot` what the launcher refuses, both as Markdown.
+    `on_agent_hosts` returns the environment for a virtual torus, which can run every launcher that has the function.
+    The launcher's `--version` prints a text in which the pattern `version` occurs; it is empty if no text is typical.
     """
 
     name: str
@@ -67,6 +114,8 @@ class Launcher:
     all_gpus: Mapping[str, str] = field(default_factory=dict)
     general: bool = False
     nic_by_host: bool = False
+    on_agent_hosts: Callable[[AgentHosts], AgentVariables] | None = None
+    version: str = ""
     source: str = ""
     cannot: str = ""
 

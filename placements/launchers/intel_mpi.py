@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from placements.hosts.binding import Binding
 from placements.launchers import hydra
-from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
+from placements.launchers.base import BATCH_NODE_FILES, AgentHosts, AgentVariables, Launcher, Rendered
 from placements.orders.placement import Placement
 
 STARTED_BY = ("mpiexec", "mpirun", "mpirun-intelmpi")
@@ -39,12 +39,24 @@ def _pinning(placed: Placement) -> dict[str, str]:
             return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "numa"}
 
 
+def on_agent_hosts(hosts: AgentHosts) -> AgentVariables:
+    """Return the variables of Intel's Hydra.
+
+    Without a host file all ranks would run on the host of mpiexec. An option that names hosts overrides it.
+    """
+    return AgentVariables(
+        reach={"I_MPI_HYDRA_BOOTSTRAP": "ssh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": hosts.hydra_agent},
+        defaults={"I_MPI_HYDRA_HOST_FILE": hosts.hydra_hosts},
+    )
+
+
 LAUNCHER = Launcher(
     name="intel-mpi",
     render=render,
     selected_by=tuple((name, "intel-mpi") for name in STARTED_BY),
     local_rank=("MPI_LOCALRANKID",),
     node_files=BATCH_NODE_FILES,
+    on_agent_hosts=on_agent_hosts,
     source="Intel MPI developer reference 2021, "
     "[Process Pinning](https://www.intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/2021-15/"
     "environment-variables-for-process-pinning.html), Job Schedulers Support",

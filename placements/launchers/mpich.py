@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from placements.hosts.binding import Binding
 from placements.launchers import hydra
-from placements.launchers.base import BATCH_NODE_FILES, Launcher, Rendered
+from placements.launchers.base import (
+    BATCH_NODE_FILES,
+    AgentHosts,
+    AgentVariables,
+    Launcher,
+    Rendered,
+    ucx_variables,
+)
 from placements.orders.placement import Placement
 
 
@@ -21,12 +28,26 @@ def render(placed: Placement, stem: str) -> Rendered:
     return Rendered(command=(*hydra.command(placed, file), *bindings[placed.binding]), files={file: text})
 
 
+def on_agent_hosts(hosts: AgentHosts) -> AgentVariables:
+    """Return the variables of Hydra, and of UCX in MPICH's ranks.
+
+    Without a host file all ranks would run on the host of mpiexec. An option that names hosts overrides it.
+    """
+    ucx = ucx_variables(hosts)
+    return AgentVariables(
+        reach={"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": hosts.hydra_agent},
+        run=ucx.run,
+        defaults={"HYDRA_HOST_FILE": hosts.hydra_hosts, **ucx.defaults},
+    )
+
+
 LAUNCHER = Launcher(
     name="mpich",
     render=render,
     selected_by=(("mpiexec", "mpich"), ("mpirun", "mpich")),
     local_rank=("MPI_LOCALRANKID",),
     node_files=BATCH_NODE_FILES,
+    on_agent_hosts=on_agent_hosts,
     source="`mpiexec -help` of MPICH 4 and 5; [Hydra](https://github.com/pmodels/mpich/blob/main/doc/wiki/how_to/"
     "Using_the_Hydra_Process_Manager.md)",
     cannot=hydra.CANNOT,

@@ -6,21 +6,42 @@ order `scheduler` fills the slots of the chosen nodes (mpirun(1), --map-by slot,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from placements.hosts.binding import Binding
-from placements.launchers.base import BATCH_NODE_FILES, Launcher, Passed, Rendered, numa_of
+from placements.launchers.base import (
+    BATCH_NODE_FILES,
+    AgentHosts,
+    AgentVariables,
+    Launcher,
+    Passed,
+    Rendered,
+    numa_of,
+)
 from placements.launchers.files import openmpi_hostfile
 from placements.orders.placement import Placement
 from placements.orders.spec import Kind
 
 MCA = "OMPI_MCA_"
+#: Open MPI's own default of the number of daemons that one daemon starts or forwards to.
+RADIX = 64
+#: What precedes the version in what `mpirun --version` prints, such as `mpirun (Open MPI) 4.1.4`; a pattern.
+PRODUCT = r"\((?:Open MPI|OpenRTE)\) "
 
 
 def launcher(
-    name: str, features: tuple[str, ...], rankfile_option: str, *, source: str, allocates: bool = False
+    name: str,
+    features: tuple[str, ...],
+    rankfile_option: str,
+    *,
+    majors: str,
+    on_agent_hosts: Callable[[AgentHosts], AgentVariables],
+    source: str,
+    allocates: bool = False,
 ) -> Launcher:
     """Return an Open MPI's launcher; `rankfile_option` is how it takes a rank file, with {} for the file's name.
+
+    `majors` is a pattern of the major versions that it belongs to.
 
     One that `allocates` refuses the nodes of a rank file that neither a scheduler nor a host file grants, and ranks
     that share cores unless they may overload them. (With `:OVERSUBSCRIBE` Open MPI 5.0.11 would bind none of them.)
@@ -53,6 +74,8 @@ def launcher(
         local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
         node_files=BATCH_NODE_FILES,
         pass_variables=pass_by_options,
+        on_agent_hosts=on_agent_hosts,
+        version=rf"{PRODUCT}(?:{majors})\.\d",
         source=source,
     )
 
@@ -79,3 +102,48 @@ def pass_by_options(variables: Mapping[str, str]) -> Passed:
     mca = (word for n, value in parameters.items() for word in ("--mca", n, value))
     export = (word for n in others for word in ("-x", n))
     return Passed(options=(*mca, *export), environment=others)
+
+
+def parameters(values: Mapping[str, str], prefix: str = MCA) -> dict[str, str]:
+    """Return the variables that set parameters of Open MPI, or of PRRTE by its own prefix."""
+    return {f"{prefix}{name}": value for name, value in values.items()}
+
+
+def rank_variables(hosts: AgentHosts) -> dict[str, str]:
+    """Return the variables of Open MPI's ranks on hosts that are one machine's namespaces, whoever starts the ranks."""
+    return parameters(
+        {
+            "pml": "ob1",
+            # Ranks of one node talk over TCP too: no poll() sees shared memory, so a rank that waits would wake every
+            # millisecond (railyard/torus/native/idle.c).
+            "btl": "self,tcp",
+            "btl_tcp_if_include": ",".join(hosts.nics),
+            # Not `put`: its handshake waits behind data in the stream; 128 KiB faces take 1.6 times as long.
+            "btl_tcp_flags": "send",
+            "osc": "pt2pt",  # for one-sided calls, because the other components need `put`
+            "mpi_yield_when_idle": "1",
+            "hwloc_base_binding_policy": "none",
+        }
+    )
+
+
+def reach_parameters(hosts: AgentHosts, component: str) -> dict[str, str]:
+    """Return the parameters by which mpirun starts its daemons: `component` is `plm_rsh` or `plm_ssh`."""
+    return {
+        f"{component}_agent": hosts.agent,
+        f"{component}_no_tree_spawn": "1",
+        f"{component}_num_concurrent": "4096",
+    }
+
+
+def radix(hosts: AgentHosts) -> str:
+    """Return the radix at which every daemon connects to the head alone.
+
+    The head's neighbour entry is permanent, so the kernel's small table of other neighbours does not overflow.
+    """
+    return str(max(RADIX, hosts.count))
+
+
+def as_root(*programs: str) -> dict[str, str]:
+    """Return the variables that let root run ranks: the only user of a container or a user namespace is root."""
+    return {f"{name}_ALLOW_RUN_AS_ROOT{more}": "1" for name in programs for more in ("", "_CONFIRM")}
