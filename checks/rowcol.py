@@ -14,8 +14,8 @@ from reframe.core.exceptions import ReframeError
 from checks import scales
 from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 from railyard.torus.simulated import cost
-from railyard.torus.simulated.cost import Need
-from railyard.torus.simulated.smpi import Limits
+from railyard.torus.simulated.cost import SimulationCost
+from railyard.torus.simulated.smpi import SimulationLimits
 
 #: From this many bytes a pair on, SMPI's choice for MPICH takes an algorithm for even numbers of ranks alone.
 LONG_ALLTOALL = 32768
@@ -97,11 +97,11 @@ class RowcolCheck(PlacedCheck):
         """Before anything is written: every rank's buffers are in one process."""
         if not self._is_simulated():
             return
-        need = Need()
+        need = SimulationCost()
         for split, name, size in itertools.product(self.splits, self.collectives, self.sizes):
             groups, ranks = self._groups(split)
             need += cost.collective(name, groups, ranks, size_bytes=size, rounds=self.repeats + 1)
-        if excess := need.excess(Limits()):
+        if excess := need.excess(SimulationLimits()):
             sizes, nodes = ", ".join(map(str, self.sizes)), "x".join(map(str, self._nodes()))
             raise ReframeError(
                 f"{self.name}: sizes {sizes}, {nodes} nodes: {excess}; expected fewer or smaller"

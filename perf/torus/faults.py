@@ -13,7 +13,7 @@ from rich.table import Table
 
 from perf.torus import links
 from railyard.torus.virtual import lifecycle
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FAULTS = {
     "X+ 0,0,0>1,0,0": ["--lanes-lost", "1"],
@@ -24,7 +24,7 @@ FAULTS = {
 }
 
 
-def rates(made: Torus, console: Console) -> list[dict[str, Any]]:
+def rates(made: VirtualTorus, console: Console) -> list[dict[str, Any]]:
     """Every link of gemini-4x4x4 with five faults on it: the faulty against their degraded rate, the others' worst."""
     took = {name: _seconds(made.name, name, *arguments) for name, arguments in FAULTS.items()}
     hurt = lifecycle.get(made.name)

@@ -17,7 +17,7 @@ from placements.topology.base import Link
 from railyard.torus.engines import netns
 from railyard.torus.plan import addresses, plan
 from railyard.torus.plan.plan import Shape
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 PORT = 5001
 CHUNK = bytes(65536)
@@ -46,7 +46,7 @@ def payload_share(shape: Shape) -> float:
     return (shape.mtu_bytes - 52) / (shape.mtu_bytes + plan.ETHERNET_BYTES)
 
 
-def measure(torus: Torus) -> list[Rate]:
+def measure(torus: VirtualTorus) -> list[Rate]:
     """Every directed link of a torus, by direction (X+ X- Y+ Y- Z+ Z-), `AT_ONCE` at a time: medians of `PASSES`."""
     passes = [_once(torus) for _ in range(PASSES)]
     return [
@@ -55,7 +55,7 @@ def measure(torus: Torus) -> list[Rate]:
     ]
 
 
-def _once(torus: Torus) -> list[Rate]:
+def _once(torus: VirtualTorus) -> list[Rate]:
     rates = []
     for dimension in range(3):
         for step in (1, -1):
@@ -65,7 +65,7 @@ def _once(torus: Torus) -> list[Rate]:
     return rates
 
 
-def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
+def _phase(torus: VirtualTorus, links: list[Link]) -> list[Rate]:
     context = multiprocessing.get_context("fork")
     found: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
     ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
@@ -92,18 +92,18 @@ def _phase(torus: Torus, links: list[Link]) -> list[Rate]:
     ]
 
 
-def _line_byte_s(torus: Torus, link: Link) -> float:
+def _line_byte_s(torus: VirtualTorus, link: Link) -> float:
     """Of the shaped wire, faults considered."""
     return torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8
 
 
-def _enter(torus: Torus, link: Link, *, far: bool) -> None:
+def _enter(torus: VirtualTorus, link: Link, *, far: bool) -> None:
     router = torus.topology.router_name(link.target if far else link.source)
     netns.enter(netns.full_name(torus.name, router))
 
 
 def _receive(
-    torus: Torus,
+    torus: VirtualTorus,
     link: Link,
     index: int,
     *,
@@ -132,7 +132,7 @@ def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> flo
     return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
 
 
-def _send(torus: Torus, link: Link, size: int, *, listening: Barrier, ready: Barrier) -> None:
+def _send(torus: VirtualTorus, link: Link, size: int, *, listening: Barrier, ready: Barrier) -> None:
     _enter(torus, link, far=False)
     listening.wait()
     target = addresses.router_address(torus.topology, link.target)

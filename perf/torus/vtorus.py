@@ -32,7 +32,7 @@ from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle, locks
 from railyard.torus.virtual.fidelity import Watch
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 PROGRAMS = CHECKOUT / "build/benchmarks-openmpi/bin"
 CURVE = CHECKOUT / "build/message-curve.svg"
@@ -63,7 +63,7 @@ def shapes() -> list[dict[str, Any]]:
     return rows
 
 
-def predict(made: Torus) -> dict[str, Any]:
+def predict(made: VirtualTorus) -> dict[str, Any]:
     """The model's order of placements against the measured order of halo times, medians of three launches each."""
     grid, options = (4, 16), ["--grid", "4x16", "--cells", "4096", "--repeats", "3", "--warmups", "1"]
     sent, granted = traffic.stencil(grid, (8 * 4096.0,)), allocate(made.topology)
@@ -81,7 +81,7 @@ def predict(made: Torus) -> dict[str, Any]:
 
 
 @contextmanager
-def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[Torus]:
+def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[VirtualTorus]:
     """gemini-4x4x4, up for as long as the block lasts."""
     made, _ = lifecycle.up(
         catalog.load("gemini-4x4x4"),
@@ -143,7 +143,7 @@ def _ups_and_downs(*options: str) -> tuple[list[float], list[float]]:
     return ups, downs
 
 
-def link_rates(made: Torus) -> list[dict[str, Any]]:
+def link_rates(made: VirtualTorus) -> list[dict[str, Any]]:
     """A row for every dimension and class of link."""
     rates = links.measure(made)
     base = median(r.measured_byte_s for r in rates if r.link.dimension == 0)
@@ -241,7 +241,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     plt.close(figure)
 
 
-def _messages(made: Torus) -> dict[int, float]:
+def _messages(made: VirtualTorus) -> dict[int, float]:
     """Size -> median one-way time in us between n0-0-0 and n1-0-0."""
     sizes = ",".join(map(str, SIZES))
     options = ["--tests", "latency", "--dimensions", "X", "--hops", "1", "--sizes", sizes, "--repeats", "7"]
@@ -251,7 +251,7 @@ def _messages(made: Torus) -> dict[int, float]:
     return {s["labels"]["size_bytes"]: median(s["samples"]) for s in series}
 
 
-def _exchange(made: Torus) -> float:
+def _exchange(made: VirtualTorus) -> float:
     """Median time in us of the slowest of 64 ranks that exchange 2 x 512 KiB with one X neighbour (halo, extent 2)."""
     nodes = [f"n{2 * (j // 16) + i}-{j % 16 // 4}-{j % 4}" for i in range(2) for j in range(32)]
     options = ["--grid", "2x32x1", "--cells", "1x256x256", "--repeats", "5"]

@@ -16,7 +16,7 @@ from railyard.applications.reading import single
 from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 from railyard.torus.virtual import counters
-from railyard.torus.virtual.counters import Counter, Reading
+from railyard.torus.virtual.counters import CounterReading, LinkCounter
 
 #: What a counted case has in its parameter `counted_by`.
 COUNTED_BY = "virtual torus"
@@ -34,7 +34,7 @@ def read(path: Path) -> list[Series]:
     return series(counters.from_dict(document, path.name))
 
 
-def series(reading: Reading) -> list[Series]:
+def series(reading: CounterReading) -> list[Series]:
     """Return the bytes that routers injected, and their stalls by class of link; InputError without stalls."""
     if any(link.input_stall_ns is None for link in reading.links):
         valid = "counters of a torus with --network router, whose buffers are finite"
@@ -49,19 +49,19 @@ def series(reading: Reading) -> list[Series]:
     return found
 
 
-def _input(reading: Reading, letter: str) -> dict[str, int]:
+def _input(reading: CounterReading, letter: str) -> dict[str, int]:
     """Return the nanoseconds that packets waited at each router after they had come by links of a class."""
     arrived = (link for link in reading.links if _is(link, letter, "+" if letter == HOST else ""))
     return _by_router((link.target, link.input_stall_ns or 0) for link in arrived)
 
 
-def _output(reading: Reading, letter: str) -> dict[str, int]:
+def _output(reading: CounterReading, letter: str) -> dict[str, int]:
     """Return the nanoseconds for which links of a class that leave each router were idle for a full buffer."""
     left = (link for link in reading.links if _is(link, letter, "-" if letter == HOST else ""))
     return _by_router((link.source, link.output_stall_ns or 0) for link in left)
 
 
-def _is(link: Counter, letter: str, direction: str) -> bool:
+def _is(link: LinkCounter, letter: str, direction: str) -> bool:
     return link.dimension == letter and direction in ("", link.direction)
 
 

@@ -38,7 +38,7 @@ from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.records.store import archive
 from railyard.torus.virtual import counters, launch, lifecycle
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-roles/1"
 #: Seconds in which a load must be there, in which congestors must end by themselves, and in which ended ones may tidy.
@@ -173,7 +173,7 @@ def run(make: Callable[[], Launch]) -> int:
         tried.append(make())
         return _run(tried[-1], count)
 
-    def on_torus(granted: Torus) -> int:
+    def on_torus(granted: VirtualTorus) -> int:
         return once(_counter(granted))
 
     status = launch.together(torus, on_torus) if torus else once(lambda: None)
@@ -181,7 +181,7 @@ def run(make: Callable[[], Launch]) -> int:
     return status
 
 
-def _counter(torus: Torus) -> Count:
+def _counter(torus: VirtualTorus) -> Count:
     """Return a function that gives the bytes of all NICs of a torus since its last call."""
     before = counters.read(torus.name, torus.topology)
 

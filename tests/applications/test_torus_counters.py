@@ -10,20 +10,20 @@ import pytest
 
 from railyard.applications import torus_counters
 from railyard.base.errors import InputError
-from railyard.torus.virtual.counters import Counter, Reading
+from railyard.torus.virtual.counters import CounterReading, LinkCounter
 
 
-def link(source: str, target: str, dimension: str, direction: str, **counted: Any) -> Counter:
+def link(source: str, target: str, dimension: str, direction: str, **counted: Any) -> LinkCounter:
     fixed = {"coordinate": (0, 0, 0), "rail": 0, "link_class": "cable", "rate_mbit_s": 1.0, "packets": 1}
     zeros = dict.fromkeys(("bytes", "drops", "throttled", "backlog_bytes", "backlog_packets"), 0)
     stalls = {"input_stall_ns": 0, "output_stall_ns": 0}
     name = f"{dimension}{direction} {source}>{target}"
     ends = {"name": name, "source": source, "target": target, "dimension": dimension, "direction": direction}
-    return Counter(**{**fixed, **zeros, **stalls, **ends, **counted})
+    return LinkCounter(**{**fixed, **zeros, **stalls, **ends, **counted})
 
 
-def reading(*links: Counter) -> Reading:
-    return Reading(torus="a", topology="0", taken="later", since="before", links=links, lost=())
+def reading(*links: LinkCounter) -> CounterReading:
+    return CounterReading(torus="a", topology="0", taken="later", since="before", links=links, lost=())
 
 
 TWO_ROUTERS = (

@@ -95,7 +95,7 @@ def test_a_snapshot_with_a_count_that_is_no_number_names_it() -> None:
         counters.from_dict(document, "file")
 
 
-def with_stalls(input_ns: int, output_ns: int) -> counters.Reading:
+def with_stalls(input_ns: int, output_ns: int) -> counters.CounterReading:
     found = dict(snapshot(r0_0_0__xplus=(0, 900), r1_0_0__xminus=(900, 0)))
     lines = [f"s {host} {port} {input_ns} {output_ns} 1" for host, port in ENDS]
     text = [

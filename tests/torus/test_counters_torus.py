@@ -105,7 +105,7 @@ def test_the_watcher_sees_when_a_benchmark_takes_its_timed_samples(
         said, _ = watcher.communicate()
     assert done.returncode == 0, done.stderr
     watched = fidelity.intervals(said.splitlines())
-    looks = [each.look for each in watched if each.look is not None and each.look.ranks]
+    looks = [each.activity for each in watched if each.activity is not None and each.activity.ranks]
     assert max(look.timed for look in looks) == 8
     assert min(look.timed for look in looks) == 0, "the start of the ranks and their warm-up are no samples"
     assert "\nb " in said

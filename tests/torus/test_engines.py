@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.torus.engines import DEFAULT, docker_engine, engines, netns
-from railyard.torus.engines.base import Containers, Order, Service
+from railyard.torus.engines.base import Containers, NodeOrder, NodeService
 from railyard.torus.plan.plan import Namespace
 from railyard.torus.plan.values import Route, Shaper
 
@@ -40,13 +40,13 @@ def test_docker_is_asked_for_one_container_per_node(monkeypatch: pytest.MonkeyPa
 
     client = SimpleNamespace(containers=SimpleNamespace(create=create))
     monkeypatch.setattr(docker_engine, "_client", lambda: client)
-    order = Order(
+    order = NodeOrder(
         torus="t",
         nodes=("n0", "n1"),
         made_of=Containers(image="i", image_sha256="ab", volumes=("/data",)),
         hosts={"n0": "10.0.0.0"},
         folder=tmp_path,
-        service=Service(environment={"A": "1"}, seen=lambda host: {Path("/in"): Path(f"/of/{host}")}),
+        service=NodeService(environment={"A": "1"}, seen=lambda host: {Path("/in"): Path(f"/of/{host}")}),
     )
     counted: list[int] = []
     assert engines()["docker"].create(order, counted.append) == {"n0": os.getpid(), "n1": os.getpid()}

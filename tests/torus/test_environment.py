@@ -12,9 +12,9 @@ from placements.launchers.base import AgentHosts, AgentVariables
 from placements.topology import catalog
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import environment
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
-TORUS = Torus(
+TORUS = VirtualTorus(
     name="env",
     engine="netns",
     topology=catalog.load("gemini-7x7x7"),

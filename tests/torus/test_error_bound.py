@@ -8,12 +8,12 @@ import pytest
 from support.topology.topologies import gemini
 
 from railyard.torus.virtual import counters, error_bound, fidelity
-from railyard.torus.virtual.counters import Reading
-from railyard.torus.virtual.error_bound import Look
-from railyard.torus.virtual.fidelity import Interval, Machine, Verdict
+from railyard.torus.virtual.counters import CounterReading
+from railyard.torus.virtual.error_bound import RankActivity
+from railyard.torus.virtual.fidelity import GuardVerdict, MachineLoad, WatchInterval
 
-LOOK = Look(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
-TRAFFIC = Interval(
+LOOK = RankActivity(seconds=0.5, ranks=64, timed=0, run_s=0.5, wait_s=0.64, most_wait_s=0.1)
+TRAFFIC = WatchInterval(
     seconds=0.1, idle=0.5, softirq=0.01, steal=0, link_share=0.9, link="a:x+", packets=2000, bytes=4_000_000
 )
 ROUTER_LINES = [
@@ -27,17 +27,17 @@ ROUTER_LINES = [
 ]
 
 
-def counted() -> Reading:
+def counted() -> CounterReading:
     links = tuple(
         dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
     )
-    return Reading(torus="t", topology="", taken="", since=None, links=links, lost=())
+    return CounterReading(torus="t", topology="", taken="", since=None, links=links, lost=())
 
 
-def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> Machine:
+def machine(*, wait_s: float, network: str = "router", carrier: str = "") -> MachineLoad:
     look = dataclasses.replace(LOOK, wait_s=wait_s)
     bound = error_bound.bound([look], None, steal_share=0.0, throttled_share=0.0)
-    return Machine(network=network, bound=bound, lateness=None, carrier=carrier)
+    return MachineLoad(network=network, bound=bound, lateness=None, carrier=carrier)
 
 
 def test_waiting_is_the_mean_share_of_the_ranks_time() -> None:
@@ -76,8 +76,8 @@ def test_only_looks_during_traffic_count() -> None:
     quiet, busy = "t 0.1 20 10 1 0 0.0 a x+ 3 300", "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000"
     lines = [quiet, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 0"]
     (found,) = fidelity.measured(fidelity.intervals(lines))
-    assert found.look is not None
-    assert found.look.run_s == 4e-9
+    assert found.activity is not None
+    assert found.activity.run_s == 4e-9
 
 
 def test_a_launch_that_shows_its_timed_samples_is_judged_by_these_alone() -> None:
@@ -85,8 +85,8 @@ def test_a_launch_that_shows_its_timed_samples_is_judged_by_these_alone() -> Non
     busy, quiet = "t 0.1 20 10 1 0 0.9 a x+ 2000 4000000", "t 0.1 20 10 1 0 0.0 a x+ 3 300"
     lines = [busy, "w 0.1 64 1 2 3 0", busy, "w 0.1 64 4 5 6 64", quiet, "w 0.1 64 7 8 9 64"]
     (found,) = fidelity.measured(fidelity.intervals(lines))
-    assert found.look is not None
-    assert found.look.run_s == 4e-9
+    assert found.activity is not None
+    assert found.activity.run_s == 4e-9
 
 
 def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> None:
@@ -100,14 +100,14 @@ def test_the_busiest_link_of_the_timed_samples_is_what_limits_the_bound() -> Non
 @pytest.mark.parametrize(
     ("wait_s", "network", "intervals", "verdict"),
     [
-        (0.64, "router", 20, Verdict.OK),
-        (6.4, "router", 20, Verdict.VOID),
-        (6.4, "router", 5, Verdict.CANNOT_TELL),
-        (6.4, "kernel", 20, Verdict.OK),
+        (0.64, "router", 20, GuardVerdict.OK),
+        (6.4, "router", 20, GuardVerdict.VOID),
+        (6.4, "router", 5, GuardVerdict.CANNOT_TELL),
+        (6.4, "kernel", 20, GuardVerdict.OK),
     ],
 )
 def test_a_launch_beyond_its_bound_is_void_on_the_router(
-    wait_s: float, network: str, intervals: int, verdict: Verdict
+    wait_s: float, network: str, intervals: int, verdict: GuardVerdict
 ) -> None:
     judged = fidelity.judge([TRAFFIC] * intervals, counted(), machine(wait_s=wait_s, network=network))
     assert judged.verdict == verdict
@@ -127,9 +127,9 @@ def test_what_others_take_of_the_processors_voids_a_launch_on_the_kernel_too(
     taken: dict[str, float], reason: str
 ) -> None:
     bound = error_bound.bound([LOOK], None, **taken)
-    seen = Machine(network="kernel", bound=bound, lateness=None)
+    seen = MachineLoad(network="kernel", bound=bound, lateness=None)
     judged = fidelity.judge([TRAFFIC] * 20, counted(), seen)
-    assert judged.verdict == (Verdict.VOID if reason else Verdict.OK)
+    assert judged.verdict == (GuardVerdict.VOID if reason else GuardVerdict.OK)
     assert reason in "".join(judged.reasons)
 
 
@@ -139,4 +139,4 @@ def test_what_the_router_did_not_hand_over_voids_a_launch() -> None:
         "3 chunks lost on links that went down; 7 chunks refused by a node"
     )
     judged = fidelity.judge([TRAFFIC] * 20, counted(), machine(wait_s=0.0, carrier="the router ended"))
-    assert (judged.verdict, judged.reasons) == (Verdict.VOID, ("the router ended",))
+    assert (judged.verdict, judged.reasons) == (GuardVerdict.VOID, ("the router ended",))

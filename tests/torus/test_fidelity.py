@@ -18,14 +18,16 @@ from placements.topology import catalog
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import counters, error_bound, fidelity, launch, netem, packet_budget
-from railyard.torus.virtual.counters import Reading
-from railyard.torus.virtual.fidelity import Interval, Verdict
+from railyard.torus.virtual.counters import CounterReading
+from railyard.torus.virtual.fidelity import GuardVerdict, WatchInterval
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces as root; run as root")
 LINKS = tuple(
     dataclasses.replace(counter, rate_mbit_s=8.0) for counter, _, _ in counters._directed(gemini("2x1x1"))
 )
-QUIET = Interval(seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300)
+QUIET = WatchInterval(
+    seconds=0.1, idle=0.9, softirq=0, steal=0, link_share=0, link="a:x+", packets=3, bytes=300
+)
 AT_RATE = dataclasses.replace(QUIET, idle=0.0, softirq=0.3, link_share=0.95, packets=2000, bytes=4_000_000)
 HELD_BACK = dataclasses.replace(AT_RATE, link_share=0.3)
 IDLE = dataclasses.replace(HELD_BACK, idle=0.5)
@@ -35,33 +37,35 @@ RANK_AND_PACKETS = dataclasses.replace(ONE_FULL, hot_softirq=0.2)
 COMPUTING = dataclasses.replace(HELD_BACK, softirq=0.03)
 
 
-def counted(**changes: object) -> Reading:
+def counted(**changes: object) -> CounterReading:
     first = dataclasses.replace(LINKS[0], **changes)  # type: ignore[arg-type]
-    return Reading(torus="t", topology="", taken="", since=None, links=(first, *LINKS[1:]), lost=())
+    return CounterReading(torus="t", topology="", taken="", since=None, links=(first, *LINKS[1:]), lost=())
 
 
 @pytest.mark.parametrize(
     ("intervals", "verdict"),
     [
-        ([AT_RATE] * 10, Verdict.OK),
-        ([IDLE] * 10, Verdict.OK),
-        ([COMPUTING] * 20, Verdict.OK),
-        ([QUIET] * 10, Verdict.OK),
-        ([HELD_BACK] * 12, Verdict.VOID),
-        ([ONE_FULL] * 12, Verdict.VOID),
-        ([RANK_AND_PACKETS] * 12, Verdict.OK),
-        ([dataclasses.replace(ONE_FULL, link_share=0.95)] * 12, Verdict.OK),
-        ([HELD_BACK] * 12 + [AT_RATE] * 8, Verdict.VOID),
-        ([HELD_BACK] * 4 + [AT_RATE] * 6, Verdict.OK),
-        ([HELD_BACK] * 12 + [QUIET] * 100, Verdict.VOID),
-        ([HELD_BACK] * 4 + [QUIET] * 100, Verdict.CANNOT_TELL),
-        ([], Verdict.CANNOT_TELL),
+        ([AT_RATE] * 10, GuardVerdict.OK),
+        ([IDLE] * 10, GuardVerdict.OK),
+        ([COMPUTING] * 20, GuardVerdict.OK),
+        ([QUIET] * 10, GuardVerdict.OK),
+        ([HELD_BACK] * 12, GuardVerdict.VOID),
+        ([ONE_FULL] * 12, GuardVerdict.VOID),
+        ([RANK_AND_PACKETS] * 12, GuardVerdict.OK),
+        ([dataclasses.replace(ONE_FULL, link_share=0.95)] * 12, GuardVerdict.OK),
+        ([HELD_BACK] * 12 + [AT_RATE] * 8, GuardVerdict.VOID),
+        ([HELD_BACK] * 4 + [AT_RATE] * 6, GuardVerdict.OK),
+        ([HELD_BACK] * 12 + [QUIET] * 100, GuardVerdict.VOID),
+        ([HELD_BACK] * 4 + [QUIET] * 100, GuardVerdict.CANNOT_TELL),
+        ([], GuardVerdict.CANNOT_TELL),
     ],
 )
-def test_a_busy_machine_voids_only_when_no_link_was_busy(intervals: list[Interval], verdict: Verdict) -> None:
+def test_a_busy_machine_voids_only_when_no_link_was_busy(
+    intervals: list[WatchInterval], verdict: GuardVerdict
+) -> None:
     judged = fidelity.judge(intervals, counted())
     assert judged.verdict == verdict
-    assert bool(judged.reasons) == (verdict != Verdict.OK)
+    assert bool(judged.reasons) == (verdict != GuardVerdict.OK)
 
 
 def test_a_link_far_below_its_rate_counts_as_traffic_when_packets_are_large() -> None:
@@ -78,12 +82,13 @@ def test_intervals_are_read_with_and_without_the_busiest_processor() -> None:
 def test_a_dropped_packet_and_a_lost_byte_void_a_launch() -> None:
     dropped = fidelity.judge([AT_RATE], counted(drops=3))
     assert (
-        dropped.verdict == Verdict.VOID and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
+        dropped.verdict == GuardVerdict.VOID
+        and "3 packets dropped, most on X+ 0,0,0>1,0,0" in dropped.reasons[0]
     )
     lost = fidelity.judge(
         [AT_RATE], dataclasses.replace(counted(), lost=("X+ 0,0,0>1,0,0: 5 bytes sent, 4 received",))
     )
-    assert lost.verdict == Verdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
+    assert lost.verdict == GuardVerdict.VOID and "not conserved: X+ 0,0,0>1,0,0" in lost.reasons[0]
 
 
 @pytest.mark.parametrize("sent", [0, 1_000_000])
@@ -92,7 +97,7 @@ def test_a_cable_that_is_down_is_never_the_busiest_link(sent: int) -> None:
     down = counted(rate_mbit_s=0.0, bytes=sent)
     busy = dataclasses.replace(LINKS[1], bytes=500_000)
     judged = fidelity.judge([AT_RATE] * 10, dataclasses.replace(down, links=(down.links[0], busy)))
-    assert (judged.verdict, judged.busiest_link) == (Verdict.OK, busy.name)
+    assert (judged.verdict, judged.busiest_link) == (GuardVerdict.OK, busy.name)
     assert judged.busiest_link_share == pytest.approx(0.5)
 
 
@@ -105,11 +110,13 @@ def test_a_launch_is_void_by_load_where_nothing_else_is_wrong() -> None:
     assert not fidelity.judge([AT_RATE] * 12, counted()).by_load
 
 
-@pytest.mark.parametrize(("timed", "verdict"), [(0, Verdict.CANNOT_TELL), (8, Verdict.VOID)])
-def test_less_time_is_enough_where_ranks_show_when_they_take_samples(timed: int, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("timed", "verdict"), [(0, GuardVerdict.CANNOT_TELL), (8, GuardVerdict.VOID)])
+def test_less_time_is_enough_where_ranks_show_when_they_take_samples(
+    timed: int, verdict: GuardVerdict
+) -> None:
     """Without that, one of the few intervals is the start of the ranks."""
-    look = error_bound.look(f"w 0.1 8 1000 1000 1000 {timed}")
-    assert fidelity.judge([dataclasses.replace(HELD_BACK, look=look)] * 5, counted()).verdict == verdict
+    look = error_bound.rank_activity(f"w 0.1 8 1000 1000 1000 {timed}")
+    assert fidelity.judge([dataclasses.replace(HELD_BACK, activity=look)] * 5, counted()).verdict == verdict
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from placements.topology.faults import Faults, find_link
 from placements.topology.routing import route
 from railyard.records.store import archive
 from railyard.torus.simulated import calibration, cost, network, smpi
-from railyard.torus.simulated.smpi import Limits
+from railyard.torus.simulated.smpi import SimulationLimits
 
 PROGRAMS = CHECKOUT / "build/benchmarks-simgrid/bin"
 AT_ONCE = ("--warmup-time", "0", "--min-time-per-point", "0")  # simulated time does not vary
@@ -433,10 +433,10 @@ def test_every_calibrated_value_has_a_source() -> None:
 def test_an_alltoall_too_large_is_estimated_before_it_starts() -> None:
     small = cost.collective("alltoall", groups=49, ranks=7, size_bytes=1 << 14, rounds=4)
     large = cost.collective("alltoall", groups=1, ranks=343, size_bytes=1 << 17, rounds=4)
-    assert small.excess(Limits()) == ""
-    assert "GiB of memory" in large.excess(Limits()) and "43" in large.excess(Limits())
+    assert small.excess(SimulationLimits()) == ""
+    assert "GiB of memory" in large.excess(SimulationLimits()) and "43" in large.excess(SimulationLimits())
     long = cost.collective("alltoall", groups=1, ranks=4096, size_bytes=1, rounds=4)
-    assert "s of this machine's time" in long.excess(Limits())
+    assert "s of this machine's time" in long.excess(SimulationLimits())
 
 
 # ---- the checks ----

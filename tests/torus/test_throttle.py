@@ -16,17 +16,17 @@ from support.waiting import wait_until
 from placements.topology.faults import Faults
 from railyard.base.errors import InputError
 from railyard.torus.virtual import throttle
-from railyard.torus.virtual.counters import Counter, Reading
-from railyard.torus.virtual.throttle import Limits, Throttle
+from railyard.torus.virtual.counters import CounterReading, LinkCounter
+from railyard.torus.virtual.throttle import Throttle, ThrottleLimits
 
 CONGESTOR = str(CHECKOUT / "build/benchmarks-openmpi/bin/congestor")
 
 
-def counter(name: str, sent: int, input_stall_ns: int | None, output_stall_ns: int) -> Counter:
+def counter(name: str, sent: int, input_stall_ns: int | None, output_stall_ns: int) -> LinkCounter:
     """Return a link of 8 Mbit/s, which sends a byte in 1,000 ns."""
     source, target = name.split(">")
     is_nic = source.startswith("n")
-    return Counter(
+    return LinkCounter(
         name=name,
         source=source,
         target=target,
@@ -47,8 +47,8 @@ def counter(name: str, sent: int, input_stall_ns: int | None, output_stall_ns: i
     )
 
 
-def reading(*links: Counter) -> Reading:
-    return Reading(torus="t", topology="", taken="", since=None, links=links, lost=())
+def reading(*links: LinkCounter) -> CounterReading:
+    return CounterReading(torus="t", topology="", taken="", since=None, links=links, lost=())
 
 
 @pytest.mark.unit
@@ -71,7 +71,7 @@ def test_the_kernels_network_has_no_stalls_to_go_by() -> None:
 
 @pytest.mark.unit
 def test_a_torus_is_throttled_and_released_after_a_whole_period_alone() -> None:
-    watching = Throttle(Limits(ratio=2.0, period_s=1.0, percent=50))
+    watching = Throttle(ThrottleLimits(ratio=2.0, period_s=1.0, percent=50))
     samples = [
         (3, 0),
         (3, 0.6),

@@ -14,8 +14,8 @@ from placements.topology import fault_words
 from placements.topology.faults import Faults
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, locks
-from railyard.torus.virtual.counters import Counter, Reading
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.counters import CounterReading, LinkCounter
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 HEADING = "#  DE  REMOTE END           MBIT/S          BYTES    PACKETS      DROPS  THROTTLED    BACKLOG"
 STALL_HEADING = "  IN STALL MS OUT STALL MS"
@@ -89,7 +89,7 @@ def fault(
     click.echo(f"{name}: {_said(torus.faults)}")
 
 
-def _wanted(torus: Torus, words: fault_words.Words, from_env: bool) -> Faults:
+def _wanted(torus: VirtualTorus, words: fault_words.Words, from_env: bool) -> Faults:
     """Return a torus's faults with what the words, or the variable, change; no shell reads the variable's text."""
     if not from_env:
         return fault_words.changed(torus.topology, torus.faults, words)
@@ -134,7 +134,7 @@ def show_counters(name: str, since: Path | None, active: bool, as_json: bool) ->
     sys.exit(0 if found.conserved else 1)
 
 
-def _load(path: Path) -> Reading:
+def _load(path: Path) -> CounterReading:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -142,12 +142,12 @@ def _load(path: Path) -> Reading:
     return counters.from_dict(document, str(path))
 
 
-def lines(links: Sequence[Counter], routers: Sequence[str]) -> list[str]:
+def lines(links: Sequence[LinkCounter], routers: Sequence[str]) -> list[str]:
     """Return what `torus counters` prints: a block for each router, in the order of `routers`, then the classes."""
     return [*_blocks(links, routers), *_classes(links)]
 
 
-def _blocks(links: Sequence[Counter], routers: Sequence[str]) -> Iterator[str]:
+def _blocks(links: Sequence[LinkCounter], routers: Sequence[str]) -> Iterator[str]:
     """Yield the lines of Pedretti et al., CUG'13, Figure 4, with our counters: a block for each router in order.
 
     What the nodes of a router send comes after the router's own links.
@@ -164,7 +164,7 @@ def _blocks(links: Sequence[Counter], routers: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _classes(links: Sequence[Counter]) -> Iterator[str]:
+def _classes(links: Sequence[LinkCounter]) -> Iterator[str]:
     """Yield a line for each dimension and direction: X+, X-, and so on; H+ is out of the nodes, H- into them."""
     yield CLASS_HEADING + (STALL_HEADING if _has_stalls(links) else "")
     for name in sorted({_class(link) for link in links}, key=lambda name: (name[0] == HOST, name)):
@@ -172,11 +172,11 @@ def _classes(links: Sequence[Counter]) -> Iterator[str]:
         yield f"   {name:<12} {len(of_class):7d} {_counts(of_class)}"
 
 
-def _class(link: Counter) -> str:
+def _class(link: LinkCounter) -> str:
     return f"{link.dimension}{link.direction}"
 
 
-def _counts(links: Sequence[Counter]) -> str:
+def _counts(links: Sequence[LinkCounter]) -> str:
     """Return what links counted together, as columns."""
     sums = {name: sum(getattr(link, name) for link in links) for name in (*counters.COUNTED, "backlog_bytes")}
     columns = f"{sums.pop('bytes'):14d}" + "".join(f" {count:10d}" for count in sums.values())
@@ -184,18 +184,18 @@ def _counts(links: Sequence[Counter]) -> str:
     return columns + ("".join(f" {stall_ms:12.3f}" for stall_ms in stalls) if _has_stalls(links) else "")
 
 
-def _has_stalls(links: Iterable[Counter]) -> bool:
+def _has_stalls(links: Iterable[LinkCounter]) -> bool:
     return any(link.input_stall_ns is not None for link in links)
 
 
-def _router(link: Counter) -> str:
+def _router(link: LinkCounter) -> str:
     """Return the name of the router in whose block a link is shown."""
     return link.target if _from_node(link) else link.source
 
 
-def _from_node(link: Counter) -> bool:
+def _from_node(link: LinkCounter) -> bool:
     return (link.dimension, link.direction) == (HOST, "+")
 
 
-def _remote(link: Counter) -> str:
+def _remote(link: LinkCounter) -> str:
     return f"{link.source} sends" if _from_node(link) else link.target

@@ -16,15 +16,15 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.torus.virtual import counters, lifecycle, live_faults, throttle
-from railyard.torus.virtual.lifecycle import Torus
-from railyard.torus.virtual.throttle import Limits, Throttle
+from railyard.torus.virtual.lifecycle import VirtualTorus
+from railyard.torus.virtual.throttle import Throttle, ThrottleLimits
 
 SAMPLES_A_PERIOD = 5
 POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @dataclass(slots=True)
-class Said:
+class ThrottleLog:
     """What happened, for people as it happens and for programs at the end."""
 
     as_json: bool
@@ -95,8 +95,8 @@ def throttle_torus(
     if torus.shape.network != "router":
         raise InputError("torus", "network", torus.shape.network, "router: the kernel counts no stalls")
     live_faults.check(torus, throttle.throttled(torus, percent))
-    limits = Limits(ratio=above, period_s=period_s, percent=percent)
-    own, said = torus.faults.injection_percent, Said(as_json)
+    limits = ThrottleLimits(ratio=above, period_s=period_s, percent=percent)
+    own, said = torus.faults.injection_percent, ThrottleLog(as_json)
     begun_s, watching = time.monotonic(), Throttle(limits)
     try:
         with _ends_at_a_signal() as ended:
@@ -107,7 +107,9 @@ def throttle_torus(
     said.end(time.monotonic() - begun_s)
 
 
-def _watch(torus: Torus, watching: Throttle, said: Said, *, ended: threading.Event, until_s: float) -> None:
+def _watch(
+    torus: VirtualTorus, watching: Throttle, said: ThrottleLog, *, ended: threading.Event, until_s: float
+) -> None:
     begun_s = time.monotonic()
     before = counters.read(torus.name, torus.topology)
     while time.monotonic() < until_s and not ended.wait(watching.limits.period_s / SAMPLES_A_PERIOD):

@@ -22,7 +22,7 @@ class Containers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class NodeService:
     """What a service that runs in every container needs there: environment variables, and this machine's files and
     folders by the path under which a host's container sees them.
     """
@@ -31,11 +31,11 @@ class Service:
     seen: Callable[[str], Mapping[Path, Path]] = lambda host: {}
 
 
-NO_SERVICE = Service()
+NO_SERVICE = NodeService()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class NodeOrder:
     """The nodes that an engine is to make: of which torus, of what, with which /etc/hosts (name -> address).
 
     `folder` is the torus's own.
@@ -46,7 +46,7 @@ class Order:
     made_of: Containers | None
     hosts: Mapping[str, str]
     folder: Path
-    service: Service = NO_SERVICE
+    service: NodeService = NO_SERVICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Engine:
     name: str
     missing: Callable[[str], str]
     made_of: Callable[[str | None, Sequence[str]], Containers | None]
-    create: Callable[[Order, Progress], Mapping[str, int]]
+    create: Callable[[NodeOrder, Progress], Mapping[str, int]]
     remove: Callable[[str, float], None]
     tori: Callable[[], set[str]]
     ended: Callable[[str, Path], list[str]]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import netns
-from railyard.torus.engines.base import Containers, Engine, Order, Progress
+from railyard.torus.engines.base import Containers, Engine, NodeOrder, Progress
 from railyard.torus.native.programs import ENTER
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def missing(image: str) -> str:
     return ""
 
 
-def create(order: Order, progress: Progress) -> dict[str, int]:
+def create(order: NodeOrder, progress: Progress) -> dict[str, int]:
     """Make a running container for every node; return node -> process number of its first process.
 
     Raises RunError with the engine's reason. What was made by then stays, for `remove`.
@@ -178,7 +178,7 @@ def _folder(volume: str) -> str:
     return str(path)
 
 
-def _start(client: DockerClient, order: Order, host: str) -> int:
+def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
     """Make and start one container; return its first process."""
     from docker.types import LogConfig, Mount
 

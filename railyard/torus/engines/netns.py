@@ -22,7 +22,7 @@ from typing import TypeVar
 from railyard.base.errors import InputError, RunError
 from railyard.base.parent import workers
 from railyard.torus.engines.base import Containers, Engine, Progress
-from railyard.torus.plan.plan import Cable, Namespace, Plan, Port
+from railyard.torus.plan.plan import Cable, CableEnd, Namespace, TorusPlan
 from railyard.torus.plan.values import Route, Shaper
 
 NETNS = Path("/run/netns")
@@ -54,7 +54,7 @@ def tori() -> set[str]:
 
 def create(
     torus: str,
-    plan: Plan,
+    plan: TorusPlan,
     progress: Progress = lambda done: None,
     first_processes: Mapping[str, int] | None = None,
     *,
@@ -282,7 +282,7 @@ def _cable(torus: str, number: int, cable: Cable) -> str:
     for one interface then and puts off the event that opens it (linkwatch_urgent_event).
     """
 
-    def end(port: Port) -> str:
+    def end(port: CableEnd) -> str:
         namespace = full_name(torus, port.namespace)
         return f"name {port.interface} netns {namespace} mtu {cable.mtu_bytes} address {port.mac}"
 

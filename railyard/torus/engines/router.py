@@ -35,7 +35,7 @@ MAGIC = 0x31524F5955524C52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class RouterState:
     """A router that runs: its process, the description that it works by, and whether it has real-time priority."""
 
     process: int
@@ -91,7 +91,7 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
         raise RunError(_reason(folder) or f"the router of torus {name} ended when its faults changed")
 
 
-def state(name: str, folder: Path) -> State | None:
+def state(name: str, folder: Path) -> RouterState | None:
     """Return the state of a torus's router, or None where none runs: its process must be in the torus's head."""
     try:
         with (folder / "router.counters").open("rb") as file:
@@ -102,7 +102,7 @@ def state(name: str, folder: Path) -> State | None:
         return None
     if magic != MAGIC or not alive:
         return None
-    return State(process=process, generation=generation, realtime=bool(realtime))
+    return RouterState(process=process, generation=generation, realtime=bool(realtime))
 
 
 def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int) -> str:

@@ -95,7 +95,7 @@ class Namespace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
+class CableEnd:
     """One end of a cable: an interface in a namespace."""
 
     namespace: str
@@ -107,12 +107,12 @@ class Port:
 class Cable:
     """One veth pair."""
 
-    ends: tuple[Port, Port]
+    ends: tuple[CableEnd, CableEnd]
     mtu_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TorusPlan:
     """Everything that `up` makes, in the order in which it makes it."""
 
     topology: Topology
@@ -123,7 +123,7 @@ class Plan:
     hosts: tuple[tuple[str, str], ...] = field(repr=False)
 
 
-def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
+def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPlan:
     """The plan of a topology's virtual torus, with its faults.
 
     Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
@@ -132,7 +132,7 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> Plan:
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
     around = [detours(topology, dead, rail) for rail in range(topology.rails)]
-    return Plan(
+    return TorusPlan(
         topology=topology,
         shape=shape,
         faults=faults,
@@ -208,12 +208,12 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
     router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
     return Cable(
         ends=(
-            Port(
+            CableEnd(
                 namespace=topology.router_name(router),
                 interface=f"h{node.slot}",
                 mac=_mac(topology, router, port),
             ),
-            Port(namespace=node.name, interface=f"nic{rail}", mac=_mac(topology, router, port, far=True)),
+            CableEnd(namespace=node.name, interface=f"nic{rail}", mac=_mac(topology, router, port, far=True)),
         ),
         mtu_bytes=shape.mtu_bytes,
     )
@@ -227,16 +227,16 @@ def _management_mac(index: int, end: int) -> str:
 def _management_cable(index: int, node: Node) -> Cable:
     return Cable(
         ends=(
-            Port(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
-            Port(namespace=node.name, interface="mgmt0", mac=_management_mac(index, 1)),
+            CableEnd(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
+            CableEnd(namespace=node.name, interface="mgmt0", mac=_management_mac(index, 1)),
         ),
         mtu_bytes=1500,
     )
 
 
-def _near(topology: Topology, link: Link) -> Port:
+def _near(topology: Topology, link: Link) -> CableEnd:
     """The interface through which a directed link leaves its source."""
-    return Port(
+    return CableEnd(
         namespace=topology.router_name(link.source),
         interface=link.port,
         mac=_mac(topology, link.source, _index(topology, link)),

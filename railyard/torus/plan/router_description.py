@@ -21,7 +21,7 @@ NIC_BYTES = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
+class RouterLink:
     """One directed link as the router knows it: where it leaves and where it arrives."""
 
     source: str
@@ -72,7 +72,7 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
         yield f"route {hosts[name]} {prefix} {numbers[name, port_name]}"
 
 
-def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
+def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:
     """Return every directed link, those of the nodes first."""
     hop = topology.hop_latency_us
     for node in topology.nodes:
@@ -80,15 +80,15 @@ def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
             router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
             nic, host = f"nic{rail}", f"h{node.slot}"
             rate = faults.injection_gbyte_s(topology, node)
-            yield Port(
+            yield RouterLink(
                 source=node.name, port=nic, target=router, far_port=host, rate_gbyte_s=rate, latency_us=0
             )
             rate = topology.host_rate_gbyte_s
-            yield Port(
+            yield RouterLink(
                 source=router, port=host, target=node.name, far_port=nic, rate_gbyte_s=rate, latency_us=hop
             )
     for link in topology.links():
-        yield Port(
+        yield RouterLink(
             source=topology.router_name(link.source),
             port=link.port,
             target=topology.router_name(link.target),
@@ -101,7 +101,7 @@ def ports(topology: Topology, faults: Faults) -> Iterator[Port]:
         )
 
 
-def rate_byte_s(shape: Shape, port: Port) -> int:
+def rate_byte_s(shape: Shape, port: RouterLink) -> int:
     """Return the rate of a link in the torus."""
     return shape.rate_bit_s(port.rate_gbyte_s) // 8
 

@@ -17,10 +17,10 @@ from placements.topology import catalog, fault_words
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.torus.simulated import calibration, network, smpi
-from railyard.torus.simulated.smpi import Launch, Limits
+from railyard.torus.simulated.smpi import SimulatedLaunch, SimulationLimits
 
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-DEFAULT = Limits()
+DEFAULT = SimulationLimits()
 
 
 @click.command(context_settings=RAW)
@@ -95,14 +95,14 @@ def sim(
     Options come before TOPOLOGY. The same program with the same placement gives the same numbers, bit for bit.
     """
     network = catalog.load(topology)
-    launch = Launch(
+    launch = SimulatedLaunch(
         topology=network,
         ranks=_ranks(network, hostfile, ranks),
         program=program,
         calibration=calibration.load(calibrated or calibration.usual(network)),
         algorithms=smpi.read_algorithms(algorithms),
         faults=fault_words.parse(network, faults),
-        limits=Limits(time_s=time_s, memory_gib=memory_gib),
+        limits=SimulationLimits(time_s=time_s, memory_gib=memory_gib),
     )
     if keep is not None:
         _write(launch, keep)
@@ -118,7 +118,7 @@ def sim(
     sys.exit(ended.status)
 
 
-def evidence(launch: Launch, ended: smpi.Ended) -> Mapping[str, Any]:
+def evidence(launch: SimulatedLaunch, ended: smpi.SimulationResult) -> Mapping[str, Any]:
     """Return what a check keeps of a launch: the bytes of every NIC that had any, and what the simulation took."""
     sent = ended.link_bytes
     nodes = dict.fromkeys(nic.node for nic in launch.ranks)
@@ -153,7 +153,7 @@ def _ranks(topology: Topology, hostfile: Path | None, ranks: int | None) -> list
     return [Nic(node=node) for node in nodes[:ranks]]
 
 
-def _write(launch: Launch, folder: Path) -> None:
+def _write(launch: SimulatedLaunch, folder: Path) -> None:
     """What `smpirun` reads, and the line itself."""
     folder.mkdir(parents=True, exist_ok=True)
     smpi.write(launch, folder)

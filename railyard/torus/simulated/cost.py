@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from railyard.torus.simulated import smpi
-from railyard.torus.simulated.smpi import Limits
+from railyard.torus.simulated.smpi import SimulationLimits
 
 #: One message of a large collective, measured by `python -m perf simulated` (docs/simulated.md); it varies by two.
 MESSAGE_S = 500e-6
@@ -19,18 +19,18 @@ BLOCKS = {"alltoall": 3.0, "allgather": 2.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class SimulationCost:
     """Bytes of memory at a time, and seconds of this machine's time."""
 
     memory_bytes: float = 0.0
     time_s: float = 0.0
 
-    def __add__(self, later: Need) -> Need:
+    def __add__(self, later: SimulationCost) -> SimulationCost:
         """One after the other."""
         most = max(self.memory_bytes, later.memory_bytes)
-        return Need(memory_bytes=most, time_s=self.time_s + later.time_s)
+        return SimulationCost(memory_bytes=most, time_s=self.time_s + later.time_s)
 
-    def excess(self, limits: Limits) -> str:
+    def excess(self, limits: SimulationLimits) -> str:
         """In words what exceeds the limits; empty when nothing does."""
         gib = self.memory_bytes / 2**30
         if gib > limits.memory_gib:
@@ -40,7 +40,7 @@ class Need:
         return ""
 
 
-def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> Need:
+def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> SimulationCost:
     """A collective in so many groups of so many ranks at once, `rounds` times.
 
     `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Others pass 2 messages a
@@ -48,9 +48,9 @@ def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: i
     """
     if name not in BLOCKS:
         messages = 2.0 * groups * ranks * ranks.bit_length()
-        return Need(memory_bytes=_stacks(groups * ranks), time_s=messages * rounds * MESSAGE_S)
+        return SimulationCost(memory_bytes=_stacks(groups * ranks), time_s=messages * rounds * MESSAGE_S)
     pairs = float(groups * ranks * ranks)
-    return Need(
+    return SimulationCost(
         memory_bytes=BLOCKS[name] * pairs * size_bytes + _stacks(groups * ranks),
         time_s=pairs * rounds * MESSAGE_S,
     )

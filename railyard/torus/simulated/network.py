@@ -29,7 +29,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SimulatedLink:
     """One directed link as the simulation has it: payload bytes a second, seconds."""
 
     rate_byte_s: float
@@ -47,13 +47,15 @@ class _Links:
     topology: Topology
     faults: Faults
     calibration: Calibration
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SimulatedLink] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str, rate_gbyte_s: float, latency_us: float) -> int:
         if name not in self.numbers:
             self.numbers[name] = len(self.lines)
-            self.lines.append(Line(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name))
+            self.lines.append(
+                SimulatedLink(rate_byte_s=rate_gbyte_s * 1e9, latency_s=latency_us * 1e-6, name=name)
+            )
         return self.numbers[name]
 
     def between(self, link: Link) -> int:

@@ -47,7 +47,7 @@ MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SimulationLimits:
     """What one launch may take of this machine: seconds of its time, GiB of its memory."""
 
     time_s: float = 600.0
@@ -55,7 +55,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launch:
+class SimulatedLaunch:
     """One simulated launch: rank k runs on `ranks[k]`. Collectives without an algorithm here follow the calibration."""
 
     topology: Topology
@@ -64,11 +64,11 @@ class Launch:
     calibration: Calibration
     algorithms: Mapping[str, str] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
-    limits: Limits = field(default_factory=Limits)
+    limits: SimulationLimits = field(default_factory=SimulationLimits)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class SimulationResult:
     """How a launch ended: the program's exit status, payload bytes by link name, this machine's memory at most."""
 
     status: int
@@ -133,13 +133,13 @@ def _overhead(seconds: float) -> str:
     return f"{seconds:.10g}" if major.isdigit() and int(major) >= 4 else f"0:{seconds:.10g}:0"
 
 
-def command(launch: Launch, hostfile: str) -> list[str]:
+def command(launch: SimulatedLaunch, hostfile: str) -> list[str]:
     """The smpirun line; RAILYARD_NETWORK in its environment names the network."""
     start = ["smpirun", "-np", str(len(launch.ranks)), "-platform", str(PLATFORM), "-hostfile", hostfile]
     return [*start, *options(launch.calibration, launch.algorithms), *launch.program]
 
 
-def run(launch: Launch) -> Ended:
+def run(launch: SimulatedLaunch) -> SimulationResult:
     """Run it; what the program prints goes where this process prints.
 
     Raises InputError for what cannot be simulated, RunError where SimGrid is absent and when a limit ends the launch.
@@ -170,19 +170,19 @@ def run(launch: Launch) -> Ended:
             )
         sys.stderr.write("".join(f"{line}\n" for line in said))
         counted = folder / "bytes"
-        return Ended(
+        return SimulationResult(
             status=status,
             link_bytes=network.link_bytes(counted.read_text()) if counted.is_file() else {},
             memory_mib=memory_kib / 1024,
         )
 
 
-def _ranks_per_node(launch: Launch) -> int:
+def _ranks_per_node(launch: SimulatedLaunch) -> int:
     """Return the most ranks that any node has."""
     return max(Counter(nic.node.name for nic in launch.ranks).values())
 
 
-def write(launch: Launch, folder: Path) -> None:
+def write(launch: SimulatedLaunch, folder: Path) -> None:
     """Write `network` and `hosts`, which the smpirun line reads."""
     nodes = list(dict.fromkeys(nic.node for nic in launch.ranks))
     text = network.render(launch.topology, nodes, launch.faults, launch.calibration)
@@ -191,7 +191,7 @@ def write(launch: Launch, folder: Path) -> None:
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
 
 
-def _check(launch: Launch) -> None:
+def _check(launch: SimulatedLaunch) -> None:
     """InputError for a topology too large to list, and for stacks that alone exceed the memory."""
     routers = len({nic.node.coordinate for nic in launch.ranks})
     if routers**2 * launch.topology.rails > MOST_PAIRS:
@@ -221,7 +221,7 @@ def _own_words(text: str) -> list[str]:
 
 
 def _within_limits(
-    child: Sequence[str], environment: Mapping[str, str], limits: Limits, errors: IO[bytes]
+    child: Sequence[str], environment: Mapping[str, str], limits: SimulationLimits, errors: IO[bytes]
 ) -> tuple[int, int]:
     """Exit status, and the most memory that a process of the simulation had (KiB)."""
     most_bytes = int(limits.memory_gib * 2**30)

@@ -28,7 +28,7 @@ from tempfile import TemporaryFile
 
 from placements.topology.base import Topology
 from railyard.base.errors import RunError
-from railyard.torus.engines.base import Containers, Service
+from railyard.torus.engines.base import Containers, NodeService
 from railyard.torus.native.programs import ENTER, FENCE, IDLE
 from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import config
@@ -88,11 +88,11 @@ def prepare(torus: str, topology: Topology, run: Path) -> None:
     key.write_bytes(os.urandom(KEY_BYTES))
 
 
-def service(run: Path) -> Service:
+def service(run: Path) -> NodeService:
     """Return what a container needs to be a node of the cluster; the libraries are what `torus srun` preloads."""
     where = folder(run)
     shared = {path: path for path in (where, IDLE, FENCE)}
-    return Service(
+    return NodeService(
         environment=environment(run),
         seen=lambda host: {**shared, where / "tmp": _own(where, host) / "tmp"},
     )

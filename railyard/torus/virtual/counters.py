@@ -51,7 +51,7 @@ Snapshot = Mapping[End, Interface]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counter:
+class LinkCounter:
     """One directed link of the torus, or of a node with its router (`dimension` H, out of the node +).
 
     `input_stall_ns` is how long packets that had arrived by the link waited for their next link, `output_stall_ns` how
@@ -79,14 +79,14 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class CounterReading:
     """All links at one moment, or what they counted between two."""
 
     torus: str
     topology: str
     taken: str
     since: str | None
-    links: tuple[Counter, ...]
+    links: tuple[LinkCounter, ...]
     lost: tuple[str, ...]
 
     @property
@@ -111,7 +111,7 @@ class Reading:
                 }
 
 
-def read(torus: str, topology: Topology) -> Reading:
+def read(torus: str, topology: Topology) -> CounterReading:
     """The counters of a torus. RunError when the kernel does not tell, or the torus is not what its plan says."""
     first, second = _snapshots(torus)
     return reading(torus, topology, first, second)
@@ -168,7 +168,7 @@ def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
     )
 
 
-def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -> Reading:
+def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -> CounterReading:
     """The links of a topology in two snapshots, taken one straight after the other."""
     links, lost = [], []
     for counter, near, far in _directed(topology):
@@ -181,7 +181,7 @@ def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -
             sent, received = first[near].tx_bytes, first[far].rx_bytes
             lost.append(f"{counter.name}: {sent} bytes sent, {received} received")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return Reading(
+    return CounterReading(
         torus=torus, topology=topology.sha256, taken=now, since=None, links=tuple(links), lost=tuple(lost)
     )
 
@@ -193,7 +193,7 @@ def _agree(near: tuple[Interface, Interface], far: tuple[Interface, Interface]) 
     return far[0].rx_bytes <= near[0].tx_bytes <= far[1].rx_bytes
 
 
-def difference(later: Reading, earlier: Reading) -> Reading:
+def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:
     """What was counted between two readings of one torus; backlogs are the later's. InputError for unlike readings."""
     before = {link.name: link for link in earlier.links}
     if (later.topology, later.torus) != (earlier.topology, earlier.torus):
@@ -207,19 +207,19 @@ def difference(later: Reading, earlier: Reading) -> Reading:
     return replace(later, since=earlier.taken, links=links)
 
 
-def _counted_since(later: Counter, earlier: Counter) -> dict[str, Any]:
+def _counted_since(later: LinkCounter, earlier: LinkCounter) -> dict[str, Any]:
     """Return what a link counted between two readings; a stall that one of them lacks stays as the later has it."""
     stalls = [name for name in STALLS if None not in (getattr(later, name), getattr(earlier, name))]
     return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *stalls)}
 
 
-def from_dict(document: Mapping[str, Any], source: str) -> Reading:
-    """Return what `Reading.to_dict` wrote; InputError when it is something else."""
+def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
+    """Return what `CounterReading.to_dict` wrote; InputError when it is something else."""
     try:
         if document["format"] != FORMAT:
             raise InputError(source, "format", document["format"], FORMAT)
         links = tuple(
-            Counter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"]
+            LinkCounter(**{**link, "coordinate": tuple(link["coordinate"])}) for link in document["links"]
         )
         for link, name in itertools.product(links, COUNTED):
             if type(getattr(link, name)) is not int:
@@ -229,7 +229,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> Reading:
                 raise InputError(
                     source, f"{link.name}: {name}", repr(getattr(link, name)), "a whole number or null"
                 )
-        return Reading(
+        return CounterReading(
             torus=document["torus"],
             topology=document["topology"],
             taken=document["taken"],
@@ -243,7 +243,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> Reading:
         ) from error
 
 
-def _filled(counter: Counter, interface: Interface) -> Counter:
+def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
     return replace(
         counter,
         rate_mbit_s=interface.rate_byte_s * 8e-6,
@@ -258,7 +258,7 @@ def _filled(counter: Counter, interface: Interface) -> Counter:
     )
 
 
-def _directed(topology: Topology) -> Iterator[tuple[Counter, End, End]]:
+def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Every directed link with nothing counted, where it is sent and where it is received."""
     for link in topology.links():
         near = topology.router_name(link.source), link.port
@@ -296,8 +296,8 @@ def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
     return f"H{way} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
 
 
-def _empty(name: str, near: End, far: End, *, router: Router, way: str, link_class: str) -> Counter:
-    return Counter(
+def _empty(name: str, near: End, far: End, *, router: Router, way: str, link_class: str) -> LinkCounter:
+    return LinkCounter(
         name=name,
         source=near[0],
         target=far[0],

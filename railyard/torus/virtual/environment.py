@@ -27,13 +27,13 @@ from railyard.base.errors import RunError
 from railyard.torus.native import programs
 from railyard.torus.native.programs import BIN, ENTER, FENCE, IDLE
 from railyard.torus.slurm import cluster
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: Debian's packages of programs that the system must have.
 PACKAGES = {"mpirun": "openmpi-bin", "srun": "slurm-client", "mpiexec.hydra": "mpich"}
 
 
-def for_any_program(torus: Torus) -> dict[str, str]:
+def for_any_program(torus: VirtualTorus) -> dict[str, str]:
     """Return the variables of every program on a host of the torus. RunError if the C helpers are not built."""
     programs.need()
     scheduler = cluster.environment(torus.folder) if torus.slurm else {}
@@ -41,12 +41,12 @@ def for_any_program(torus: Torus) -> dict[str, str]:
     return {"RAILYARD_TORUS": torus.name, "PATH": path, **scheduler, **_hwloc(), **_apptainer(torus)}
 
 
-def for_launcher(torus: Torus, name: str) -> dict[str, str]:
+def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
     """Return the variables of a launcher by its name in `placements.launchers`, started on the head of the torus."""
     return _settled(_on_hosts(torus, launchers.named(name)))
 
 
-def for_program(torus: Torus, program: str) -> dict[str, str]:
+def for_program(torus: VirtualTorus, program: str) -> dict[str, str]:
     """Return the variables of a launcher by the path of its program. Its `--version` tells which MPI it belongs to.
 
     Ranks may be of any build of that MPI, so the variables of UCX and libfabric are set as well.
@@ -56,7 +56,7 @@ def for_program(torus: Torus, program: str) -> dict[str, str]:
     return _settled(*parts, ucx_variables(agent_hosts(torus)), libfabric_variables())
 
 
-def for_mpirun_in_job(torus: Torus) -> dict[str, str]:
+def for_mpirun_in_job(torus: VirtualTorus) -> dict[str, str]:
     """Return the variables of Open MPI's mpirun in a job of the torus's Slurm.
 
     Slurm names the hosts and starts the daemons. PATH leaves out the torus's own `srun`, which mpirun must not call.
@@ -65,7 +65,7 @@ def for_mpirun_in_job(torus: Torus) -> dict[str, str]:
     return {**variables.run, "PATH": f"{BIN}:{_system_path()}"}
 
 
-def for_srun(torus: Torus) -> dict[str, str]:
+def for_srun(torus: VirtualTorus) -> dict[str, str]:
     """Return the variables of srun: what the ranks' MPI needs, as far as the caller has not set it."""
     hosts = agent_hosts(torus)
     ucx = ucx_variables(hosts)
@@ -73,7 +73,7 @@ def for_srun(torus: Torus) -> dict[str, str]:
     return {**_unset(defaults), "LD_PRELOAD": f"{preloaded()} {FENCE}"}
 
 
-def agent_hosts(torus: Torus) -> AgentHosts:
+def agent_hosts(torus: VirtualTorus) -> AgentHosts:
     """Return the nodes of the torus as launchers see them."""
     return AgentHosts(
         count=len(torus.topology.nodes),
@@ -122,7 +122,7 @@ def _system_path() -> str:
     return os.pathsep.join(folder for folder in os.get_exec_path() if Path(folder).resolve() != TORUS_BIN)
 
 
-def _on_hosts(torus: Torus, launcher: Launcher) -> AgentVariables:
+def _on_hosts(torus: VirtualTorus, launcher: Launcher) -> AgentVariables:
     """Return a launcher's variables on the nodes of the torus, for one that can run there."""
     assert launcher.on_agent_hosts is not None
     return launcher.on_agent_hosts(agent_hosts(torus))
@@ -150,7 +150,7 @@ def _hwloc() -> dict[str, str]:
     return _unset({"HWLOC_COMPONENTS": "-pci,-linuxio"})
 
 
-def _apptainer(torus: Torus) -> dict[str, str]:
+def _apptainer(torus: VirtualTorus) -> dict[str, str]:
     """Return what ranks in an Apptainer image need: the daemons' folder and the preloaded libraries inside the image.
 
     APPTAINER_NO_PRIVS is set because a root that lacks a capability cannot request all of them, Apptainer's default.

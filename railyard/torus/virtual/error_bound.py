@@ -28,7 +28,7 @@ WARNING_PERCENT = VOID_PERCENT / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class RankActivity:
     """What all ranks together did between two looks at them.
 
     `ranks` counts those that both looks saw, `timed` those of them that took timed samples at both.
@@ -56,7 +56,7 @@ class Lateness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class ErrorBound:
     """The error bound of a launch and its terms, in percent of the time with traffic.
 
     `idle_percent` is how long the link that sent most was idle; the bound is that or the sum of the terms, the smaller.
@@ -112,13 +112,13 @@ class Histogram:
 
 
 def bound(
-    looks: Sequence[Look],
+    looks: Sequence[RankActivity],
     lateness: Lateness | None,
     *,
     steal_share: float,
     throttled_share: float,
     busiest_link_share: float = 0.0,
-) -> Bound:
+) -> ErrorBound:
     """Return the error bound of a launch. Shares are of the time with traffic, from 0 to 1.
 
     `busiest_link_share` is the time that the link which sent most needs for it at its rate.
@@ -132,13 +132,13 @@ def bound(
         "throttled_percent": 100 * throttled_share,
     }
     idle = 100 * (1 - min(busiest_link_share, 1.0))
-    return Bound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
+    return ErrorBound(percent=min(sum(terms.values()), idle), idle_percent=idle, **terms)
 
 
-def look(line: str) -> Look:
+def rank_activity(line: str) -> RankActivity:
     """Return what a line `w` of railyard-counters tells."""
     seconds, ranks, run_ns, wait_ns, most_ns, timed = map(float, line.split()[1:])
-    return Look(
+    return RankActivity(
         seconds=seconds,
         ranks=int(ranks),
         timed=int(timed),

@@ -35,9 +35,9 @@ from typing import IO, Any
 from placements.topology.base import Topology
 from railyard.base.errors import RunError
 from railyard.torus.virtual import counters, error_bound, lifecycle
-from railyard.torus.virtual.counters import Counter, Reading
-from railyard.torus.virtual.error_bound import Bound, Lateness, Look
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.counters import CounterReading, LinkCounter
+from railyard.torus.virtual.error_bound import ErrorBound, Lateness, RankActivity
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-evidence/1"
 CGROUPS = Path("/sys/fs/cgroup")
@@ -58,7 +58,7 @@ ENOUGH_TIMED_S = 0.3  # where ranks showed when they took timed samples there is
 HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
 
 
-class Verdict(StrEnum):
+class GuardVerdict(StrEnum):
     """What a launch's numbers are worth."""
 
     OK = "ok"
@@ -67,7 +67,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class WatchInterval:
     """A tenth of a second: shares of all usable processors' time, the largest share of its rate that a link sent.
 
     The shares `hot_idle` and `hot_softirq` are of the one processor that spent most on packets.
@@ -83,7 +83,7 @@ class Interval:
     bytes: int
     hot_idle: float = 1.0
     hot_softirq: float = 0.0
-    look: Look | None = None
+    activity: RankActivity | None = None
 
     @property
     def traffic(self) -> bool:
@@ -94,7 +94,7 @@ class Interval:
     @property
     def timed(self) -> bool:
         """Return whether ranks took timed samples."""
-        return self.look is not None and self.look.timed > 0
+        return self.activity is not None and self.activity.timed > 0
 
     @property
     def host_limited(self) -> bool:
@@ -104,7 +104,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class GuardReport:
     """The verdict, its reasons, and the figures it stands on. Shares are of the time with traffic, from 0 to 1.
 
     The busiest link is the one that needs longest, at its rate, for what it sent. `by_load` says that the launch is
@@ -112,7 +112,7 @@ class Guard:
     but the last time it was void by load.
     """
 
-    verdict: Verdict
+    verdict: GuardVerdict
     reasons: tuple[str, ...]
     watched_s: float
     traffic_s: float
@@ -143,7 +143,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class MachineLoad:
     """What was seen of the machine besides its links.
 
     `carrier` is empty or says what went wrong with the router. `busiest` is the link that sent most while ranks took
@@ -151,13 +151,15 @@ class Machine:
     """
 
     network: str
-    bound: Bound
+    bound: ErrorBound
     lateness: Lateness | None
     carrier: str = ""
     busiest: tuple[str, float] | None = None
 
 
-def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | None = None) -> Guard:
+def judge(
+    intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad | None = None
+) -> GuardReport:
     """The verdict on a launch from its intervals, what its links counted and what the machine did."""
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
@@ -181,12 +183,12 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
         beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
         (doubts if traffic_s < enough_s else load).extend([beyond] if beyond else [])
     reasons = [*lost, *load]
-    verdict = Verdict.VOID if reasons else Verdict.CANNOT_TELL if doubts else Verdict.OK
+    verdict = GuardVerdict.VOID if reasons else GuardVerdict.CANNOT_TELL if doubts else GuardVerdict.OK
     if machine is not None and machine.busiest is not None:
         busiest_link, busiest_share = machine.busiest
     else:
         busiest_link, busiest_share = _busiest_link(counted, traffic_s)
-    return Guard(
+    return GuardReport(
         verdict=verdict,
         reasons=tuple(reasons or doubts),
         watched_s=sum(i.seconds for i in intervals),
@@ -207,7 +209,7 @@ def judge(intervals: Sequence[Interval], counted: Reading, machine: Machine | No
     )
 
 
-def _beyond(bound: Bound) -> str:
+def _beyond(bound: ErrorBound) -> str:
     """Why a launch is void for its error bound; empty where it is not."""
     if bound.percent <= error_bound.VOID_PERCENT:
         return ""
@@ -217,7 +219,7 @@ def _beyond(bound: Bound) -> str:
     )
 
 
-def _taken_away(bound: Bound) -> str:
+def _taken_away(bound: ErrorBound) -> str:
     """Why a launch on the network `kernel` is void for what others took of its processors; empty where it is not.
 
     Its other terms are evidence alone there.
@@ -231,12 +233,12 @@ def _taken_away(bound: Bound) -> str:
     return ""
 
 
-def _seconds_at_rate(link: Counter) -> float:
+def _seconds_at_rate(link: LinkCounter) -> float:
     """Return how long a link needs, at its rate, for what it sent; 0 for a cable that is down, which has no rate."""
     return link.bytes * 8e-6 / link.rate_mbit_s if link.rate_mbit_s else 0.0
 
 
-def _busiest_link(counted: Reading, traffic_s: float) -> tuple[str, float]:
+def _busiest_link(counted: CounterReading, traffic_s: float) -> tuple[str, float]:
     """Return the link that needs longest for what it sent, and that time over the time with traffic."""
     busiest = max(counted.links, key=_seconds_at_rate)
     return busiest.name, _seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0
@@ -251,7 +253,7 @@ def _busiest_while_timed(lines: Sequence[str], topology: Topology) -> tuple[str,
     return counters.names(topology)[host, port], float(share)
 
 
-def _mean(intervals: Sequence[Interval], share: str) -> float:
+def _mean(intervals: Sequence[WatchInterval], share: str) -> float:
     total = sum(i.seconds for i in intervals)
     return sum(getattr(i, share) * i.seconds for i in intervals) / total if total else 0.0
 
@@ -259,10 +261,10 @@ def _mean(intervals: Sequence[Interval], share: str) -> float:
 class Watch:
     """Context manager around a launch; afterwards `guard` and `counted` say what was seen."""
 
-    guard: Guard
-    counted: Reading
+    guard: GuardReport
+    counted: CounterReading
 
-    def __init__(self, torus: Torus, attempt: int = 1) -> None:
+    def __init__(self, torus: VirtualTorus, attempt: int = 1) -> None:
         self.torus = torus
         self.attempt = attempt
 
@@ -310,7 +312,7 @@ class Watch:
             judge(intervals(lines), self.counted, self._machine(lines)), attempts=self.attempt
         )
 
-    def _machine(self, lines: list[str]) -> Machine:
+    def _machine(self, lines: list[str]) -> MachineLoad:
         watched = intervals(lines)
         busy = measured(watched)
         seconds = sum(i.seconds for i in watched)
@@ -318,7 +320,7 @@ class Watch:
         busiest = _busiest_while_timed(lines, self.torus.topology)
         share = (busiest or _busiest_link(self.counted, sum(i.seconds for i in busy)))[1]
         bound = error_bound.bound(
-            [i.look for i in busy if i.look is not None and i.look.ranks],
+            [i.activity for i in busy if i.activity is not None and i.activity.ranks],
             lateness,
             steal_share=_mean(busy, "steal"),
             throttled_share=(_throttled_s() - self.throttled_s) / seconds if seconds else 0.0,
@@ -327,7 +329,7 @@ class Watch:
         network = self.torus.shape.network
         ended = network == "router" and not lifecycle.carries(self.torus)
         carrier = "the router ended" if ended else error_bound.not_handed_over(lines)
-        return Machine(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
+        return MachineLoad(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
 
     def evidence(self) -> dict[str, Any]:
         """Return what a check keeps of the launch (docs/formats.md, "Launch evidence")."""
@@ -361,7 +363,7 @@ def write(evidence: dict[str, Any], path: Path) -> None:
         raise RunError(f"cannot write the launch's evidence to {path}: {error.strerror}") from error
 
 
-def measured(intervals: Sequence[Interval]) -> list[Interval]:
+def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
     """Return the intervals that a launch is judged by: those with traffic in which ranks took timed samples.
 
     Of a program that does not show when it takes them (benchmarks/lib/measure/timed.h) it is all with traffic.
@@ -389,22 +391,22 @@ def _throttled_s() -> float:
     return total / 1e6
 
 
-def intervals(lines: Iterable[str]) -> list[Interval]:
+def intervals(lines: Iterable[str]) -> list[WatchInterval]:
     """The lines `t` of railyard-counters, each with the look at the ranks that follows it."""
-    found: list[Interval] = []
+    found: list[WatchInterval] = []
     for line in lines:
         if line.startswith("t "):
             found.append(_interval(line))
         elif line.startswith("w ") and found:
-            found[-1] = replace(found[-1], look=error_bound.look(line))
+            found[-1] = replace(found[-1], activity=error_bound.rank_activity(line))
     return found
 
 
-def _interval(line: str) -> Interval:
+def _interval(line: str) -> WatchInterval:
     seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[1:]
     ticks = max(int(total), 1)
     hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))
-    return Interval(
+    return WatchInterval(
         seconds=float(seconds),
         idle=int(idle) / ticks,
         softirq=int(softirq) / ticks,

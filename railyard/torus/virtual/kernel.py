@@ -19,7 +19,7 @@ from railyard.torus.plan.plan import Namespace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedNamespace:
     """A namespace by its full name, what was planned for it, and those of its ports that are down."""
 
     name: str
@@ -28,7 +28,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ObservedNamespace:
     """Interface -> bit/s of the shapers in a namespace, what else differs from the plan, settings the kernel lacks."""
 
     name: str
@@ -37,12 +37,12 @@ class Seen:
     absent: tuple[str, ...]
 
 
-def look(planned: Planned) -> Seen:
+def look(planned: PlannedNamespace) -> ObservedNamespace:
     """Enter a namespace and compare it with its plan. RunError where the kernel does not answer."""
     netns.enter(planned.name)
     queues = _answer(["tc", "-j", "qdisc"])[0]
     links, table = _answer(["ip", "-j", "-4", "-batch", "-"], "link show\nroute show\n")
-    return Seen(
+    return ObservedNamespace(
         name=planned.name,
         rates={q["dev"]: q["options"]["rate"] * 8 for q in queues if q["kind"] == "tbf"},
         differences=(
@@ -68,7 +68,7 @@ def _answer(command: list[str], text: str = "") -> list[list[dict[str, Any]]]:
     return lists
 
 
-def _ports(planned: Planned, links: list[dict[str, Any]]) -> Iterator[str]:
+def _ports(planned: PlannedNamespace, links: list[dict[str, Any]]) -> Iterator[str]:
     up = {link["ifname"]: "UP" in link["flags"] for link in links}
     for port in planned.host.ports:
         if port not in up:
@@ -77,7 +77,7 @@ def _ports(planned: Planned, links: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{planned.name} {port} is {'up' if up[port] else 'down'}, planned the opposite"
 
 
-def _routes(planned: Planned, table: list[dict[str, Any]]) -> Iterator[str]:
+def _routes(planned: PlannedNamespace, table: list[dict[str, Any]]) -> Iterator[str]:
     wanted = {
         _short(route.prefix): (route.gateway or None, route.interface)
         for route in planned.host.routes
@@ -104,14 +104,14 @@ def _said(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> st
     return f"by {device or 'no device'}" + (f" via {gateway}" if gateway else "")
 
 
-def _delays(planned: Planned, queues: list[dict[str, Any]]) -> Iterator[str]:
+def _delays(planned: PlannedNamespace, queues: list[dict[str, Any]]) -> Iterator[str]:
     delayed = {queue["dev"] for queue in queues if queue["kind"] == "netem"}
     for shaper in planned.host.shapers:
         if shaper.delay_us is not None and shaper.interface not in delayed:
             yield f"{planned.name} {shaper.interface} adds no latency, planned {shaper.delay_us:.0f}us"
 
 
-def _settings(planned: Planned) -> Iterator[str]:
+def _settings(planned: PlannedNamespace) -> Iterator[str]:
     for key, value in planned.host.sysctls:
         path = Path("/proc/sys", key)
         if path.exists() and (found := path.read_text(encoding="ascii")).split() != value.split():

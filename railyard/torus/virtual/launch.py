@@ -22,7 +22,7 @@ from railyard.torus.plan.plan import HEAD
 from railyard.torus.slurm import cluster, gate
 from railyard.torus.virtual import environment as environments
 from railyard.torus.virtual import fidelity, launcher_process, lifecycle, locks
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: The variable with the number of times that a launch may be started, as long as it is void because of load alone.
 ATTEMPTS = "RAILYARD_ATTEMPTS"
@@ -31,13 +31,13 @@ MOST_ATTEMPTS = 9
 LONGEST_REPEATED_S = 120
 
 
-def hosts(torus: Torus) -> list[str]:
+def hosts(torus: VirtualTorus) -> list[str]:
     """Return the names of all hosts that a command can run on: the head, the nodes, and routers that are namespaces."""
     prefix = netns.full_name(torus.name, "")
     return [name.removeprefix(prefix) for name in netns.namespaces(torus.name)]
 
 
-def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
+def on_host(torus: VirtualTorus, host: str, command: Sequence[str]) -> NoReturn:
     """Replace this process by a command on a host; InputError for a host that the torus does not have."""
     if host not in hosts(torus):
         raise InputError("host", "", host, _valid_hosts(torus, host))
@@ -45,7 +45,7 @@ def on_host(torus: Torus, host: str, command: Sequence[str]) -> NoReturn:
     os.execvpe("railyard-enter", ["railyard-enter", host, *command], variables)
 
 
-def _valid_hosts(torus: Torus, host: str) -> str:
+def _valid_hosts(torus: VirtualTorus, host: str) -> str:
     """Return which hosts a command can run on, as the end of an error about `host`."""
     examples = ", ".join(node.name for node in torus.topology.nodes[:4])
     if torus.shape.network == "kernel":
@@ -58,7 +58,7 @@ def _valid_hosts(torus: Torus, host: str) -> str:
     )
 
 
-def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
+def mpirun(torus: VirtualTorus, arguments: Sequence[str]) -> int:
     """Run the system's mpirun (Open MPI) on the torus's head as one launch; return its exit status.
 
     In a job of the torus's Slurm it runs where it is called, on the nodes of the job. The guard's report goes to the
@@ -71,7 +71,7 @@ def mpirun(torus: Torus, arguments: Sequence[str]) -> int:
     return _launch(torus, [program, *options, *arguments], environments.for_launcher(torus, "openmpi4"))
 
 
-def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
+def mpiexec(torus: VirtualTorus, arguments: Sequence[str]) -> int:
     """Run the system's MPICH, whose launcher is Hydra's mpiexec, on the torus's head as one launch; return its status.
 
     Raises InputError for nodes that are containers, RunError without MPICH.
@@ -81,7 +81,7 @@ def mpiexec(torus: Torus, arguments: Sequence[str]) -> int:
     return _launch(torus, [program, *arguments], environments.for_launcher(torus, "mpich"))
 
 
-def any_mpi(torus: Torus, launcher: str, arguments: Sequence[str], script: str = "") -> int:
+def any_mpi(torus: VirtualTorus, launcher: str, arguments: Sequence[str], script: str = "") -> int:
     """Run the launcher of any MPI on the torus's head as one launch; return its exit status.
 
     The text of `LAUNCHER --version` decides which MPI it is (`placements.launchers.for_agent_hosts`). NICs that the
@@ -98,7 +98,7 @@ def any_mpi(torus: Torus, launcher: str, arguments: Sequence[str], script: str =
     return _launch(torus, [*command, *arguments], environments.for_program(torus, program))
 
 
-def srun(torus: Torus, arguments: Sequence[str]) -> int:
+def srun(torus: VirtualTorus, arguments: Sequence[str]) -> int:
     """Run the system's srun as one launch; return its exit status.
 
     In a job of the torus's Slurm it runs where it is called, elsewhere on the head. Variables of the ranks' MPI that
@@ -117,13 +117,13 @@ def srun(torus: Torus, arguments: Sequence[str]) -> int:
     return _launch(torus, command, variables)
 
 
-def together(torus: Torus, once: Callable[[Torus], int]) -> int:
+def together(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """Run a function whose launchers count as one launch; return its result.
 
     It is called again, up to RAILYARD_ATTEMPTS times, if load alone made the launch void.
     """
 
-    def as_one(granted: Torus) -> int:
+    def as_one(granted: VirtualTorus) -> int:
         with locks.as_one_launch(granted.name):
             return once(granted)
 
@@ -131,17 +131,17 @@ def together(torus: Torus, once: Callable[[Torus], int]) -> int:
 
 
 def _launch(
-    torus: Torus, command: Sequence[str], variables: Mapping[str, str], host: str | None = HEAD
+    torus: VirtualTorus, command: Sequence[str], variables: Mapping[str, str], host: str | None = HEAD
 ) -> int:
     """Run a launcher on a host, or in this process's network for None, as one launch; return its exit status."""
 
-    def once(granted: Torus) -> int:
+    def once(granted: VirtualTorus) -> int:
         return launcher_process.start(granted, command, variables, host).wait()
 
     return once(torus) if locks.is_together(torus.name) else _in_turn(torus, once)
 
 
-def _in_turn(torus: Torus, once: Callable[[Torus], int]) -> int:
+def _in_turn(torus: VirtualTorus, once: Callable[[VirtualTorus], int]) -> int:
     """Run `once` with the locks of a launch held and the guard watching; return its exit status.
 
     It runs again if load alone made the launch void, attempts are left, and its output can be removed.
@@ -161,7 +161,7 @@ def _in_turn(torus: Torus, once: Callable[[Torus], int]) -> int:
     return status
 
 
-def _launch_once_granted(torus: Torus, command: Sequence[str], variables: Mapping[str, str]) -> int:
+def _launch_once_granted(torus: VirtualTorus, command: Sequence[str], variables: Mapping[str, str]) -> int:
     """Run srun on the head, outside any job; take the locks and start the guard when srun has its nodes.
 
     An srun that ends before that, as with --help, takes no lock and leaves no evidence.
@@ -179,7 +179,7 @@ def _launch_once_granted(torus: Torus, command: Sequence[str], variables: Mappin
     return status
 
 
-def is_worth_another(guard: fidelity.Guard) -> bool:
+def is_worth_another(guard: fidelity.GuardReport) -> bool:
     """Return whether a launch is void because of load alone, and short enough for a second one."""
     return guard.by_load and guard.watched_s <= LONGEST_REPEATED_S
 
@@ -208,14 +208,14 @@ class _Output:
         return True
 
 
-def _void(guard: fidelity.Guard) -> str:
+def _void(guard: fidelity.GuardReport) -> str:
     """Return the message for a void launch, with all reasons."""
     return f"this launch is void: {'; '.join(guard.reasons)}"
 
 
 def _report(watch: fidelity.Watch) -> None:
     """Print the guard's verdict unless it is sound, and write its evidence to the file that RAILYARD_EVIDENCE names."""
-    if watch.guard.verdict == fidelity.Verdict.VOID:
+    if watch.guard.verdict == fidelity.GuardVerdict.VOID:
         print(f"railyard: {_void(watch.guard)}", file=sys.stderr)
     elif watch.guard.warning:
         print(f"railyard: {watch.guard.warning}", file=sys.stderr)
@@ -223,13 +223,13 @@ def _report(watch: fidelity.Watch) -> None:
         fidelity.write(watch.evidence(), Path(path))
 
 
-def _check_router(torus: Torus) -> None:
+def _check_router(torus: VirtualTorus) -> None:
     """Raise RunError if the torus has a user-space router that has ended."""
     if not lifecycle.carries(torus):
         raise RunError(launcher_process.router_ended(torus))
 
 
-def _take_locks(torus: Torus) -> Torus:
+def _take_locks(torus: VirtualTorus) -> VirtualTorus:
     """Wait for the locks of a launch; return the torus as it is then. InputError if it has been removed meanwhile."""
     locks.take_turn(inheritable=True)
     torus = lifecycle.get(torus.name)
@@ -237,13 +237,13 @@ def _take_locks(torus: Torus) -> Torus:
     return torus
 
 
-def _require_namespaces(torus: Torus, command: str) -> None:
+def _require_namespaces(torus: VirtualTorus, command: str) -> None:
     """Raise InputError if the nodes of the torus are containers."""
     if torus.containers:
         raise InputError(command, "engine", torus.engine, "a torus of engine netns")
 
 
-def _for_containers(torus: Torus, mpirun: str, containers: Containers) -> Sequence[str]:
+def _for_containers(torus: VirtualTorus, mpirun: str, containers: Containers) -> Sequence[str]:
     """Return options of mpirun for ranks in containers.
 
     Open MPI is where the image has it (`--noprefix`). Daemons stay attached to their agents, so that one that cannot

@@ -17,7 +17,7 @@ from railyard.torus.engines import router
 from railyard.torus.native.programs import ENTER
 from railyard.torus.virtual import environment as environments
 from railyard.torus.virtual import locks
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 #: Seconds that a launcher has to end its ranks after its router has ended; it is killed then.
 TERMINATION_S = 0.5
@@ -49,7 +49,7 @@ class LauncherProcess:
 
 
 def start(
-    torus: Torus, command: Sequence[str], environment: Mapping[str, str], host: str | None
+    torus: VirtualTorus, command: Sequence[str], environment: Mapping[str, str], host: str | None
 ) -> LauncherProcess:
     """Start a launcher on a host of the torus, or in this process's network for None. It ends with this process."""
     enter = [str(ENTER), host] if host else []
@@ -72,12 +72,12 @@ def start(
     return LauncherProcess(child=child, reader=reader)
 
 
-def router_ended(torus: Torus) -> str:
+def router_ended(torus: VirtualTorus) -> str:
     """Return the message for a torus whose router has ended."""
     return f"the router of torus {torus.name} has ended; run: railyard torus down {torus.name}"
 
 
-def _end_without_router(torus: Torus, child: subprocess.Popen[bytes]) -> None:
+def _end_without_router(torus: VirtualTorus, child: subprocess.Popen[bytes]) -> None:
     """Wait for the end of the torus's router, then end the launcher: its ranks would wait for packets for ever."""
     with contextlib.suppress(ProcessLookupError):
         if running := router.state(torus.name, torus.folder):

@@ -40,9 +40,9 @@ from placements.topology.base import Topology
 from placements.topology.faults import Faults
 from railyard.base.errors import InputError, RunError
 from railyard.torus.engines import DEFAULT, engines, netns, router
-from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, Order, Progress
+from railyard.torus.engines.base import NO_SERVICE, Containers, Engine, NodeOrder, Progress
 from railyard.torus.plan import plan
-from railyard.torus.plan.plan import Plan, Shape
+from railyard.torus.plan.plan import Shape, TorusPlan
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import autogroup, locks, owner
 from railyard.torus.virtual.owner import Owner
@@ -57,7 +57,7 @@ UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Torus:
+class VirtualTorus:
     """A torus as it was requested; `status` compares it with the kernel.
 
     `owner` is the job script that a torus named `jobPID` was made for, `pending` the faults of a change that was not
@@ -108,7 +108,7 @@ def up(
     containers: Containers | None = None,
     with_slurm: bool = False,
     progress: Progress = lambda done: None,
-) -> tuple[Torus, bool]:
+) -> tuple[VirtualTorus, bool]:
     """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
 
     Where the nodes of `engine` are made of `containers`, `progress` counts them before the namespaces. With
@@ -120,7 +120,7 @@ def up(
         valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
         raise InputError("--name", "", name, valid)
     made = plan.make(topo, shape)
-    wanted = Torus(
+    wanted = VirtualTorus(
         name=name,
         engine=engine,
         topology=topo,
@@ -153,7 +153,7 @@ def up(
     return wanted, True
 
 
-def _existing(wanted: Torus) -> Torus | None:
+def _existing(wanted: VirtualTorus) -> VirtualTorus | None:
     """Return the very same torus if it is up; InputError where another one has its name."""
     existing = read(wanted.name)
     if existing is None or not existing.complete:
@@ -164,7 +164,7 @@ def _existing(wanted: Torus) -> Torus | None:
     return existing if carries(existing) else None
 
 
-def carries(torus: Torus) -> bool:
+def carries(torus: VirtualTorus) -> bool:
     """Return whether what carries the packets of a torus runs; the kernel always does."""
     return torus.shape.network == "kernel" or router.state(torus.name, torus.folder) is not None
 
@@ -216,7 +216,7 @@ def _left_to_engines() -> set[str]:
     return set[str]().union(*(engine.tori() for engine in engines().values()))
 
 
-def get(name: str) -> Torus:
+def get(name: str) -> VirtualTorus:
     """The complete torus of that name; InputError when there is none."""
     torus = read(name)
     if torus is None or not torus.complete:
@@ -226,11 +226,11 @@ def get(name: str) -> Torus:
     return torus
 
 
-def read(name: str) -> Torus | None:
+def read(name: str) -> VirtualTorus | None:
     """Return what was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
     try:
         document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
-        return Torus(
+        return VirtualTorus(
             name=name,
             engine=engines()[document["engine"]].name,
             topology=catalog.parse(document["topology"], source=f"{RUN}/{name}/torus.json"),
@@ -254,7 +254,7 @@ def _read_containers(document: dict[str, Any] | None) -> Containers | None:
     return Containers(**{**document, "volumes": tuple(document["volumes"])}) if document else None
 
 
-def write(torus: Torus, made: Plan) -> None:
+def write(torus: VirtualTorus, made: TorusPlan) -> None:
     """Write what `read` reads, and the files that launches need, each as a whole."""
     torus.folder.mkdir(parents=True, exist_ok=True)
     texts = {
@@ -288,11 +288,11 @@ def write(torus: Torus, made: Plan) -> None:
         temporary.rename(path)
 
 
-def _create(torus: Torus, made: Plan, progress: Progress) -> None:
+def _create(torus: VirtualTorus, made: TorusPlan, progress: Progress) -> None:
     nodes = [node.name for node in torus.topology.nodes]
     if torus.slurm:
         cluster.prepare(torus.name, torus.topology, torus.folder)
-    order = Order(
+    order = NodeOrder(
         torus=torus.name,
         nodes=nodes,
         made_of=torus.containers,
@@ -320,7 +320,7 @@ def _create(torus: Torus, made: Plan, progress: Progress) -> None:
         )
 
 
-def _start_router(torus: Torus) -> None:
+def _start_router(torus: VirtualTorus) -> None:
     if torus.shape.network == "router":
         router.start(torus.name, torus.topology, torus.shape, faults=torus.faults, folder=torus.folder)
 
@@ -363,7 +363,7 @@ def _mark_incomplete(name: str) -> None:
         temporary.rename(path)
 
 
-def _may_have_nodes(name: str, torus: Torus | None, engine: Engine) -> bool:
+def _may_have_nodes(name: str, torus: VirtualTorus | None, engine: Engine) -> bool:
     """Whether an engine may have nodes of a torus; where torus.json does not name the engine, the engine is asked."""
     if torus is not None:
         return torus.engine == engine.name

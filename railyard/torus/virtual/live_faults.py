@@ -17,12 +17,12 @@ from railyard.torus.engines import netns, router
 from railyard.torus.plan import plan
 from railyard.torus.plan.plan import Shape
 from railyard.torus.virtual import lifecycle
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 Batches = dict[str, list[str]]
 
 
-def apply(torus: Torus, faults: Faults) -> Torus:
+def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
     """Make the faults of a torus these, no more and no less; the torus as it is then.
 
     torus.json names the change as pending until the kernel has all of it. One that was interrupted is taken back
@@ -49,13 +49,13 @@ def apply(torus: Torus, faults: Faults) -> Torus:
     return changed
 
 
-def check(torus: Torus, faults: Faults) -> None:
+def check(torus: VirtualTorus, faults: Faults) -> None:
     """Raise what `apply` raises for faults that a torus cannot have, without a change."""
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
 
 
-def settle(torus: Torus) -> Torus:
+def settle(torus: VirtualTorus) -> VirtualTorus:
     """Take back a change of faults that was interrupted, however much of it the kernel has."""
     if torus.pending is None:
         return torus
@@ -65,7 +65,7 @@ def settle(torus: Torus) -> Torus:
     return settled
 
 
-def _change(torus: Torus, from_faults: Faults, to_faults: Faults) -> None:
+def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None:
     """Change the kernel from one plan to another; where a part of it has the other plan already, nothing happens."""
     if torus.shape.network == "router":
         router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder)

@@ -6,14 +6,14 @@ import platform
 import re
 from pathlib import Path
 
-from railyard.torus.plan.plan import Plan
+from railyard.torus.plan.plan import TorusPlan
 
 SIZE = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
 #: From this Linux on permanent entries do not count against the size.
 PERMANENT_ARE_FREE = (5, 0)
 
 
-def advice(made: Plan, *, with_slurm: bool) -> str:
+def advice(made: TorusPlan, *, with_slurm: bool) -> str:
     """Return what to report of a torus that may overflow this machine's table; empty where it fits or nobody can tell.
 
     Inside a user namespace the size cannot be read.
@@ -25,7 +25,7 @@ def advice(made: Plan, *, with_slurm: bool) -> str:
     return warning(needed(made, with_slurm=with_slurm, release=platform.release()), size)
 
 
-def needed(made: Plan, *, with_slurm: bool, release: str) -> int:
+def needed(made: TorusPlan, *, with_slurm: bool, release: str) -> int:
     """Return how many entries count: permanent ones on old kernels, and what Slurm's daemons learn of each other.
 
     A daemon of Slurm passes messages on to others, each link with an entry at both ends. Open MPI's and Hydra's talk to

@@ -10,10 +10,10 @@ from typing import Any
 from railyard.base.errors import RunError
 from railyard.torus.engines import engines, netns, router
 from railyard.torus.plan import plan, router_description
-from railyard.torus.plan.plan import Plan
+from railyard.torus.plan.plan import TorusPlan
 from railyard.torus.slurm import cluster
 from railyard.torus.virtual import counters, kernel, lifecycle
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "processes", "differences")
 
@@ -26,7 +26,7 @@ class Report:
     kernel lacks.
     """
 
-    torus: Torus
+    torus: VirtualTorus
     namespaces: int
     namespaces_planned: int
     shapers: int
@@ -34,7 +34,7 @@ class Report:
     processes: int
     differences: tuple[str, ...]
     scheduler: Mapping[str, str] | None = None
-    router: router.State | None = None
+    router: router.RouterState | None = None
     absent: tuple[str, ...] = ()
 
     @property
@@ -102,7 +102,7 @@ def brief(name: str) -> dict[str, Any]:
     }
 
 
-def inspect(torus: Torus) -> Report:
+def inspect(torus: VirtualTorus) -> Report:
     """Ask the kernel for every namespace and every shaper of a torus."""
     routed = torus.shape.network == "router"
     made = plan.make(torus.topology, torus.shape, torus.faults)
@@ -147,7 +147,7 @@ def inspect(torus: Torus) -> Report:
     )
 
 
-def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
+def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:
     """Return what Slurm says of its nodes, and what is wrong with that."""
     if not torus.slurm:
         return None, []
@@ -160,7 +160,7 @@ def _scheduler(torus: Torus) -> tuple[dict[str, str] | None, list[str]]:
     ]
 
 
-def _planned_rates(torus: str, made: Plan) -> dict[tuple[str, str], int]:
+def _planned_rates(torus: str, made: TorusPlan) -> dict[tuple[str, str], int]:
     """Return the bit/s of each (namespace, interface), as the kernel reports it."""
     return {
         (netns.full_name(torus, namespace.name), shaper.interface): shaper.kernel_rate_bit_s
@@ -169,7 +169,7 @@ def _planned_rates(torus: str, made: Plan) -> dict[tuple[str, str], int]:
     }
 
 
-def _routed_rates(torus: Torus) -> dict[tuple[str, str], int]:
+def _routed_rates(torus: VirtualTorus) -> dict[tuple[str, str], int]:
     """(host, port) -> bit/s that the router should give each directed link; 0 for one that is down."""
     return {
         (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
@@ -177,17 +177,17 @@ def _routed_rates(torus: Torus) -> dict[tuple[str, str], int]:
     }
 
 
-def _rates_of_router(torus: Torus) -> dict[tuple[str, str], int]:
+def _rates_of_router(torus: VirtualTorus) -> dict[tuple[str, str], int]:
     return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
-def _work(torus: Torus, made: Plan, existing: Sequence[str]) -> list[kernel.Planned]:
+def _work(torus: VirtualTorus, made: TorusPlan, existing: Sequence[str]) -> list[kernel.PlannedNamespace]:
     """Return what the kernel should show in each namespace that exists."""
     ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
     down = {(torus.topology.router_name(link.source), link.port) for link in ends}
     hosts = {netns.full_name(torus.name, host.name): host for host in made.namespaces}
     return [
-        kernel.Planned(
+        kernel.PlannedNamespace(
             name=name,
             host=hosts[name],
             down=frozenset(port for host, port in down if host == hosts[name].name),
@@ -197,7 +197,7 @@ def _work(torus: Torus, made: Plan, existing: Sequence[str]) -> list[kernel.Plan
     ]
 
 
-def _interrupted(torus: Torus) -> list[str]:
+def _interrupted(torus: VirtualTorus) -> list[str]:
     """Return what is wrong when a `railyard torus fault` was killed or failed before its end."""
     if torus.pending is None:
         return []

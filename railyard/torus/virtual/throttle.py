@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from placements.topology.faults import Faults
 from railyard.base.errors import InputError
 from railyard.torus.virtual import lifecycle, live_faults, locks
-from railyard.torus.virtual.counters import Reading
-from railyard.torus.virtual.lifecycle import Torus
+from railyard.torus.virtual.counters import CounterReading
+from railyard.torus.virtual.lifecycle import VirtualTorus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ThrottleLimits:
     """Above which ratio for how long a torus is throttled, and to which share of their rate its NICs are."""
 
     ratio: float
@@ -34,7 +34,7 @@ class Limits:
 class Throttle:
     """Whether a torus is to be throttled, from one sample to the next."""
 
-    limits: Limits
+    limits: ThrottleLimits
     is_on: bool = False
     _other_since_s: float | None = None
 
@@ -51,7 +51,7 @@ class Throttle:
         return True
 
 
-def ratios(counted: Reading) -> Mapping[str, float]:
+def ratios(counted: CounterReading) -> Mapping[str, float]:
     """Return each router's stalls over its flits, of what was counted between two readings.
 
     A router that sent nothing has 0. Raises InputError on the network `kernel`, which counts no stalls.
@@ -69,7 +69,7 @@ def ratios(counted: Reading) -> Mapping[str, float]:
     return {name: stalled_ns[name] / sent_ns[name] if sent_ns[name] else 0.0 for name in sorted(routers)}
 
 
-def throttled(torus: Torus, percent: float) -> Faults:
+def throttled(torus: VirtualTorus, percent: float) -> Faults:
     """Return a torus's faults with every NIC at a share of its rate at most."""
     own = torus.faults.injection_percent
     limited = {node.name: min(percent, own.get(node.name, 100.0)) for node in torus.topology.nodes}
