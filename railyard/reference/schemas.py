@@ -1,4 +1,4 @@
-"""Describe every field of railyard's JSON and YAML documents, from their JSON schemas."""
+"""Describe every field of railyard's JSON and YAML documents, and the rules of the strict check, from their sources."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
+from railyard.records import rules
 from railyard.reference.markdown import code, escaped, table
 
 Schema = Mapping[str, Any]
@@ -24,7 +25,7 @@ def files() -> list[Path]:
 
 
 def page() -> str:
-    """Return one table of fields per schema. `[]` is any item of a list, `*` any name."""
+    """Return one table of fields per schema, and the table of rules. `[]` is any item of a list, `*` any name."""
     parts = [HEAD]
     for path in files():
         schema = json.loads(path.read_text())
@@ -33,6 +34,7 @@ def page() -> str:
             for name, field in dict(fields(schema)).items()
         ]
         parts.append(f"## {schema.get('title', path.stem)}\n\n" + table(["field", "type", "meaning"], rows))
+    parts.append(f"## Rules of the strict check\n\n{rules.table()}")
     return "\n".join(parts)
 
 

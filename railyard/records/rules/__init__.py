@@ -1,6 +1,6 @@
 """Rules that work out again what a record says of itself: one rule, one function, one line of docs.
 
-`RULES` has all of them. docs/formats.md shows the table that `python -m railyard.records.rules` prints. What no rule
+`RULES` has all of them. `python -m railyard.records.rules` prints the table; the reference page has it. What no rule
 can know is that the numbers were measured: docs/tender.md lists the fields that nothing determines.
 """
 

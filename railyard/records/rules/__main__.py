@@ -1,4 +1,4 @@
-"""Print the table of rules for docs/formats.md."""
+"""Print the table of rules: what `railyard results check --strict` demands."""
 
 from __future__ import annotations
 
