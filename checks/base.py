@@ -70,17 +70,6 @@ def plainly() -> Iterator[None]:
         raise ReframeError(str(error)) from None  # ReFrame would print the cause's line again
 
 
-def loaded_quickly(check: type[rfm.RunOnlyRegressionTest]) -> type[rfm.RunOnlyRegressionTest]:
-    """Take ReFrame's deprecated name of `env_vars` from a class of checks and those below it.
-
-    ReFrame 4.10 reads that name for every check that it loads, and looks each time for the line of source to warn
-    about, to then suppress the warning: a quarter of the processor time of `reframe -l`.
-    """
-    space = getattr(check, "_rfm_var_space", None)
-    getattr(space, "_namespace", {}).pop("variables", None)
-    return check
-
-
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
     """What follows from a check and its partition; nothing is written yet.
@@ -102,7 +91,6 @@ class Prepared:
         return self.granted.topology
 
 
-@loaded_quickly
 class PlacedCheck(Knobs):
     """A benchmark under several placements, in one job on one allocation."""
 
@@ -110,10 +98,6 @@ class PlacedCheck(Knobs):
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
     exclusive_access = True
-
-    #: Variables that differ on a real machine: name -> value where it is computed or emulated, value where it is
-    #: measured. One that was set by hand to something else is left alone.
-    on_a_real_machine: Mapping[str, tuple[Any, Any]] = {}
 
     #: References from the archive; `railyard references update` writes the file. By its whole path, so that a check in
     #: a folder of a site's own finds it, too; below ReFrame's reference prefix, where there is one.
@@ -151,7 +135,7 @@ class PlacedCheck(Knobs):
         self._set({"torus": where.torus_for(self.tags, self.torus)})
         scale = self._scale(where)
         is_scaled = bool(scales.sizes(type(self), scale))
-        self._set(scales.chosen_values(self, scale, where.origin))
+        self._set(scales.chosen_values(self, scale))
         spec = request.for_partition(self._spec(), where)
         self._skip_for(smpi.missing() if where.origin == "simulated" else "")
         self._skip_for(request.programs_lacking(spec, where))

@@ -85,8 +85,7 @@ class hops_paper(HopsCheck):
     torus = "gemini-24x1x24"
     launches = 1
     small = {"sizes": [0, 1 << 20], "window": 16, "repeats": 1}
-    standard = {"sizes": [0, 1 << 20], "repeats": 50}
-    on_a_real_machine = {"launches": (1, 6)}
+    standard = {"sizes": [0, 1 << 20], "repeats": 50, "launches": 6}
 
 
 @rfm.simple_test

@@ -163,8 +163,7 @@ class RowcolPaper(RowcolCheck):
     collectives = ["alltoall", "allgather"]
     launches = 1
     small = {"repeats": 1}
-    standard = {"sizes": [1 << 14], "repeats": 50}
-    on_a_real_machine = {"launches": (1, 6)}
+    standard = {"sizes": [1 << 14], "repeats": 50, "launches": 6}
 
 
 @rfm.simple_test

@@ -15,7 +15,7 @@ from railyard.base.errors import InputError
 KIB, MIB = 1 << 10, 1 << 20
 
 #: Values that mean "not set by hand", where they are not empty or 0.
-UNSET: Mapping[str, Any] = {"warmups": -1}
+UNSET: Mapping[str, Any] = {"warmups": -1, "launches": 1}
 
 
 class Scale(StrEnum):
@@ -61,22 +61,10 @@ def is_set(name: str, value: Any) -> bool:
     return bool(value != UNSET[name] if name in UNSET else value)
 
 
-def chosen_values(check: Any, scale: Scale, origin: str) -> dict[str, Any]:
-    """Return the variables of a check that nobody set by hand, with their values by its scale and its origin.
-
-    `on_a_real_machine` of a check maps a variable to its value where it is computed or emulated, and where measured.
-    """
-    measured = {
-        name: there
-        for name, (elsewhere, there) in check.on_a_real_machine.items()
-        if origin == "measured" and getattr(check, name) == elsewhere
-    }
-    by_scale = {
-        name: value
-        for name, value in sizes(type(check), scale).items()
-        if not is_set(name, measured.get(name, getattr(check, name)))
-    }
-    return {**measured, **by_scale}
+def chosen_values(check: Any, scale: Scale) -> dict[str, Any]:
+    """Return the values that a scale gives to the variables of a check that nobody set by hand."""
+    sized = sizes(type(check), scale).items()
+    return {name: value for name, value in sized if not is_set(name, getattr(check, name))}
 
 
 def timing(scale: Scale, *, repeats: int, warmups: int = 0, least_s: float = 0) -> list[str]:

@@ -50,6 +50,8 @@ COMMANDS = {
     "torus": ("railyard.torus.cli.torus:torus", "Make and use a virtual torus on this machine."),
     "where": ("railyard.jobs.nodes.node_cli:where", "Print this node's cores, NICs and GPUs as JSON."),
 }
+#: Commands that job scripts alone call: the list of commands and the shell's completion leave them out.
+IN_JOB_SCRIPTS = {"granted", "strays", "together"}
 
 
 class Rooms(click.Group):
@@ -68,12 +70,15 @@ class Rooms(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self._for_people(ctx)])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         options = click.Command.shell_complete(self, ctx, incomplete)
-        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        names = [name for name in self._for_people(ctx) if name.startswith(incomplete)]
         return [CompletionItem(name, help=COMMANDS[name][1]) for name in names] + options
+
+    def _for_people(self, ctx: click.Context) -> list[str]:
+        return [name for name in self.list_commands(ctx) if name not in IN_JOB_SCRIPTS]
 
 
 @click.group(cls=Rooms, context_settings={"help_option_names": ["-h", "--help"]})

@@ -41,6 +41,7 @@ def test_a_class_replaces_what_it_names_and_large_begins_with_standard() -> None
 def test_what_was_set_by_hand_is_told_from_what_was_not() -> None:
     assert scales.is_set("repeats", 1) and not scales.is_set("repeats", 0)
     assert scales.is_set("sizes", [0]) and not scales.is_set("sizes", [])
+    assert scales.is_set("launches", 2) and not scales.is_set("launches", 1)
     assert scales.is_set("warmups", 0) and not scales.is_set("warmups", -1)
 
 
