@@ -1,9 +1,9 @@
-"""What the programs that ran beside a launch's victim left, and whether the victim really had its load. Pure reading.
+"""Read what the companions of a victim left, and judge whether the victim ran under their load.
 
-Models: for each congestor or copy its hosts, ranks, times, figures and the bytes of its NICs during the victim's time,
-as the record has them; a congestor's load is proved where its nodes' NICs sent at least a tenth of one of its own
-rounds meanwhile. A copy ran at once with the victim where its NICs sent at least half as much as the victim's. Copies
-and congestors must have run where they were placed. Leaves out: running them (`railyard.jobs.together`).
+A companion is a congestor or a copy that ran at the same time on other nodes. Models: the hosts, ranks, times, figures
+and NIC bytes of each, as the record contains them. A congestor's load is proved if the NICs of its nodes sent at least
+a tenth of one of its rounds while the victim ran. A copy's is proved if its NICs sent at least half of the victim's
+bytes. Every companion must have run on its assigned nodes. Leaves out how they are run (`railyard.jobs.together`).
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ LEAST_ROUNDS = 0.1
 #: Share of the victim's own bytes that a copy of it must have sent during the victim's time.
 LEAST_OF_COPY = 0.5
 REPORTED = ("pattern", "size_bytes", "rounds_sent", "round_bytes", "elapsed_s", "ended_by")
-#: What a guard has of its own; the rest is figures.
-NOBODY_LOOKED = {"verdict": str(Guarded.OK), "reasons": []}
+#: The verdict of a launch that no guard watched.
+NOT_GUARDED = {"verdict": str(Guarded.OK), "reasons": []}
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """The companions of a launch. `reasons` say why it was ended, `fault` what is wrong with a companion, `void` why
-    the load is not proved.
+class Companions:
+    """The companions of a launch, as the record contains them.
+
+    `reasons`: why the launch was ended early. `fault`: what is wrong with a companion. `void`: why a load is unproved.
     """
 
     roles: list[Json]
@@ -51,11 +52,11 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """Where a launch's files are, and what is known of its companions before it ran.
+    """What `read` needs: the folder of a launch's files, and its companions as they were planned.
 
-    `planned` are their names, roles and commands, `hosts` the hosts of each one's ranks, `own_names` host -> node of
-    hosts that call themselves otherwise; `read_copy` makes the output of a copy of a program that is not ours, by its
-    files' names and its ranks.
+    `planned` has name, role and command of each companion; `hosts` the host of each of its ranks, by name. `own_names`
+    maps a host's own name to the scheduler's, where they differ. `read_copy(stem, ranks)` writes the benchmark output
+    of a copy of a third-party program, and returns why it has none.
     """
 
     folder: Path
@@ -67,33 +68,35 @@ class Left:
     own_names: Mapping[str, str] = field(default_factory=dict)
 
 
-def found(left: Left) -> Around:
-    """Return what the companions of a launch left."""
-    said = _json(left.folder / f"{left.stem}.roles")
-    if said.get("format") != FORMAT:
-        return Around(
+def read(left: Left) -> Companions:
+    """Return the companions of a launch; a launch without the file `.roles` has none and a fault."""
+    results = _json(left.folder / f"{left.stem}.roles")
+    if results.get("format") != FORMAT:
+        return Companions(
             roles=[],
             reasons=[],
             fault="railyard together wrote nothing about the programs beside it",
             void=[],
         )
-    said = {**said, "nics": counted(said)}
-    ended = {each["name"]: each for each in said["roles"]}
-    made = [_role(left, each, ended.get(each["name"], {}), said) for each in left.planned]
-    fault = next((f"{each['name']}: {each['reason']}" for each in made if each["status"] != "ok"), "")
-    own = _sent_by_others(left, said["nics"])
-    void = [word for each in made if (word := _unproved(each, own))]
-    return Around(roles=made, reasons=said["reasons"], fault=fault, void=void)
+    results = {**results, "nics": counted(results)}
+    result_of = {companion["name"]: companion for companion in results["roles"]}
+    roles = [_role(left, planned, result_of.get(planned["name"], {}), results) for planned in left.planned]
+    fault = next((f"{role['name']}: {role['reason']}" for role in roles if role["status"] != "ok"), "")
+    own = _sent_by_others(left, results["nics"])
+    void = [word for role in roles if (word := _unproved(role, own))]
+    return Companions(roles=roles, reasons=results["reasons"], fault=fault, void=void)
 
 
-def _role(left: Left, planned: Mapping[str, Any], ended: Mapping[str, Any], said: Mapping[str, Any]) -> Json:
+def _role(
+    left: Left, planned: Mapping[str, Any], result: Mapping[str, Any], results: Mapping[str, Any]
+) -> Json:
     name, own = planned["name"], f"{left.stem}.{planned['name']}"
     hosts = list(left.hosts.get(name, ()))
     is_copy = planned["role"] == Role.COPY
-    unread = left.read_copy(own, len(hosts)) if is_copy and ended.get("exit_status") == 0 else ""
+    unread = left.read_copy(own, len(hosts)) if is_copy and result.get("exit_status") == 0 else ""
     output, fault = _output(left, own) if not planned["again"] else (None, "")
     verdict, moved = assemble.judge_placement(hosts, output)
-    status = ended.get("exit_status")
+    status = result.get("exit_status")
     failed = "" if status == 0 or planned["again"] else f"exit status {status}"
     wrong = "its data are wrong" if output and output.verified is False else ""
     reason = next(filter(None, [failed, unread, fault, wrong, moved]), "")
@@ -104,22 +107,22 @@ def _role(left: Left, planned: Mapping[str, Any], ended: Mapping[str, Any], said
         "status": "failed" if reason else "ok",
         "reason": assemble.one_line(reason),
         "exit_status": status,
-        "starts": ended.get("starts", 0),
-        "begun_s": _since(said, ended.get("begun_s")),
-        "ended_s": _since(said, ended.get("ended_s")),
-        "victim_s": _since(said, said["victim"]["ended_s"]),
+        "starts": result.get("starts", 0),
+        "begun_s": _since(results, result.get("begun_s")),
+        "ended_s": _since(results, result.get("ended_s")),
+        "victim_s": _since(results, results["victim"]["ended_s"]),
         "hosts": hosts,
         "placement_verdict": str(verdict if not planned["again"] else Verdict.CANNOT_TELL),
         "ranks": output.ranks if output else Ranks(),
         "series": list(output.series_json) if output else [],
         "reported": {k: output.parameters[k] for k in REPORTED if output and k in output.parameters},
-        "nics": _nics(left, own, hosts, said["nics"]),
+        "nics": _nics(left, own, hosts, results["nics"]),
     }
 
 
-def _since(said: Mapping[str, Any], time_s: float | None) -> float | None:
+def _since(results: Mapping[str, Any], time_s: float | None) -> float | None:
     """Return a time as seconds after the victim's start."""
-    begun_s = said["victim"]["begun_s"]
+    begun_s = results["victim"]["begun_s"]
     return None if time_s is None or begun_s is None else round(time_s - begun_s, 3)
 
 
@@ -134,7 +137,7 @@ def _output(left: Left, own: str) -> tuple[Benchmark | None, str]:
 
 
 def _nics(left: Left, own: str, hosts: Sequence[str], counted: Nics | None) -> Nics | None:
-    """Return the NICs of a companion's nodes: as the torus counted them meanwhile, or as its own ranks did."""
+    """Return the bytes of a companion's NICs: those that the torus counted, or else those that its ranks wrote."""
     if counted is not None:
         return of_hosts(counted, hosts)
     path = left.folder / f"{own}.nics"
@@ -144,13 +147,13 @@ def _nics(left: Left, own: str, hosts: Sequence[str], counted: Nics | None) -> N
 
 
 def counted(evidence: Mapping[str, Any]) -> Nics | None:
-    """Return the NICs that a launch's evidence counted; None where nobody did."""
+    """Return the NIC bytes in a launch's evidence; None if it has none, as on a real machine."""
     rows = evidence.get("nics")
     return None if rows is None else nic_bytes.of_rows(rows)
 
 
 def of_hosts(nics: Nics | None, hosts: Sequence[str]) -> Nics | None:
-    """Return the NICs of some nodes; None where none were counted."""
+    """Return the NIC bytes of some hosts; None if none were counted."""
     if nics is None:
         return None
     own = host_names.matched({node for node, _ in nics.pairs}, hosts)
@@ -158,16 +161,16 @@ def of_hosts(nics: Nics | None, hosts: Sequence[str]) -> Nics | None:
 
 
 def _sent_by_others(left: Left, counted: Nics | None) -> int:
-    """Return what the NICs of all nodes without a companion sent meanwhile: the victim's bytes; 0 if not counted."""
-    beside = [host for hosts in left.hosts.values() for host in hosts]
-    theirs = of_hosts(counted, beside)
+    """Return the bytes that nodes without a companion sent: those of the victim; 0 if no bytes were counted."""
+    hosts_of_companions = [host for hosts in left.hosts.values() for host in hosts]
+    theirs = of_hosts(counted, hosts_of_companions)
     return sum(counted.tx_bytes) - sum(theirs.tx_bytes) if counted and theirs else 0
 
 
 def _unproved(role: Json, victim_bytes: int) -> str:
     """Return why a companion's load is not proved; empty where it is."""
     if role["role"] == Role.COPY:
-        return _apart(role, victim_bytes)
+        return _not_at_once(role, victim_bytes)
     if role["nics"] is None:
         return f"nothing counted the NICs of congestor {role['name']}"
     sent = sum(role["nics"].tx_bytes)
@@ -179,8 +182,8 @@ def _unproved(role: Json, victim_bytes: int) -> str:
     )
 
 
-def _apart(role: Json, victim_bytes: int) -> str:
-    """Return why a copy did not run at the same time as the victim; empty where it did, or nobody counted."""
+def _not_at_once(role: Json, victim_bytes: int) -> str:
+    """Return why a copy did not run at the same time as the victim; empty if it did, or if no bytes were counted."""
     sent = None if role["nics"] is None else sum(role["nics"].tx_bytes)
     if sent is None or sent >= LEAST_OF_COPY * victim_bytes:
         return ""
@@ -189,13 +192,13 @@ def _apart(role: Json, victim_bytes: int) -> str:
     )
 
 
-def guard(seen: Mapping[str, Any] | None, around: Around | None) -> Mapping[str, Any] | None:
-    """Return the guard's word with what the load has to add; a load that is not proved makes it void."""
-    if around is None or not around.void:
+def guard(seen: Mapping[str, Any] | None, companions: Companions | None) -> Mapping[str, Any] | None:
+    """Return the guard's verdict `seen`, which a load that is not proved makes void; None where no guard watched."""
+    if companions is None or not companions.void:
         return seen
-    word = {**NOBODY_LOOKED, **(seen or {})}
-    kept = word["reasons"] if word["verdict"] == Guarded.VOID else []
-    return {**word, "verdict": str(Guarded.VOID), "reasons": [*kept, *around.void]}
+    word = {**NOT_GUARDED, **(seen or {})}
+    earlier_reasons = word["reasons"] if word["verdict"] == Guarded.VOID else []
+    return {**word, "verdict": str(Guarded.VOID), "reasons": [*earlier_reasons, *companions.void]}
 
 
 def _json(path: Path) -> Json:

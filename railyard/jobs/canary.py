@@ -1,4 +1,4 @@
-"""The canary's verdict: pairs of nodes that are much worse than others of the same relation. Pure.
+"""Find pairs of nodes that are much worse than other pairs of the same relation: the verdict of the canary. Pure.
 
 Models: every pair of hosts of a record's launches with its median latency or bandwidth at each size, grouped by how the
 two hosts are related (same switch, same group, other group, other switch). A pair stands out if it is `FACTOR` times
@@ -50,7 +50,7 @@ class Relation:
 def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
     """Return every relation of every figure of merit of pairs, the nearest relation first."""
     nodes = spans.coordinates(record.case.allocation["nodes"])
-    found: dict[Key, dict[tuple[str, str], list[float]]] = {}
+    samples: dict[Key, dict[tuple[str, str], list[float]]] = {}
     for launch in record.launches:
         if not launch.is_result:
             continue
@@ -61,11 +61,11 @@ def judge(record: Record, factor: float = FACTOR) -> list[Relation]:
             ends = (str(series.labels["from"]), str(series.labels["to"]))
             related = spans.relation(*ends, spans.places(ends, nodes), has_groups=has_groups)
             key = series.fom, int(series.labels.get("size_bytes", 0)), str(related or UNKNOWN)
-            found.setdefault(key, {}).setdefault(ends, []).append(statistics.median(series.samples))
+            samples.setdefault(key, {}).setdefault(ends, []).append(statistics.median(series.samples))
     order = [*map(str, spans.Relation), UNKNOWN]
     return [
-        _relation(key, {ends: statistics.median(values) for ends, values in found[key].items()}, factor)
-        for key in sorted(found, key=lambda key: (*key[:2], order.index(key[2])))
+        _relation(key, {ends: statistics.median(values) for ends, values in samples[key].items()}, factor)
+        for key in sorted(samples, key=lambda key: (*key[:2], order.index(key[2])))
     ]
 
 
@@ -83,9 +83,15 @@ def _relation(key: Key, pairs: dict[tuple[str, str], float], factor: float) -> R
 
 
 def fault(record: Record, factor: float = FACTOR) -> str:
-    """Return what is wrong in one line; empty where no pair stands out."""
-    found = judge(record, factor)
-    largest = max((each.size_bytes for each in found), default=0)
-    bulk = [each for each in found if each.size_bytes == largest and each.fom.endswith("gbyte_s")]
-    wrong = [each for each in (found if record.origin is Origin.MEASURED else bulk) if each.bad]
-    return "; ".join(f"{each.text}: more than {factor:g} times worse" for each in wrong)
+    """Return the pairs that stand out, in one line; empty if there is none."""
+    relations = judge(record, factor)
+    largest = max((relation.size_bytes for relation in relations), default=0)
+    bulk = [
+        relation
+        for relation in relations
+        if relation.size_bytes == largest and relation.fom.endswith("gbyte_s")
+    ]
+    wrong = [
+        relation for relation in (relations if record.origin is Origin.MEASURED else bulk) if relation.bad
+    ]
+    return "; ".join(f"{relation.text}: more than {factor:g} times worse" for relation in wrong)

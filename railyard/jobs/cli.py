@@ -1,4 +1,4 @@
-"""`railyard granted`, `together`, `recover`: what a job script and a person do with a stage directory."""
+"""Define the commands `railyard granted`, `together` and `recover`, which work on a stage directory."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def recover(folders: tuple[Path, ...], reason: str) -> None:
 )
 @click.option("--copy", multiple=True, metavar="NAME=COMMAND", help="A copy of the victim, started with it.")
 @click.argument("victim", nargs=-1, required=True, type=click.UNPROCESSED)
-def together(stem: str, victim: tuple[str, ...], **beside: tuple[str, ...]) -> None:
+def together(stem: str, victim: tuple[str, ...], **others: tuple[str, ...]) -> None:
     """Run the command VICTIM while other programs load the network (in job scripts); STEM begins the names of files.
 
-    The victim starts when every congestor has made the file STEM.NAME.ready. The file STEM.stop tells them that it has
-    ended. A congestor that ends before voids the launch: exit status 75.
+    The victim starts when every congestor has made the file STEM.NAME.ready. When the victim has ended, the file
+    STEM.stop ends the congestors. If one ends earlier, the launch is void, and the exit status is 75.
     """
-    companions = [(option, text) for option, texts in beside.items() for text in texts]
+    companions = [(option, text) for option, texts in others.items() for text in texts]
     sys.exit(several.run(lambda: several.read(Path(), stem, companions, victim)))

@@ -1,7 +1,7 @@
-"""What a program, its launcher and the shell wrote to standard error, without what says nothing.
+"""Find the line of a standard error that explains a failure, among the lines that launcher and shell add.
 
 Models: the frames that Open MPI's mpirun writes around a program's own words, the shell's notice of a signal, and
-railyard's notices before a launch. Leaves out: what a launch is worth (`railyard.records.assemble`).
+railyard's notices before a launch. Leaves out: whether the launch failed (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-#: How lines begin that mpirun writes around the words of a program that failed, and railyard's own before a launch.
+#: Beginnings of the lines that mpirun adds to the output of a program that failed, and of railyard's own notices.
 FRAME = (
     "mpirun",
     "Primary job  terminated",
@@ -17,17 +17,17 @@ FRAME = (
     "railyard: waiting for another ",
     "railyard: removed torus ",
 )
-#: A first line that says nothing without the next.
+#: First lines that need the next line to be understood.
 HEADINGS = ("usage:", "error:", "syntax:")
 KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
-#: What the shell of a job script says of a signal: that it came, not why.
+#: A shell's notice that a signal ended a command; it does not contain the reason.
 SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
 
 
 def first(path: Path) -> str:
-    """Return the first line that a program wrote to its standard error, mpirun's own frame left out.
+    """Return the first line of a standard error that is not the launcher's or the shell's; empty if there is none.
 
-    With the next line where it is a heading, and the file's name where even that is all.
+    A heading such as `usage:` is returned together with the line after it and the name of the file.
     """
     lines = _complaints(path)
     if lines and lines[0].strip().lower() in HEADINGS:
@@ -36,7 +36,7 @@ def first(path: Path) -> str:
 
 
 def last(path: Path) -> str:
-    """Return the last such line: what a job script said before it ended."""
+    """Return the last such line, which is why a job script ended; empty if there is none."""
     return next(reversed(_complaints(path)), "")
 
 

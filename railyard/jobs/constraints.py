@@ -1,4 +1,4 @@
-"""What a job may require of its nodes' places in the network, as an option of the scheduler.
+"""Render the constraint of a partition, where its jobs' nodes are in the network, as an option of the scheduler.
 
 Models: `extras: constraint` of a partition. Sources: sbatch(1) of Slurm, `--switches=COUNT[@TIME]`; qsub(1B) and
 pbs_resources(7B) of OpenPBS, `-l place=group=RESOURCE`. Flux has `--requires=CONSTRAINT` (flux-submit(1)), a filter of
@@ -17,7 +17,7 @@ from railyard.base.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """How a scheduler words it: `option` with a place for the value, the values' form, and that form in words."""
+    """A scheduler's option with `{}` for the value, the regular expression of values, and its description."""
 
     option: str
     form: str
@@ -38,11 +38,11 @@ CONSTRAINTS: Mapping[str, Constraint] = {"slurm": _SLURM, "squeue": _SLURM, "pbs
 
 
 def option(scheduler: str, value: str, partition: str) -> str:
-    """Return the scheduler's option for a constraint; InputError for a scheduler or a value without one."""
-    known, field = CONSTRAINTS.get(scheduler), f"{partition}: extras.constraint"
-    if known is None:
+    """Return the scheduler's option for a constraint; InputError for a scheduler without one, or a bad value."""
+    constraint, field = CONSTRAINTS.get(scheduler), f"{partition}: extras.constraint"
+    if constraint is None:
         valid = f"none with the scheduler {scheduler}; {', '.join(sorted(CONSTRAINTS))} have one"
         raise InputError("reframe.yml", field, value, valid)
-    if not re.fullmatch(known.form, value):
-        raise InputError("reframe.yml", field, value, known.valid)
-    return known.option.format(value)
+    if not re.fullmatch(constraint.form, value):
+        raise InputError("reframe.yml", field, value, constraint.valid)
+    return constraint.option.format(value)

@@ -1,8 +1,8 @@
-"""An image under every rank: what it is, whether it can run here, and the words before the program.
+"""Run every rank from an image: check the image, describe it for the record, and make the words before the program.
 
 Models: a file or folder with its sha256 and labels; the engine that runs it (`image_engines`); whose MPI is in it.
-Hybrid: the image's own MPI talks to the machine's launcher. Bind: the machine's MPI, in a folder, takes the image's
-place. A rank never pulls from a registry: the image is a local file, given once. Leaves out how images are built
+Hybrid: the image's own MPI is started by the machine's launcher. Bind: a folder with the machine's MPI replaces the
+image's. A rank never pulls from a registry, because the image is a local file. Leaves out how images are built
 (containers/README.md).
 """
 
@@ -43,38 +43,41 @@ class Model(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """An image that launches run from: the words before the program, and what the record says of it."""
+    """An image that launches run from: `command` precedes the program, `provenance` is for the record."""
 
     command: tuple[str, ...]
     provenance: Mapping[str, Any]
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Return what the image says of itself."""
-        found: Mapping[str, str] = self.provenance["labels"]
-        return found
+        """Return the labels in the image: name -> value."""
+        labels: Mapping[str, str] = self.provenance["labels"]
+        return labels
 
 
-def software(check: str, asked: Sequence[str], image: str) -> list[Software]:
-    """Whose programs to launch; InputError for a word that is none, one twice, or an image asked for and not named."""
-    chosen = list(asked) or [str(Software.IMAGE if image else Software.NATIVE)]
+def software(check: str, names: Sequence[str], image: str) -> list[Software]:
+    """Return whose programs to launch: those of `names`, or else the image's if there is one, or else the machine's.
+
+    Raises InputError for an unknown or repeated name, and for `image` without an image.
+    """
+    chosen = list(names) or [str(Software.IMAGE if image else Software.NATIVE)]
     if set(chosen) - set(Software) or len(set(chosen)) < len(chosen):
         raise InputError(check, "software", ",".join(chosen), "native, image, or native,image")
     if Software.IMAGE in chosen and not image:
         raise InputError(check, "image", "", "a SIF file, as software has image (`make sif` builds one)")
-    return [Software(each) for each in chosen]
+    return [Software(name) for name in chosen]
 
 
 def missing(file: Path, features: Sequence[str] = ()) -> str:
-    """Why nothing can be run from an image file in an environment here, in one line; empty where it can."""
+    """Return why an image file cannot be run in an environment here, in one line; empty if it can."""
     return image_engines.selected(features).missing(file)
 
 
 def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
-    """The image in a file, its MPI under the bind model in the folder `host_mpi`, for an environment's features.
+    """Return the image in a file. `host_mpi` is the folder of the machine's MPI under the bind model, empty for hybrid.
 
-    Raises InputError for a file that is no image, a folder that holds no MPI, and an image whose label names another
-    MPI than the environment's launcher is of.
+    Raises InputError for a file that is no image, for a folder without an MPI, and for an image whose label names
+    another MPI than that of the environment's launcher, which its `features` name.
     """
     file, engine = file.resolve(), image_engines.selected(features)
     engine.check(file)
@@ -97,29 +100,29 @@ def carried(file: Path, host_mpi: str, features: Sequence[str]) -> Carried:
 
 
 def _engine_and_version(engine: ImageEngine) -> dict[str, str]:
-    """Return what the record says of the engine; Apptainer has a field of its own since the first images."""
+    """Return the engine's fields in the record; Apptainer's has another form, which the first records already had."""
     if engine.name == image_engines.DEFAULT:
         return {engine.name: engine.version()}
     return {"engine": f"{engine.name} {engine.version()}"}
 
 
 def _bound(folder: Path) -> Bound:
-    """The machine's MPI in the image: its libraries before the image's, and where it looks for its own files."""
+    """Return the machine's MPI as it is bound into an image, with the variables that make it find its own files."""
     if not any((folder / "lib").glob("libmpi*.so*")):
         raise InputError("host_mpi", "", str(folder), "a folder with lib/libmpi*.so (containers/gather-mpi)")
-    told = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
+    variables = {"LD_LIBRARY_PATH": f"{HOST_MPI}/lib", "OPAL_PREFIX": HOST_MPI}
     if (folder / OFI_OF_INTEL).is_dir():
-        told["LD_LIBRARY_PATH"] += f":{HOST_MPI}/{OFI_OF_INTEL}"
-        told["FI_PROVIDER_PATH"] = f"{HOST_MPI}/{OFI_OF_INTEL}/prov"
+        variables["LD_LIBRARY_PATH"] += f":{HOST_MPI}/{OFI_OF_INTEL}"
+        variables["FI_PROVIDER_PATH"] = f"{HOST_MPI}/{OFI_OF_INTEL}/prov"
     if (folder / "pmix").is_dir():
-        told["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
-    return Bound(folder=folder, variables=told)
+        variables["PMIX_INSTALL_PREFIX"] = f"{HOST_MPI}/pmix"
+    return Bound(folder=folder, variables=variables)
 
 
 def need_packages(image: Carried, packages: Sequence[str]) -> None:
-    """Raise InputError for an image of railyard's that was built without one of these packages of Spack.
+    """Raise InputError for an image that railyard built without one of these Spack packages.
 
-    An image of another origin has no such labels, and is tried.
+    Other images have no labels of packages, so they are not refused.
     """
     if SOURCES_LABEL not in image.labels:
         return
@@ -132,7 +135,7 @@ def need_packages(image: Carried, packages: Sequence[str]) -> None:
 
 
 def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -> None:
-    """An image without the label is tried: ranks that do not find each other are found out by the launch."""
+    """Raise InputError for an image whose label names another MPI than the environment's."""
     has, wants = labels.get(MPI_LABEL, ""), [FAMILIES[name] for name in features if name in FAMILIES]
     if has and wants and not has.startswith(wants[0]):
         valid = f"an image with {wants[0]}, whose launcher the environment has, or -S host_mpi=FOLDER"
@@ -141,7 +144,7 @@ def _check_mpi(file: Path, labels: Mapping[str, str], features: Sequence[str]) -
 
 @functools.cache
 def _sha256(file: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
-    """Sum and size; read once in a session, as long as size and time stay."""
+    """Return the sha256 and the bytes of a file; cached as long as its size and its time stay the same."""
     digest = hashlib.sha256()
     with Path(file).open("rb") as image:
         while block := image.read(BLOCK_BYTES):
@@ -151,9 +154,9 @@ def _sha256(file: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
 
 @functools.cache
 def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
-    """Sum and size of an unpacked image: of each file's path, contents and executable bit, and of where links point.
+    """Return a sha256 and the bytes of an unpacked image: of each path, content, executable bit and link target.
 
-    What only its owner may read is left out by its mode, so that every user finds one sum of a folder.
+    Files that only their owner may read are left out, so that the sum is the same for every user.
     """
     digest, total = hashlib.sha256(), 0
     for path in sorted(_open_to_all(Path(folder))):
@@ -171,11 +174,11 @@ def _tree(folder: str, size_bytes: int, time_ns: int) -> tuple[str, int]:
 
 def _open_to_all(folder: Path) -> Iterator[Path]:
     """Yield links, and files that every user may read, in folders that every user may enter."""
-    for place, folders, files in os.walk(folder):
-        inside = [Path(place, name) for name in folders]
-        folders[:] = [each.name for each in inside if not each.is_symlink() and _has(each, stat.S_IXOTH)]
-        yield from (each for each in inside if each.is_symlink())
-        for path in (Path(place, name) for name in files):
+    for parent, folders, files in os.walk(folder):
+        inside = [Path(parent, name) for name in folders]
+        folders[:] = [path.name for path in inside if not path.is_symlink() and _has(path, stat.S_IXOTH)]
+        yield from (path for path in inside if path.is_symlink())
+        for path in (Path(parent, name) for name in files):
             if path.is_symlink() or (path.is_file() and _has(path, stat.S_IROTH)):
                 yield path
 

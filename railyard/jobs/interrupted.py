@@ -1,8 +1,8 @@
-"""Keeps what jobs measured that ReFrame never came to judge: timed out, cancelled, or their ReFrame killed.
+"""Make the records of jobs that ReFrame did not judge: timed out, cancelled, or submitted by a killed ReFrame.
 
-ReFrame makes no record of a job that it gives up. So a job is known here from its submission until its record is made;
-what is left when ReFrame ends is recorded then, and what a killed ReFrame left behind when the same check runs next,
-before its stage directory is emptied.
+ReFrame makes no record of such a job. This module therefore lists each job from its submission until its record is
+made, and records those that are left when ReFrame ends. The jobs of a killed ReFrame are recorded when the same check
+runs again, before its stage directory is emptied.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _open: dict[Path, Callable[[], str]] = {}
 
 
 def owner() -> dict[str, Any]:
-    """This process, so that another can tell whether it still waits for its job."""
+    """Return host, number and start of this process, by which another finds out whether it still waits for its job."""
     return {"host": platform.node(), "pid": os.getpid(), "started": _started(os.getpid())}
 
 
 def session() -> str:
-    """Return one name for all records of this process: its start and its number. ReFrame keeps its own to itself."""
+    """Return one name for all records of this process, from its start and its number; ReFrame hides its own."""
     started = datetime.fromtimestamp(Path("/proc/self").stat().st_ctime, UTC)
     return f"{assemble.utc_text(started)}-{os.getpid()}"
 
 
 def submitted(folder: Path, state: Callable[[], str]) -> None:
-    """A job was submitted; `state` will say what the scheduler calls it."""
+    """List the job of a stage directory as submitted; `state()` returns the scheduler's name of its state."""
     stagedir.reserve(folder)
     _open[folder] = state
 
 
 def recorded(folder: Path) -> None:
-    """Its record is made."""
+    """Take a job whose record is made from the list."""
     _open.pop(folder, None)
 
 
@@ -72,7 +72,7 @@ def keep_left_behind(folders: Iterable[Path]) -> None:
 
 
 def in_use(folder: Path) -> str:
-    """Return who uses a job's stage directory, in one line; empty where nobody does, or nobody can tell."""
+    """Return what uses a job's stage directory, in one line; empty if nothing does, or if that cannot be found out."""
     if stagedir.record_path(folder) is None and is_waited_for(folder):
         return f"another ReFrame, process {read(folder).owner['pid']}, still waits for its job"
     if job_lock.is_held(folder):
@@ -97,13 +97,13 @@ def _keep(folder: Path, reason: str) -> None:
 
 
 def is_waited_for(folder: Path) -> bool:
-    """Whether the process that submitted the job lives; of another host's nobody can tell, and it counts as dead."""
+    """Return whether the process that submitted a job still runs; one on another host counts as ended."""
     try:
-        known = read(folder).owner
+        process = read(folder).owner
     except InputError:
         return False
-    here = known["host"] == platform.node()
-    return bool(here and known["started"] and _started(known["pid"]) == known["started"])
+    here = process["host"] == platform.node()
+    return bool(here and process["started"] and _started(process["pid"]) == process["started"])
 
 
 def _is_own(folder: Path) -> bool:
@@ -115,7 +115,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in the kernel's ticks; empty where there is none."""
+    """Return when a process started, in the kernel's ticks; empty if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

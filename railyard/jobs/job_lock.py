@@ -1,10 +1,10 @@
-"""Keeps a stage directory for one job: the lock of a running job, the id of the one submitted last, and the queue.
+"""Reserve a stage directory for one job: by a lock while it runs, by its id, and by the scheduler's queue.
 
 The job script opens `job.lock` and takes an flock, which its launches inherit, before it writes anything. The lock is
 free when the last of these processes has ended, on whatever host, as far as the file system has locks between hosts:
 NFS has, Lustre has if it is mounted with `flock`. Where a file system or a node has no locks, the job runs without one
-and nothing is refused. A script ends at once if the directory's `job.json` is another job's. Slurm is asked for jobs
-that still wait.
+and nothing is refused. A script ends at once if the directory's `job.json` is another job's. Jobs that
+still wait are found by Slurm's squeue.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From a placement and a NIC policy to one launch's command, and from its evidence to the NIC policy's verdict.
+"""Render a placement and a NIC policy as the command of a launch, and judge the launch by the bytes of its NICs.
 
-Knows ReFrame's words for launchers and environments, and which stack an environment's NICs are told through. Leaves out
-how the job is written and what becomes of the results (`checks.base`).
+Models: the communication stack comes from the environment's features in ReFrame's configuration. Leaves out how the
+job is written (`railyard.jobs.submission`), and its record (`railyard.jobs.stagedir`).
 """
 
 from __future__ import annotations
@@ -90,12 +90,14 @@ def render(
     hosts = [_host_of(placed, devices, kind) for kind in kinds] or [
         host(placed, devices, None, by_script=by_script)
     ]
-    settings = [_settings(placed, chosen, features, each) for each in hosts]
+    settings = [_settings(placed, chosen, features, node) for node in hosts]
     _same_on_all(chosen, settings, hosts, kinds)
     passed = launcher.pass_variables(settings[0].environment)
     wrapper = f"{file_name(policy)}.sh" if settings[0].by_local_rank else ""
     binder = f"{file_name(stem)}.bind.sh" if by_script and placed.binding != Binding.NONE else ""
-    scripts = node_kinds.one_script(wrapper, [each.wrapper() for each in settings], kinds) if wrapper else {}
+    scripts = (
+        node_kinds.one_script(wrapper, [setting.wrapper() for setting in settings], kinds) if wrapper else {}
+    )
     if binder and kinds:
         scripts |= node_kinds.one_script(binder, [_binder(placed, kind) for kind in kinds], kinds)
     return Combination(
@@ -124,7 +126,7 @@ def _same_on_all(
     hosts: Sequence[policies.Host],
     kinds: Sequence[NodeKind],
 ) -> None:
-    """Raise InputError where a policy is one thing on some nodes, and on others another that no script can choose."""
+    """Raise InputError if kinds of nodes need different variables for a policy: one command sets one."""
     for kind, words, host_of_kind in zip(kinds, settings, hosts, strict=False):
         if words.environment != settings[0].environment:
             problem = f"{policy} needs other variables on {kind.some()}"
@@ -140,21 +142,21 @@ def _same_on_all(
 
 
 def _unbound_gpus(policy: policies.Policy, launcher: Launcher) -> Mapping[str, str]:
-    """Return what keeps a launcher from choosing GPUs by itself, so that all of a node have the node's numbers."""
+    """Return the variables that stop a launcher from choosing GPUs, so that ranks see the node's numbers."""
     return launcher.all_gpus if policy.kind in policies.WITH_GPUS else {}
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
-    """Return how many NICs a node has: as many as the configuration names, or the topology's rails."""
+    """Return the number of NICs per node: as many as the configuration names, or the topology's rails."""
     return topology.rails if topology.rails > 1 or not devices else len(devices)
 
 
 def host(
     placed: Placement, devices: Sequence[str] | None, node: NodeLayout | None, *, by_script: bool = False
 ) -> policies.Host:
-    """Return the NICs of a placement's nodes; the nearest ones by the node's description where there is one.
+    """Return the NICs and GPUs of a placement's nodes, nearest ones by the node's description if there is one.
 
-    A node that nobody described has any GPUs where the job writes the script: they are for the words alone.
+    Without a description, a job that writes its own script gets stand-in GPUs, which only the command line needs.
     """
     if not node or not devices:
         any_gpus = any_pairs(placed.ranks_per_node) if by_script and not node else None
@@ -170,7 +172,10 @@ def _settings(
     features: Sequence[str],
     on: policies.Host,
 ) -> policies.Settings:
-    """Return what the stack is told of a policy; without a stack, the library's default needs no word."""
+    """Return the settings that a stack needs for a policy; the policy `library-default` needs none without a stack.
+
+    Raises InputError for a policy that needs bound ranks on a placement that binds none.
+    """
     if policy.kind == policies.Kind.LIBRARY_DEFAULT and not named_stack(features):
         return policies.Settings()
     stack = stack_of(features)
@@ -181,9 +186,9 @@ def _settings(
 
 
 def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Combination:
-    """A simulated rank runs on one NIC, which its line of the host file names; the library's default is rail 0."""
+    """Return a simulated launch: each line of its host file names a rank's node and NIC, by default that of rail 0."""
     if policy.kind == policies.Kind.STRIPE:
-        raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC a rank")
+        raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC per rank")
     assigned = policies.assign(policy, policies.host(placed.allocation.topology, placed.ranks_per_node))
     rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]
     hosts = [
@@ -199,14 +204,14 @@ def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, s
 
 
 def assigned_nics(policy: str, on: policies.Host) -> list[list[str]]:
-    """The names of the NICs that each local rank is to send through; empty where the library decides."""
+    """Return the names of the NICs assigned to each local rank; empty if the library decides."""
     return [
         [on.nics[nic] for nic in own] for own in policies.assign(policies.parse(policy, len(on.nics)), on)
     ]
 
 
 def assigned_gpus(policy: str, on: policies.Host) -> list[str]:
-    """Return the GPU that each local rank is to see; empty for a policy without GPUs."""
+    """Return the GPU assigned to each local rank; empty for a policy without GPUs."""
     return list(policies.gpus(policies.parse(policy, len(on.nics)), on))
 
 
@@ -214,7 +219,7 @@ def judge_gpus(assigned: Sequence[str], local_ranks: Sequence[int], seen: Sequen
     """Return the verdict on the GPUs that the ranks report; `seen` has one entry for each rank, None for no report."""
     for rank, (local, sees) in enumerate(zip(local_ranks, seen, strict=False)):
         if sees is not None and sees != assigned[local]:
-            reason = f"rank {rank} sees GPU {sees}, asked {assigned[local]}"
+            reason = f"rank {rank} sees GPU {sees}, assigned {assigned[local]}"
             return Found(verdict=evidence.Verdict.NOT_OBEYED, reason=reason)
     if len(seen) < len(local_ranks) or None in seen:
         return Found(verdict=evidence.Verdict.CANNOT_TELL, reason="not every rank reported its GPU")
@@ -229,10 +234,10 @@ def judge_nics(
     *,
     setup_bytes: int = 0,
 ) -> Found:
-    """The verdict on a launch's NICs.
+    """Return the verdict on a launch's NICs: whether the bytes of `counted` went through the assigned ones.
 
-    `hosts` and `local_ranks` are those asked for each rank, `assigned` the NICs of each local rank, `counted` the
-    bytes of the NICs, in which `setup_bytes` per rank may be MPI's own.
+    `hosts` and `local_ranks` are those assigned to each rank, `assigned` the NICs of each local rank. `setup_bytes` per
+    rank may be MPI's own traffic. Without `counted` the verdict is `cannot-tell`.
     """
     nics = [tuple(own) for own in assigned]
     return judge(
@@ -241,5 +246,5 @@ def judge_nics(
 
 
 def file_name(text: str) -> str:
-    """A placement's or policy's name as the beginning of a file's."""
+    """Return the name of a placement or a policy as the beginning of a file name."""
     return re.sub(r"[^A-Za-z0-9.x-]+", "-", text).strip("-.") or "placement"

@@ -1,4 +1,4 @@
-"""The MPIs of this machine, those of `make mpis` included, and one job's script for launches under several of them.
+"""List the MPIs of this machine, those of `make mpis` included, and write a job script that launches under several.
 
 Models: each MPI with a stage directory of its own below the job's (`write_launcher`), and rounds in which each is
 launched once, in a new random order, so that drift of the machine affects all alike (`script`). Leaves out what the
@@ -26,8 +26,8 @@ class Mpi:
 
     `feature` names it in an environment of ReFrame's configuration.
 
-    `library` is in what MPI_Get_library_version returns under it, but for the number of blanks. One that `hangs` may do
-    so in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX (docs/torus.md).
+    The text of MPI_Get_library_version contains `library`, apart from the number of blanks. An MPI with `hangs` may
+    hang in MPI_Finalize, after its results were written: MPICH before 4.2 over UCX (docs/torus.md).
     """
 
     name: str
@@ -48,15 +48,15 @@ class Mpi:
 
     @property
     def halo(self) -> Path:
-        """Return its halo."""
+        """Return the path of its benchmark `halo`."""
         return self.benchmark("halo")
 
     def benchmark(self, name: str) -> Path:
-        """Return a benchmark of its build."""
+        """Return the path of a benchmark that was built with it."""
         return BUILD / f"benchmarks-{self.build}" / "bin" / name
 
     def is_named_in(self, text: str) -> bool:
-        """Return whether a library's version is this MPI's."""
+        """Return whether the text of MPI_Get_library_version is this MPI's."""
         return self.library in " ".join(text.split())
 
     def absent(self) -> str:
@@ -134,19 +134,19 @@ LAUNCHER_NAMES = ("mpirun", "mpiexec")
 
 
 def chosen(check: str, names: Sequence[str]) -> tuple[list[Mpi], list[str]]:
-    """Return the MPIs with these environments' names that are here, and in one line each why others are not.
+    """Return the installed MPIs with these environment names, and for each other one the reason, in one line.
 
-    Without names: all that do not hang at their end. Raises InputError for a name that no MPI has.
+    Without names, all MPIs that do not hang. Raises InputError for a name that no MPI has.
     """
-    known = {mpi.environment_name: mpi for mpi in INSTALLED}
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(check, "mpis", ", ".join(unknown), ", ".join(known))
-    wanted = [known[name] for name in names] or [mpi for mpi in INSTALLED if not mpi.hangs]
+    by_name = {mpi.environment_name: mpi for mpi in INSTALLED}
+    if unknown := [name for name in names if name not in by_name]:
+        raise InputError(check, "mpis", ", ".join(unknown), ", ".join(by_name))
+    wanted = [by_name[name] for name in names] or [mpi for mpi in INSTALLED if not mpi.hangs]
     return [mpi for mpi in wanted if not mpi.absent()], [why for mpi in wanted if (why := mpi.absent())]
 
 
 def write_launcher(folder: Path, mpi: Mpi) -> None:
-    """Write into an MPI's stage directory the launcher that its launches find first: on the job's virtual torus."""
+    """Write scripts `mpirun` and `mpiexec` into an MPI's stage directory, which launch on the job's virtual torus."""
     place = folder / LAUNCHERS
     place.mkdir(parents=True, exist_ok=True)
     program = shutil.which(mpi.program) or mpi.program
@@ -157,15 +157,18 @@ def write_launcher(folder: Path, mpi: Mpi) -> None:
 
 
 def within(folder: str, mpi: Mpi, lines: Sequence[str]) -> list[str]:
-    """Return lines of a job script as they run in an MPI's stage directory, with its programs and its variables."""
+    """Return lines of a job script, wrapped to run in an MPI's stage directory with its PATH and its variables."""
     programs = shlex.quote(str(mpi.halo.parent))
-    told = [f"export {name}={shlex.quote(value)}" for name, value in mpi.environment.items()]
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in mpi.environment.items()]
     path = f'export PATH="$PWD/{LAUNCHERS}":{programs}:"$PATH"'
-    return ["(", f"cd {shlex.quote(folder)} || exit 1", path, *told, *lines, ")"]
+    return ["(", f"cd {shlex.quote(folder)} || exit 1", path, *exports, *lines, ")"]
 
 
 def script(lines: Mapping[str, Sequence[Sequence[str]]], mpis: Sequence[Mpi], seed: int) -> list[str]:
-    """Return the launches of all MPIs as lines of one job script; `lines` by environment's name, launch by launch."""
+    """Return the lines of one job script for all MPIs, in rounds of random order drawn from `seed`.
+
+    `lines` maps an environment's name to the lines of each launch.
+    """
     order = random.Random(seed)
     rounds = max(map(len, lines.values()))
     return [

@@ -1,4 +1,4 @@
-"""A partition of reframe.yml: what it names of its machine, as one value. docs/cluster.md lists the extras."""
+"""Read a partition of reframe.yml as one value. docs/cluster.md lists its extras."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ ORIGINS = ("emulated", "measured", *COMPUTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition(Site):
-    """`smoke_topology` is that of the smoke checks where each job makes a torus of its own; empty for `topology`.
+    """A partition: a `Site` and what else reframe.yml configures.
 
-    `nodes` is how many to ask for where a check does not say. `names_nodes`: jobs ask for the very nodes of the
+    `smoke_topology` is the topology of smoke checks where each job makes a torus of its own; empty for `topology`.
+    `nodes` is the number of nodes to request if a check names none. `names_nodes`: jobs request the nodes of the
     topology by name. `constraint` is the scheduler's option for `extras: constraint`, or empty. `in_allocation`:
-    ReFrame runs inside an allocation, whose nodes its jobs use. `cluster`: the torus that a scheduler on a virtual
-    torus runs on; None where it is no such partition. `lacks` is what the environment's MPI cannot do.
+    ReFrame runs inside an allocation, and its jobs use those nodes. `cluster` is the virtual torus whose Slurm runs the
+    jobs; None elsewhere. `lacks` lists what the environment's MPI cannot do.
     """
 
     smoke_topology: str
@@ -93,19 +94,19 @@ class Partition(Site):
 
     @property
     def makes_torus(self) -> bool:
-        """Return whether each job has a torus of its own, of the topology that its check asks for."""
+        """Return whether each job has a torus of its own, of the topology that its check names."""
         return self.origin != "measured" and not self.scheduled
 
-    def torus_for(self, tags: Collection[str], asked: str) -> str:
-        """Return the topology that a job makes a torus of, by its check's tags and the topology that the check names.
+    def torus_for(self, tags: Collection[str], topology: str) -> str:
+        """Return the topology of the torus that a job makes: `topology`, which the check names, or the smoke checks'.
 
-        Empty means the partition's. Smoke checks are made for few nodes; one that names a topology needs that one.
+        Empty means the partition's own. Smoke checks are those with the tag `smoke`; they need few nodes.
         """
-        return self.smoke_topology if not asked and self.makes_torus and SMOKE in tags else asked
+        return self.smoke_topology if not topology and self.makes_torus and SMOKE in tags else topology
 
     @property
     def is_certain(self) -> bool:
-        """Return whether the nodes are known before the job: then a placement that they do not allow is a mistake."""
+        """Return whether the nodes are known before the job; a placement that they do not allow is then an error."""
         return self.names_nodes and bool(self.topology)
 
     @property
@@ -114,31 +115,31 @@ class Partition(Site):
 
     @property
     def without_coordinates(self) -> str:
-        """Why placements that need coordinates cannot be; empty where they can."""
+        """Return why placements that need coordinates cannot be made; empty if they can."""
         return "" if self.topology else f"no coordinates: reframe.yml names no topology for {self.fullname}"
 
     @property
     def known_topology(self) -> Topology | None:
-        """The topology that reframe.yml names; None where it names none."""
+        """Return the topology that reframe.yml names; None if it names none."""
         return catalog.load(self.topology) if self.topology else None
 
     @property
     def no_place_for_images(self) -> str:
-        """Why nothing can be run here from an image; empty where it can."""
+        """Return why nothing can be run here from an image; empty if it can."""
         if self.is_computed:
             return f"{self.fullname} computes its launches: nothing runs there, from an image or not"
         return f"nodes of {self.fullname} are images already ({self.image})" if self.image else ""
 
     def machine(self, nodes: int, cpus: int) -> Machine:
-        """Return what checks may need of it; `nodes` is how many a job is to have where no topology says it."""
+        """Return the machine that checks are compared with; `nodes` is the size of a job if no topology gives it."""
         here = self.known_topology
-        known = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
+        count = len(here.nodes) if here and (self.names_nodes or not nodes) else nodes
         rails = max(here.rails if here else 1, len(self.devices or []))
         extents = here.extents if here else ()
-        return Machine(name=self.fullname, nodes=known, rails=rails, cpus=cpus, extents=extents)
+        return Machine(name=self.fullname, nodes=count, rails=rails, cpus=cpus, extents=extents)
 
     def missing(self) -> str:
-        """Return why no job can run here now, in one line; empty where one can: the engine's image, the cluster."""
+        """Return why no job can run here now, in one line: a missing image or cluster; empty if one can."""
         if self.image and (reason := engines()[self.engine].missing(self.image)):
             return reason
         if self.cluster is None:
@@ -161,7 +162,7 @@ def _one_of(
 
 
 def _no_jobs(cluster: str) -> str:
-    """Why jobs cannot run railyard on a torus's nodes; empty where they can."""
+    """Return why jobs cannot run railyard on a torus's nodes, in one line; empty if they can."""
     torus = lifecycle.read(cluster)
     if torus is None or torus.containers is None:
         return ""

@@ -1,6 +1,6 @@
-"""Where the placements of a job put its ranks, and how they are launched there: once the nodes are known.
+"""Plan a job on known nodes: the node of every rank in each placement, and the files and commands of its launches.
 
-On the virtual torus of a job's own the nodes are known before it is submitted, on a cluster in the job alone
+On a virtual torus of the job's own, the nodes are known before it is submitted; on a cluster, only inside the job
 (`railyard granted`). A `Plan` is pure; `write` puts its files into the stage directory. Leaves out which nodes they are
 (`railyard.jobs.job.request`, `railyard.jobs.nodes.allocated_nodes`), and what each launch runs
 (`railyard.jobs.schedule`).
@@ -33,9 +33,9 @@ from railyard.jobs.roles import Companion
 class Plan:
     """A job's placements on an allocation, each rendered once with every NIC policy.
 
-    `combinations` are by the beginning of their files' names (`stem`) and the policy; those of placements that these
-    nodes do not allow are stand-ins, for the words of a command alone. `beside` are the programs beside a placement's.
-    `equal` are groups of placements that put every rank on the same node and slot: their launches measure one thing.
+    `combinations` maps the beginning of a placement's file names (`stem`) and a policy to a rendered launch. For a
+    placement that these nodes do not allow, it is a stand-in, from which only the command line is used. `beside` maps a
+    placement to the companions of its victim. `equal` are groups of placements that put every rank on the same slot.
     """
 
     placed: Placed
@@ -46,11 +46,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
-    """The nodes to place on. `without` says which coordinates are missing; empty where all are known.
+    """The nodes to place on. `without` is the reason why coordinates are missing; empty if all are known.
 
-    `scheduled` has the nodes in the order in which the launcher itself counts them, where that is another one: it is
-    that of the placement `scheduler`. With `stands` (name -> coordinate) these are all that is known of the nodes, and
-    no topology. `kinds` are the nodes that described themselves, by their CPUs and NICs.
+    `scheduled` has the nodes in the launcher's own order, which the placement `scheduler` uses; None if it is that of
+    `allocation`. With `stands` (name -> coordinate) no topology is known, and these are the known coordinates. `kinds`
+    groups the nodes with a description by their hardware.
     """
 
     allocation: Allocation
@@ -62,30 +62,30 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class _Ranks:
-    """One placement with the programs beside it."""
+    """The placement of a victim and those of its companions."""
 
     own: Placement
     beside: Sequence[roles.Placed] = ()
 
     def by_stem(self, name: str) -> dict[str, Placement]:
         """Return the placement of each program by the beginning of its files' names."""
-        return {name: self.own, **{stem(name, each.companion): each.placement for each in self.beside}}
+        return {name: self.own, **{stem(name, one.companion): one.placement for one in self.beside}}
 
 
 Combinations = Mapping[tuple[str, str], Combination]
 
 
 def plan_all(job: Submitted, nodes: Nodes) -> Plan:
-    """Return the plan of a job all of whose placements can be; InputError for the first that cannot."""
+    """Return the plan of a job; raises InputError for the first placement that the nodes do not allow."""
     ranks = {name: _place(job, nodes, name) for name in job.spec.placements}
     return _planned(job, nodes, ranks, _rendered(job, nodes, ranks), cannot={}, instead={})
 
 
 def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> Plan:
-    """Return the plan of the placements that can be on some nodes; its `placed` says of the others why not.
+    """Return the plan of the placements that the nodes allow; its `placed.cannot` has the reasons for the others.
 
-    With `stand_ins` the others are rendered, too, because they may be possible on the nodes that the scheduler grants.
-    Then InputError is raised for what the launcher or the stack cannot express.
+    With `stand_ins` the others are rendered, too, because the nodes that the scheduler grants may allow them.
+    InputError is then raised for what the launcher or the stack cannot express.
     """
     ranks: dict[str, _Ranks] = {}
     rendered: dict[tuple[str, str], Combination] = {}
@@ -108,14 +108,14 @@ def plan_what_can(job: Submitted, nodes: Nodes, *, stand_ins: bool = False) -> P
 
 
 def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
-    """Return one placement of a job; InputError where it cannot be on that allocation, or has no room beside it.
+    """Return one placement of a job; InputError if the nodes do not allow it, or leave no room for its companions.
 
-    Where other programs run beside it in some launches, it has the victim's nodes in all of them.
+    A job with companions in some launches has the victim on the same nodes in all of them.
     """
     own = nodes.scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
     allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
-    beside = _companions(job, allocation, name)
-    return _Ranks(_own(job, allocation, name), beside)
+    companions = _companions(job, allocation, name)
+    return _Ranks(_own(job, allocation, name), companions)
 
 
 def _own(job: Submitted, allocation: Allocation, name: str) -> Placement:
@@ -132,9 +132,9 @@ def _companions(job: Submitted, allocation: Allocation, name: str) -> list[roles
 
 
 def _stand_in(job: Submitted, allocation: Allocation, name: str) -> _Ranks:
-    """Return another placement for the words of a command, which do not say where ranks go.
+    """Return a stand-in for a placement, from which only the command line is used.
 
-    Where these nodes have no room for the programs beside it, there are none: it cannot be launched either.
+    It has no companions if these nodes have no room for them.
     """
     own = dataclasses.replace(_own(job, allocation, "plain"), binding=spec.parse(name).binding)
     try:
@@ -176,18 +176,21 @@ def _planned(
     return Plan(
         placed=_described(job, nodes, ranks, cannot),
         combinations=rendered,
-        beside={name: [each.companion for each in one.beside] for name, one in {**ranks, **instead}.items()},
+        beside={
+            name: [companion.companion for companion in one.beside]
+            for name, one in {**ranks, **instead}.items()
+        },
         equal=equal({name: one.own for name, one in ranks.items()}),
     )
 
 
 def stem(name: str, companion: Companion) -> str:
-    """Return the beginning of the names of a companion's files, beside those of a placement."""
+    """Return the beginning of the file names of a companion of a placement."""
     return f"{name}.{companion.name}"
 
 
 def needs_coordinates(name: str) -> bool:
-    """Return whether a placement means nothing where nobody knows how the nodes are joined."""
+    """Return whether a placement needs the coordinates of its nodes."""
     return spec.parse(name).needs_coordinates
 
 
@@ -214,12 +217,12 @@ def _write(folder: Path, combination: Combination) -> None:
 
 
 def mark(folder: Path, placement: str) -> Path:
-    """The file that says that a placement can be launched."""
+    """Return the path of the empty file whose existence lets the job script launch a placement."""
     return folder / f"{launching.file_name(placement)}.placed"
 
 
 def equal(placed: Mapping[str, Placement]) -> list[list[str]]:
-    """Groups of placements that put every rank on the same node and slot: their launches measure one thing."""
+    """Return groups of placements that put every rank on the same node and slot, and so measure the same."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, placement in placed.items():
         where = spec.split_load(name)[1], placement.allocation.topology.name, placement.indices.tobytes()
@@ -231,8 +234,8 @@ def _described(
     job: Submitted, nodes: Nodes, ranks: Mapping[str, _Ranks], cannot: Mapping[str, str]
 ) -> Placed:
     """Return where the ranks go, for the record."""
-    allocation, stands = nodes.allocation, nodes.stands
-    at = {node.name: node.coordinate for node in allocation.nodes} if stands is None else stands
+    allocation, coordinates = nodes.allocation, nodes.stands
+    at = {node.name: node.coordinate for node in allocation.nodes} if coordinates is None else coordinates
     some = next((one.own for one in ranks.values()), None)
     own = node_kinds.among(nodes.kinds, {node.name for node in some.nodes}) if some else []
     usual, *others = [_assigned(job, some, kind) for kind in (own or (None,))]
@@ -245,13 +248,13 @@ def _described(
                 for node in allocation.nodes
             ],
         },
-        topology=files.described(allocation.topology) if stands is None else None,
+        topology=files.described(allocation.topology) if coordinates is None else None,
         hosts={name: [node.name for node in one.own.nodes] for name, one in ranks.items()},
         local_ranks={name: one.own.local_ranks.tolist() for name, one in ranks.items()},
         nics=usual.nics,
         gpus=usual.gpus,
         cannot=cannot,
-        has_groups=stands is None and allocation.topology.has_groups,
+        has_groups=coordinates is None and allocation.topology.has_groups,
         roles={name: _hosts(one.beside) for name, one in ranks.items()},
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
@@ -274,5 +277,5 @@ def _assigned(job: Submitted, some: Placement | None, kind: NodeKind | None) -> 
     )
 
 
-def _hosts(beside: Sequence[roles.Placed]) -> dict[str, list[str]]:
-    return {each.companion.name: [node.name for node in each.placement.nodes] for each in beside}
+def _hosts(companions: Sequence[roles.Placed]) -> dict[str, list[str]]:
+    return {one.companion.name: [node.name for node in one.placement.nodes] for one in companions}

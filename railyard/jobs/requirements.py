@@ -1,9 +1,8 @@
-"""What a check needs of a machine, and what of a check's lists a machine can do. Pure.
+"""Compare what a check needs with what a machine has, and select the placements and policies that it can do. Pure.
 
-A check is made on a virtual torus of its own (`torus`), but it runs on any machine that is large enough: so many nodes,
-NICs per node and ranks per node, and a block of a torus where it walks one. What a machine can never do is left out
-before the job is submitted, in one line; what one allocation cannot take is known in the job alone
-(`railyard.jobs.placing`).
+A check is written for a virtual torus of its own (`torus`), and runs on any machine with enough nodes, NICs and CPUs
+per node, and with a block of a torus if it needs one. What a machine can never do is left out before the job is
+submitted. What one allocation does not allow is known only inside the job (`railyard.jobs.placing`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What is known of a partition; `cpus` 0 and `nodes` 0 where nothing is known."""
+    """What a partition has: nodes, NICs per node, CPUs per node, routers by dimension; 0 or empty if not known."""
 
     name: str
     nodes: int
@@ -43,13 +42,13 @@ class Machine:
 
 
 def missing(needs: Needs, machine: Machine) -> str:
-    """Return the first thing that a machine lacks, in one line; empty where the check can run."""
+    """Return the first thing that a machine lacks, in one line; empty if the check can run."""
     if machine.nodes and machine.nodes < needs.nodes:
         remedy = "extras: nodes, or -S nodes=N"
         return f"needs {needs.nodes} nodes; jobs on {machine.name} have {machine.nodes} ({remedy})"
     if machine.rails < needs.rails:
-        known = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
-        return f"needs {needs.rails} NICs per node; {machine.name} names {known} (extras: nics)"
+        has = "no NICs" if machine.rails < 2 else f"{machine.rails} NICs"
+        return f"needs {needs.rails} NICs per node; {machine.name} names {has} (extras: nics)"
     if machine.cpus and machine.cpus < needs.ranks_per_node:
         return f"needs {needs.ranks_per_node} ranks per node; {machine.name} has {machine.cpus} CPUs per node"
     if needs.block and not holds(machine.extents, needs.block):
@@ -65,7 +64,7 @@ def holds(extents: Sequence[int], block: Sequence[int]) -> bool:
 
 
 def nodes(torus: str, grid: Sequence[int], ranks_per_node: int, *, order: str, block: Sequence[int]) -> int:
-    """Return how many nodes a check takes: as many as its grid, or the allocation on the torus it was made on."""
+    """Return how many nodes a check uses: those of its grid, or of the allocation that it was written for."""
     if grid:
         return math.ceil(math.prod(grid) / ranks_per_node)
     if not torus:
@@ -82,7 +81,7 @@ def rails(nic_policies: Sequence[str]) -> int:
 
 
 def bound(placements: Sequence[str]) -> list[str]:
-    """Return the placements with every rank bound to a NUMA domain, without which no NIC is near to a rank."""
+    """Return the placements with ranks bound to NUMA domains, because an unbound rank has no nearest NIC."""
     return [_bound(*spec.split_load(name)) for name in placements]
 
 
@@ -91,7 +90,10 @@ def _bound(alone: str, load: str) -> str:
 
 
 def split_placements(placements: Sequence[str], without: str) -> tuple[list[str], dict[str, str]]:
-    """Return the placements that a machine can do, and for the others why not; `without` says what is not known."""
+    """Return the placements that a machine can do, and placement -> reason for the others.
+
+    `without` is the reason why coordinates are missing; empty if they are known.
+    """
     cannot = {name: without for name in placements if without and placing.needs_coordinates(name)}
     return [name for name in placements if name not in cannot], cannot
 
@@ -101,16 +103,16 @@ def split_policies(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the NIC policies that an environment's stack can express, and for the others why not.
 
-    Raises InputError where the environment names no stack and any policy but the library's default is asked for.
+    Raises InputError if a policy other than the library's default is requested and the environment names no stack.
     """
     cannot: dict[str, str] = {}
     for name in nic_policies:
-        asked = policies.parse(name, len(host.nics))
-        if asked.kind == Kind.LIBRARY_DEFAULT:
+        policy = policies.parse(name, len(host.nics))
+        if policy.kind == Kind.LIBRARY_DEFAULT:
             continue
         stack = launching.stack_of(features)
         try:
-            policies.settings(asked, stack, host)
+            policies.settings(policy, stack, host)
         except InputError as error:
             cannot[name] = str(error)
     return [name for name in nic_policies if name not in cannot], cannot

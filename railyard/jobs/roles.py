@@ -1,8 +1,8 @@
-"""Programs that run beside the one that is measured: which there are, and which nodes each gets. Pure.
+"""Define the programs that run at the same time as the measured one, and the nodes of each. Pure.
 
 A launch has roles. The victim is the check's own program. Under a load, other programs run at the same time on other
 nodes of the job: congestors, which go on until the victim has ended, or copies of the victim, which end by themselves.
-A placement's name says the load (`plain+incast`). The victim has the same nodes alone and under every load.
+A placement's name contains the load (`plain+incast`). The victim has the same nodes alone and under every load.
 
 Loads: the congestor's patterns (`incast`, `alltoall`, `broadcast`, `allreduce`, `permutation`), several of them at once
 with a full stop between (`incast.alltoall`), `program` (any program, started again until the victim has ended), and
@@ -48,7 +48,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Companion:
-    """One program beside the victim. `program` is empty for a copy; `again`: it is started again when it has ended."""
+    """One program that runs with the victim. `program` is empty for a copy; `again`: restart it when it ends."""
 
     name: str
     role: Role
@@ -72,7 +72,7 @@ class Roles:
     def read(cls, document: Mapping[str, Any]) -> Roles:
         """Return the roles that a document holds."""
         loads = {
-            name: [Companion(**{**each, "role": Role(each["role"])}) for each in companions]
+            name: [Companion(**{**companion, "role": Role(companion["role"])}) for companion in companions]
             for name, companions in document["loads"].items()
         }
         return cls(rule=document["rule"], victim_nodes=document["victim_nodes"], loads=loads)
@@ -81,7 +81,7 @@ class Roles:
 def chosen(
     check: str, names: Sequence[str], rule: str, victim_nodes: int, *, on_a_machine: bool, program: str = ""
 ) -> Roles:
-    """Return the roles of a check; raises InputError for a load or a rule that there is not."""
+    """Return the roles of a check; raises InputError for an unknown load or division of the nodes."""
     division.check(check, rule)
     loads = {name: _companions(check, name, on_a_machine, program) for name in names}
     return Roles(rule=rule, victim_nodes=victim_nodes, loads=loads)
@@ -100,13 +100,13 @@ def _companions(check: str, load: str, on_a_machine: bool, program: str) -> list
             check, "load_program", problem="empty", valid="the command line of the load `program`"
         )
     counted: dict[str, int] = {}
-    found = []
+    programs = []
     for part in parts:
         counted[part] = counted.get(part, 0) + 1
         name = part if counted[part] == 1 else f"{part}-{counted[part]}"
         words = shlex.split(program) if part == PROGRAM else _congestor(part, on_a_machine)
-        found.append(Companion(name=name, role=Role.CONGESTOR, program=words, again=part == PROGRAM))
-    return found
+        programs.append(Companion(name=name, role=Role.CONGESTOR, program=words, again=part == PROGRAM))
+    return programs
 
 
 def _congestor(pattern: str, on_a_machine: bool) -> list[str]:
@@ -118,7 +118,7 @@ def _congestor(pattern: str, on_a_machine: bool) -> list[str]:
 
 
 def victims(roles: Roles | None, allocation: Allocation) -> Allocation:
-    """Return the victim's nodes of an allocation; all of them where nothing runs beside it."""
+    """Return the victim's nodes of an allocation: all of them without companions."""
     if roles is None:
         return allocation
     own, _ = division.split(allocation, roles.rule, roles.victim_nodes)
@@ -128,24 +128,24 @@ def victims(roles: Roles | None, allocation: Allocation) -> Allocation:
 def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Companion, Allocation]]:
     """Return the programs of a load and the nodes of each.
 
-    As many copies run as there is room for beside the victim. Raises InputError where a program has no node.
+    The other nodes are filled with copies of the victim's size. Raises InputError if a program gets no node.
     """
     own, rest = division.split(allocation, roles.rule, roles.victim_nodes)
-    asked = list(roles.loads[load])
+    programs = list(roles.loads[load])
     if load == COPIES:
-        asked = [
-            dataclasses.replace(asked[0], name=f"copy-{number}")
+        programs = [
+            dataclasses.replace(programs[0], name=f"copy-{number}")
             for number in range(1, len(rest) // len(own) + 1)
         ]
-    if not asked or len(rest) < len(asked):
+    if not programs or len(rest) < len(programs):
         valid = f"at least one for each program of {load}, beside {len(own)} of the victim"
         raise InputError("roles", "nodes", len(allocation.indices), valid)
-    weights = [len(own)] * len(asked) if load == COPIES else [len(rest) // len(asked)] * len(asked)
+    weights = [len(own)] * len(programs) if load == COPIES else [len(rest) // len(programs)] * len(programs)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
     parts = division.dealt(division.taken(allocation, rest), rule, weights)
     return [
         (companion, division.taken(allocation, rest[part]))
-        for companion, part in zip(asked, parts, strict=True)
+        for companion, part in zip(programs, parts, strict=True)
     ]
 
 
@@ -167,24 +167,24 @@ def placed(
 
     A congestor fills its nodes in plain order. A copy is placed on its nodes as the victim is on its own.
     """
-    said = spec.parse(name)
-    if not said.load:
+    parsed = spec.parse(name)
+    if not parsed.load:
         return []
-    found = []
-    for companion, nodes in companions(roles, allocation, said.load):
+    placed_companions = []
+    for companion, nodes in companions(roles, allocation, parsed.load):
         own = grid if companion.role is Role.COPY else (len(nodes.indices) * ranks_per_node,)
         order = spec.split_load(name)[0] if companion.role is Role.COPY else "plain"
         where = place(order, nodes, own, ranks_per_node=ranks_per_node, seed=seed)
         if companion.role is Role.CONGESTOR:
-            where = dataclasses.replace(where, binding=said.binding)
-        found.append(Placed(companion=companion, placement=where))
-    return found
+            where = dataclasses.replace(where, binding=parsed.binding)
+        placed_companions.append(Placed(companion=companion, placement=where))
+    return placed_companions
 
 
 def program(companion: Companion, victim: Sequence[str], stem: str, *, counts_nics: bool) -> list[str]:
     """Return what each rank of a companion runs; `stem` names the launch's files, `victim` is the victim's program.
 
-    A congestor of ours says when it is ready, looks for the stop file and, with `counts_nics`, counts its nodes' NICs.
+    railyard's congestor makes a file when it is ready, ends at the stop file and, with `counts_nics`, counts NIC bytes.
     """
     own = f"{stem}.{companion.name}"
     if companion.role is Role.COPY:

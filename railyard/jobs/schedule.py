@@ -1,8 +1,8 @@
-"""Which launches a job makes, in which order, and how its script words them. Pure.
+"""List the launches of a job in their order, and render them as lines of its script. Pure.
 
 Every combination of a placement, a NIC policy and a software is launched once in each round, and each round has its own
-order, drawn from the check's seed: drift of the machine spares none of them. Leaves out where ranks go
-(`railyard.jobs.placing`): a command names the files that say it.
+order, drawn from the check's seed, so that drift of the machine affects all alike. Leaves out where ranks run
+(`railyard.jobs.placing`): a command names files that contain it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Program = Callable[[int, Software], Sequence[str]]
 
 
 def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
-    """The launches of a job, in order.
+    """Return the launches of a job, in order.
 
-    A placement that cannot be on the plan's nodes may be on others, so it has launches, too.
+    A placement that the plan's nodes do not allow has launches, too, because the granted nodes may allow it.
     """
     return [
         Planned(
@@ -80,7 +80,7 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
 
 
 def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[str]:
-    """A launch as lines of the job script, its command one that can be pasted.
+    """Return a launch as lines of the job script, with a command that can be pasted into a shell.
 
     With `only_if_placed` they run where its placement could be made (`placing.mark`). A launch that runs longer than
     `limit_s` seconds (0: no limit) is ended, what it left is ended on every node, and the next one begins.
@@ -102,25 +102,25 @@ def lines(launch: Planned, *, only_if_placed: bool, limit_s: int = 0) -> list[st
 
 
 def digests(launches: Sequence[Planned], when: str) -> list[str]:
-    """Lines of the job script that write the sha256 of what the launches run, and of its libraries, to `code.WHEN`.
+    """Return lines of the job script that write the sha256 of programs and their libraries to `code.WHEN`.
 
-    The job itself looks, because its PATH decides which program a name means.
+    The script looks the programs up, because the PATH inside the job selects them.
     """
     words = dict.fromkeys(
         word
-        for each in launches
-        for command in (each.command, *(str(beside["command"]) for beside in each.roles))
+        for launch in launches
+        for command in (launch.command, *(str(role["command"]) for role in launch.roles))
         for word in shlex.split(command)
         if _is_program(word)
     )
-    each = (
+    paths = (
         'f=$(command -v -- "$w" || echo "$w"); [ -f "$f" ] || continue; '
         'readlink -f -- "$f"; ldd "$f" 2>/dev/null | grep -o \'/[^ ]*\''
     )
     summed = f"sort -u | xargs -r -d '\\n' sha256sum > code.{when} 2>/dev/null"
     return [
         f"cat /proc/sys/kernel/random/boot_id > boot.{when} 2>/dev/null",
-        f"for w in {shlex.join(words)}; do {each}; done | {summed}",
+        f"for w in {shlex.join(words)}; do {paths}; done | {summed}",
     ]
 
 
@@ -130,33 +130,33 @@ def _is_program(word: str) -> bool:
 
 
 def limited(command: str, limit_s: int) -> str:
-    """Return a command with `timeout` behind its variables; it gets 30 seconds to end its ranks before it is killed."""
+    """Return a command with `timeout` after its variables; 30 seconds after the limit it is killed."""
     if not limit_s:
         return command
-    found = ASSIGNMENTS.match(command)
-    before = found[0] if found else ""
+    match = ASSIGNMENTS.match(command)
+    before = match[0] if match else ""
     return f"{before}timeout --foreground -k 30 {limit_s} {command[len(before) :]}"
 
 
 def together(launch: Planned) -> str:
-    """Return the command of a launch: its own, or `railyard together` with the programs that run beside it."""
+    """Return the command of a launch: its own, or `railyard together` with it and its companions."""
     if not launch.roles:
         return launch.command
-    found = ASSIGNMENTS.match(launch.command)
-    before = found[0] if found else ""
+    match = ASSIGNMENTS.match(launch.command)
+    before = match[0] if match else ""
     words = [
         word
-        for each in launch.roles
+        for role in launch.roles
         for word in (
-            "--program" if each["again"] else f"--{each['role']}",
-            f"{each['name']}={each['command']}",
+            "--program" if role["again"] else f"--{role['role']}",
+            f"{role['name']}={role['command']}",
         )
     ]
     return f"{before}railyard together {launch.stem} {shlex.join(words)} -- {launch.command[len(before) :]}"
 
 
 def cubic(slots: int) -> list[int]:
-    """The grid of three dimensions with that many slots whose extents differ least, the longest first."""
+    """Return the extents of the three-dimensional grid of that many slots nearest to a cube, the longest first."""
     shapes: list[tuple[int, int, int]] = [
         (slots // (a * b), b, a)
         for a in range(1, round(slots ** (1 / 3)) + 1)

@@ -1,4 +1,4 @@
-"""A job as it is submitted: the files that its launches read, and its script. Without ReFrame.
+"""Write the files that a job's launches read, and make its script. Without ReFrame.
 
 Models: a `Plan` becomes files in the stage directory, one line per launch, and the options for the scheduler. Leaves
 out: who submits it (`checks.base`), and placing on nodes that only the job itself knows
@@ -53,7 +53,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What is written into a job's script: `lines` of a launch come from the check, which may add to them."""
+    """The content of a job's script; `words` renders it with the lines of each launch, which the check makes."""
 
     job: str
     launches: Sequence[Planned]
@@ -62,15 +62,15 @@ class Script:
 
     def words(self, lines: Callable[[Planned], Sequence[str]], preparations: Sequence[str]) -> list[str]:
         """Return the script's lines between the scheduler's options and its last command."""
-        begun, ended = (schedule.digests(self.launches, when) for when in ("begun", "ended"))
+        before, after = (schedule.digests(self.launches, when) for when in ("begun", "ended"))
         launched = [line for launch in self.launches for line in lines(launch)]
         granted = ["railyard granted || exit 1"] if self.written_by_job else []
         own = [job_lock.LINE, job_lock.same_job(self.job)]
-        return [*own, *granted, *preparations, *begun, *launched, *ended]
+        return [*own, *granted, *preparations, *before, *launched, *after]
 
 
 def planned(job: Submitted, where: Partition, granted: Allocation) -> Submission:
-    """Return a job on the nodes that it has, or of the kind that the scheduler will grant. Pure.
+    """Return a job on the nodes granted, or on as many of the kind that the scheduler will grant. Pure.
 
     Raises InputError for a placement or NIC policy that launcher or stack cannot express, and where the nodes are
     certain for a placement that they do not allow.
@@ -143,14 +143,14 @@ def _texts(job: Submitted, where: Partition, granted: Allocation) -> Iterator[tu
 
 
 def _located(where: Partition, granted: Allocation) -> Sequence[Node]:
-    """Return the nodes whose coordinates a program gets: all, or of a computed, maybe large machine, those granted."""
+    """Return the nodes whose coordinates a program reads: all, or only those granted where launches are computed."""
     if not where.is_computed:
         return granted.topology.nodes
     return [granted.topology.nodes[index] for index in sorted(granted.indices.tolist())]
 
 
 def _counted(program: Program) -> Program:
-    """Return a program whose ranks count what their nodes' NICs send; on a real machine nothing else does."""
+    """Return a program whose ranks count the bytes of their nodes' NICs, as on a real machine nothing else does."""
 
     def counted(index: int, whose: Software) -> list[str]:
         return ["env", f"RAILYARD_NICS=launch-{index:03d}.nics", *program(index, whose)]

@@ -1,18 +1,18 @@
-"""One launch of several programs: a victim, and on other nodes congestors or copies of it (`railyard together`).
+"""Run one launch of several programs: a victim, and on other nodes congestors or copies (`railyard together`).
 
-The congestors start first. The victim starts when each has said that its load is there (a file). They go on until the
-victim has ended (the stop file) and end by themselves. Copies start with the victim. A congestor that ends before the
-victim leaves it without its load: everything is ended at once, and the launch is void.
+The congestors start first. The victim starts when each has made its ready file. They load the network until the stop
+file exists, which means that the victim has ended, and then end by themselves. Copies start with the victim. A
+congestor that ends before the victim leaves it without its load: everything is ended at once, and the launch is void.
 
     launch-NNN.ROLE.out, .err   what each companion wrote
-    launch-NNN.ROLE.ready       a congestor's word that its load is there
+    launch-NNN.ROLE.ready       made by a congestor when it loads the network
     launch-NNN.stop             the victim has ended
     launch-NNN.roles            how the programs ended, their times, and the bytes of all NICs during the victim's time
 
 All programs end with `railyard together`, however it ends. The files are in the stage directory, which all nodes of a
 job share. On a virtual torus all launchers are one launch: they share the machine's launch lock and the guard, and the
-torus counts the NICs. Elsewhere the congestors count them. Leaves out: what became of the load
-(`railyard.jobs.beside`).
+torus counts the NICs. Elsewhere the congestors count them. Leaves out how the results are
+read (`railyard.jobs.beside`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from railyard.jobs.nodes import strays
 from railyard.jobs.roles import PROGRAM, Role
 from railyard.jobs.schedule import ASSIGNMENTS
 from railyard.records.store import archive
-from railyard.torus.virtual import counters, launch, lifecycle
+from railyard.torus.virtual import counters, lifecycle
+from railyard.torus.virtual import launch as torus_launch
 from railyard.torus.virtual.lifecycle import VirtualTorus
 
 FORMAT = "railyard-roles/1"
-#: Seconds in which a load must be there, in which congestors must end by themselves, and in which ended ones may tidy.
+#: Most seconds until all congestors are ready, until they end after the stop file, and after a signal that ends them.
 READY_S = 300.0
 STOP_S = 60.0
 TIDY_S = 20.0
@@ -50,12 +51,12 @@ LOOK_S = 0.02
 VOID_STATUS = 75
 
 
-#: Gives the bytes of all NICs since its last call; None where nobody counts them.
+#: Returns the bytes of all NICs since its last call; None if they are not counted.
 Count = Callable[[], list[dict[str, Any]] | None]
 
 
 class _VoidError(Exception):
-    """The launch is void; the text says why."""
+    """The launch is void; the text is the reason."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,12 +78,12 @@ class Program:
 
     @property
     def status(self) -> int | None:
-        """Its exit status, as a shell gives it; None while it runs, or where it never started."""
+        """Return its exit status as a shell has it; None while it runs, or if it never started."""
         code = self.child.poll() if self.child else None
         return code if code is None or code >= 0 else 128 - code
 
     def document(self) -> dict[str, Any]:
-        """Return what the launch's file says of it."""
+        """Return its entry in the launch's file `.roles`."""
         return {
             "name": self.name,
             "role": self.role,
@@ -109,12 +110,12 @@ class Launch:
 
     @property
     def stop(self) -> Path:
-        """The file that tells congestors that the victim has ended."""
+        """Return the path of the file that makes congestors end."""
         return self.folder / f"{self.stem}.stop"
 
     @property
     def congestors(self) -> list[Program]:
-        return [each for each in self.companions if each.role == Role.CONGESTOR]
+        return [program for program in self.companions if program.role == Role.CONGESTOR]
 
     @property
     def everyone(self) -> list[Program]:
@@ -122,18 +123,18 @@ class Launch:
 
 
 def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim: Sequence[str]) -> Launch:
-    """Return the launch that a command line says: companions as (option, `NAME=COMMAND`), the victim's words.
+    """Return the launch of a command line: companions as (option, `NAME=COMMAND`), and the words of the victim.
 
-    The option `program` means any program as a congestor: it says nothing when it is ready, and starts again when it
-    has ended. Raises InputError for a companion without a name or a command, and for a name given twice.
+    The option `program` is any program as a congestor: it makes no ready file, and is started again when it has ended.
+    Raises InputError for a companion without a name or a command, and for a repeated name.
     """
-    made: list[Program] = []
+    programs: list[Program] = []
     for option, text in companions:
         name, _, command = text.partition("=")
-        if not name or not command.strip() or name in {each.name for each in made}:
+        if not name or not command.strip() or name in {program.name for program in programs}:
             raise InputError("together", f"--{option}", text, "NAME=COMMAND, each name once")
         words, environment = taken_apart(command)
-        made.append(
+        programs.append(
             Program(
                 name=name,
                 role=Role.COPY if option == Role.COPY else Role.CONGESTOR,
@@ -143,27 +144,27 @@ def read(folder: Path, stem: str, companions: Sequence[tuple[str, str]], victim:
                 again=option == PROGRAM,
             )
         )
-    if not made:
+    if not programs:
         raise InputError(
             "together", "", problem="nothing beside the victim", valid="--congestor, --program or --copy"
         )
     main = Program(name="victim", role="victim", command=victim, environment={})
-    return Launch(folder=folder, stem=stem, victim=main, companions=made)
+    return Launch(folder=folder, stem=stem, victim=main, companions=programs)
 
 
 def taken_apart(command: str) -> tuple[list[str], dict[str, str]]:
     """Return a command's words and the variables that it sets before them."""
-    found = ASSIGNMENTS.match(command)
-    before = found[0] if found else ""
+    match = ASSIGNMENTS.match(command)
+    before = match[0] if match else ""
     variables = dict(word.split("=", 1) for word in shlex.split(before))
     return shlex.split(command[len(before) :]), variables
 
 
 def run(make: Callable[[], Launch]) -> int:
-    """Run all programs of a launch and write what became of them; the victim's exit status, or `VOID_STATUS`.
+    """Run all programs of a launch, write the file `.roles`, and return the victim's exit status, or `VOID_STATUS`.
 
-    On a virtual torus a launch that load alone made void is run again, as a launch of one program is; `make` gives the
-    launch anew.
+    On a virtual torus a launch that is void only because the machine was busy is run again. `make` builds a fresh
+    `Launch` for each attempt.
     """
     name = os.environ.get("RAILYARD_TORUS", "")
     torus = lifecycle.read(name) if name else None
@@ -176,7 +177,7 @@ def run(make: Callable[[], Launch]) -> int:
     def on_torus(granted: VirtualTorus) -> int:
         return once(_counter(granted))
 
-    status = launch.together(torus, on_torus) if torus else once(lambda: None)
+    status = torus_launch.together(torus, on_torus) if torus else once(lambda: None)
     _finish(tried[-1])
     return status
 
@@ -195,82 +196,82 @@ def _counter(torus: VirtualTorus) -> Count:
     return since
 
 
-def _run(found: Launch, count: Count) -> int:
-    for each in found.companions:
-        (found.folder / f"{found.stem}.{each.name}.ready").unlink(missing_ok=True)
-    found.stop.unlink(missing_ok=True)
-    with _signals(found):
+def _run(launch: Launch, count: Count) -> int:
+    for program in launch.companions:
+        (launch.folder / f"{launch.stem}.{program.name}.ready").unlink(missing_ok=True)
+    launch.stop.unlink(missing_ok=True)
+    with _signals(launch):
         try:
-            _measure(found, count)
+            _measure(launch, count)
         except _VoidError as why:
-            found.reasons.append(str(why))
+            launch.reasons.append(str(why))
         finally:
-            _end_all(found)
-    if not found.reasons:
-        found.reasons += [
-            f"void: congestor {each.name} ended with status {each.status}"
-            for each in found.congestors
-            if each.status and not each.again
+            _end_all(launch)
+    if not launch.reasons:
+        launch.reasons += [
+            f"void: congestor {program.name} ended with status {program.status}"
+            for program in launch.congestors
+            if program.status and not program.again
         ]
-    return VOID_STATUS if found.reasons else _status(found)
+    return VOID_STATUS if launch.reasons else _status(launch)
 
 
-def _finish(found: Launch) -> None:
-    """Write what became of a launch, and end what it left on any node if it went wrong.
+def _finish(launch: Launch) -> None:
+    """Write the file `.roles` of a launch; after a failure, first end the ranks that it left on any node.
 
-    That ends the counters of the torus's guard, too, so it comes when the guard has seen the launch.
+    Ending them ends the counters of the torus's guard, too, so this runs after the guard has read them.
     """
-    if any(each.forced for each in found.everyone) or found.reasons:
-        strays.end_on_all_nodes(found.folder, found.stem, os.environ)
-    _write(found)
-    for reason in found.reasons:
+    if any(program.forced for program in launch.everyone) or launch.reasons:
+        strays.end_on_all_nodes(launch.folder, launch.stem, os.environ)
+    _write(launch)
+    for reason in launch.reasons:
         print(f"railyard: {reason}", file=sys.stderr, flush=True)
 
 
-def _status(found: Launch) -> int:
+def _status(launch: Launch) -> int:
     """Return the victim's exit status, or that of the first copy that failed."""
-    of_copies = [each.status or 0 for each in found.companions if each.role == Role.COPY]
-    return next((status for status in [found.victim.status or 0, *of_copies] if status), 0)
+    of_copies = [program.status or 0 for program in launch.companions if program.role == Role.COPY]
+    return next((status for status in [launch.victim.status or 0, *of_copies] if status), 0)
 
 
-def _measure(found: Launch, count: Count) -> None:
-    """Run the victim while the load is there; raises _VoidError where it is not."""
-    for each in found.congestors:
-        _start(found, each)
-    _wait_for_load(found)
+def _measure(launch: Launch, count: Count) -> None:
+    """Run the victim under the load of all congestors; raises _VoidError if one of them fails or ends."""
+    for program in launch.congestors:
+        _start(launch, program)
+    _wait_for_load(launch)
     count()
-    for each in found.companions:
-        if each.role == Role.COPY:
-            _start(found, each)
-    _start(found, found.victim)
-    while found.victim.status is None:
-        _check_load(found, "while the victim ran")
+    for program in launch.companions:
+        if program.role == Role.COPY:
+            _start(launch, program)
+    _start(launch, launch.victim)
+    while launch.victim.status is None:
+        _check_load(launch, "while the victim ran")
         time.sleep(LOOK_S)
-    found.victim.ended_s = _now()
-    found.counted = count()
-    _check_load(found, "while the victim ran")
-    for each in found.companions:
-        while each.role == Role.COPY and each.status is None and not found.is_ending:
+    launch.victim.ended_s = _now()
+    launch.counted = count()
+    _check_load(launch, "while the victim ran")
+    for program in launch.companions:
+        while program.role == Role.COPY and program.status is None and not launch.is_ending:
             time.sleep(LOOK_S)
 
 
-def _start(found: Launch, each: Program) -> None:
-    own = found.folder / f"{found.stem}.{each.name}"
-    how = "ab" if each.starts else "wb"
+def _start(launch: Launch, program: Program) -> None:
+    own = launch.folder / f"{launch.stem}.{program.name}"
+    how = "ab" if program.starts else "wb"
     with contextlib.ExitStack() as files:
         written = (
             {}
-            if each is found.victim
+            if program is launch.victim
             else {
                 "stdout": files.enter_context(Path(f"{own}.out").open(how)),
                 "stderr": files.enter_context(Path(f"{own}.err").open(how)),
             }
         )
         try:
-            each.child = subprocess.Popen(
-                list(each.command),
-                cwd=found.folder,
-                env={**os.environ, **each.environment},
+            program.child = subprocess.Popen(
+                list(program.command),
+                cwd=launch.folder,
+                env={**os.environ, **program.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=written.get("stdout"),
                 stderr=written.get("stderr"),
@@ -278,76 +279,76 @@ def _start(found: Launch, each: Program) -> None:
             )
         except OSError as error:
             raise _VoidError(
-                f"void: {each.name} cannot be started: {each.command[0]}: {error.strerror}"
+                f"void: {program.name} cannot be started: {program.command[0]}: {error.strerror}"
             ) from error
-    each.begun_s = _now() if each.begun_s is None else each.begun_s
-    each.starts += 1
+    program.begun_s = _now() if program.begun_s is None else program.begun_s
+    program.starts += 1
 
 
-def _wait_for_load(found: Launch) -> None:
+def _wait_for_load(launch: Launch) -> None:
     until = _now() + READY_S
-    while waiting := [each for each in found.congestors if each.ready_s is None]:
-        for each in waiting:
-            if each.ready is None or each.ready.exists():
-                each.ready_s = _now()
-        _check_load(found, "before its load was there")
+    while waiting := [program for program in launch.congestors if program.ready_s is None]:
+        for program in waiting:
+            if program.ready is None or program.ready.exists():
+                program.ready_s = _now()
+        _check_load(launch, "before its load was there")
         if _now() > until:
             raise _VoidError(f"void: congestor {waiting[0].name} was not ready after {READY_S:.0f} s")
         time.sleep(LOOK_S)
 
 
-def _check_load(found: Launch, when: str) -> None:
-    """Raise _VoidError for a congestor that has ended; start those again that are to go on."""
-    if found.is_ending:
+def _check_load(launch: Launch, when: str) -> None:
+    """Raise _VoidError for a congestor that has ended, unless it is one to start again."""
+    if launch.is_ending:
         raise _VoidError("void: the launch was ended from outside")
-    for each in found.congestors:
-        if each.status is None:
+    for program in launch.congestors:
+        if program.status is None:
             continue
-        if each.again and each.status == 0:
-            if found.victim.ended_s is None:
-                _start(found, each)
+        if program.again and program.status == 0:
+            if launch.victim.ended_s is None:
+                _start(launch, program)
             continue
-        after = _now() - (each.begun_s or _now())
+        after = _now() - (program.begun_s or _now())
         raise _VoidError(
-            f"void: congestor {each.name} ended with status {each.status} after {after:.1f} s, {when}"
+            f"void: congestor {program.name} ended with status {program.status} after {after:.1f} s, {when}"
         )
 
 
-def _end_all(found: Launch) -> None:
-    """Tell the congestors to end, wait for them, and end whoever does not."""
+def _end_all(launch: Launch) -> None:
+    """Make the stop file, wait for the congestors, and end those that still run by signals."""
     with contextlib.suppress(OSError):
-        found.stop.touch()
-    is_lost = bool(found.reasons) or found.victim.status is None
-    running = [each for each in found.everyone if each.child is not None]
-    for each in running:
-        if each.again and each.status is None and each.child:
-            each.child.terminate()
+        launch.stop.touch()
+    is_lost = bool(launch.reasons) or launch.victim.status is None
+    running = [program for program in launch.everyone if program.child is not None]
+    for program in running:
+        if program.again and program.status is None and program.child:
+            program.child.terminate()
     _wait(running, 0.0 if is_lost else STOP_S)
     for number, patience_s in ((signal.SIGTERM, TIDY_S), (signal.SIGKILL, TIDY_S)):
-        for each in running:
-            if each.status is None and each.child:
-                each.forced = each.forced or not each.again
-                each.child.send_signal(number)
+        for program in running:
+            if program.status is None and program.child:
+                program.forced = program.forced or not program.again
+                program.child.send_signal(number)
         _wait(running, patience_s)
 
 
 def _wait(running: Sequence[Program], seconds: float) -> None:
     until = _now() + seconds
-    while _now() <= until and any(each.status is None for each in running):
+    while _now() <= until and any(program.status is None for program in running):
         time.sleep(LOOK_S)
-    for each in running:
-        if each.status is not None and each.ended_s is None:
-            each.ended_s = _now()
+    for program in running:
+        if program.status is not None and program.ended_s is None:
+            program.ended_s = _now()
 
 
 @contextlib.contextmanager
-def _signals(found: Launch) -> Iterator[None]:
+def _signals(launch: Launch) -> Iterator[None]:
     """Let a signal that ends this process, such as that of a time limit, end all programs first."""
 
     def end(*_: object) -> None:
-        found.is_ending = True
-        if found.victim.child and found.victim.status is None:
-            found.victim.child.terminate()
+        launch.is_ending = True
+        if launch.victim.child and launch.victim.status is None:
+            launch.victim.child.terminate()
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, end) for number in numbers}
@@ -358,15 +359,15 @@ def _signals(found: Launch) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _write(found: Launch) -> None:
+def _write(launch: Launch) -> None:
     document = {
         "format": FORMAT,
-        "reasons": found.reasons,
-        "victim": found.victim.document(),
-        "roles": [each.document() for each in found.companions],
-        "nics": found.counted,
+        "reasons": launch.reasons,
+        "victim": launch.victim.document(),
+        "roles": [program.document() for program in launch.companions],
+        "nics": launch.counted,
     }
-    archive.write_whole(found.folder / f"{found.stem}.roles", json.dumps(document), replace=True)
+    archive.write_whole(launch.folder / f"{launch.stem}.roles", json.dumps(document), replace=True)
 
 
 def _now() -> float:

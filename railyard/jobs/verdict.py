@@ -1,7 +1,7 @@
-"""Whether a job's record is a failure: something was wrong, or nothing was measured. Pure.
+"""Decide whether a check fails by its job's record: a launch failed or is void, or nothing was measured. Pure.
 
-A placement that the granted nodes do not allow is neither: it is recorded as not measured, with the reason, and the
-launches of the other placements stand for the check.
+A placement that the granted nodes do not allow is no failure. It is recorded as not measured, with the reason, and the
+check is judged by the launches of the other placements.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def left(folder: Path, *, sent: int | None, reasons: list[str] | None = None, st
 
 
 def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None:
-    found = beside.found(left(tmp_path, sent=60))
+    found = beside.read(left(tmp_path, sent=60))
     (role,) = found.roles
     assert (found.fault, found.void, role["status"]) == ("", [], "ok")
     assert [nic.node for nic in role["nics"]] == ["n0", "n1"]
@@ -134,7 +134,7 @@ def test_the_load_is_proved_by_the_bytes_of_its_own_nics(tmp_path: Path) -> None
 def test_a_load_that_is_not_proved_makes_the_launch_void(
     tmp_path: Path, sent: int | None, words: str
 ) -> None:
-    found = beside.found(left(tmp_path, sent=sent))
+    found = beside.read(left(tmp_path, sent=sent))
     guard = beside.guard(None, found)
     assert guard is not None and guard["verdict"] == "void" and words in guard["reasons"][0]
 
@@ -151,7 +151,7 @@ def test_a_copy_that_did_not_run_at_once_with_the_victim_makes_the_launch_void(
         nic["tx_bytes"] = sent
     path.write_text(json.dumps(said))
     here = dataclasses.replace(here, planned=[{**here.planned[0], "role": "copy"}])
-    found = beside.found(here)
+    found = beside.read(here)
     assert bool(found.void) == is_void
     if is_void:
         assert f"the NICs of incast sent {2 * sent} bytes while the first copy sent 200" in found.void[0]
@@ -161,10 +161,10 @@ def test_a_congestor_on_another_node_fails_the_launch(tmp_path: Path) -> None:
     here = left(tmp_path, sent=600)
     path = tmp_path / "launch-000.incast.json"
     path.write_text(path.read_text().replace('"n1"', '"n7"'))
-    assert beside.found(here).fault == "incast: rank 1 ran on n7, asked n1"
+    assert beside.read(here).fault == "incast: rank 1 ran on n7, asked n1"
 
 
 def test_a_launch_without_a_word_of_its_companions_fails(tmp_path: Path) -> None:
     here = left(tmp_path, sent=600)
     (tmp_path / "launch-000.roles").write_text("{")
-    assert "wrote nothing about the programs beside it" in beside.found(here).fault
+    assert "wrote nothing about the programs beside it" in beside.read(here).fault

@@ -19,7 +19,6 @@ NOT_DONE = (
     "railyard/applications",
     "railyard/base",
     "railyard/doctor",
-    "railyard/jobs",
     "railyard/records",
     "railyard/reference",
     "railyard/tender",
@@ -40,7 +39,7 @@ VAGUE = {
 
 #: Words that only the authors used so, and "two nodes a router" where "two nodes per router" is meant.
 PRIVATE = re.compile(
-    r"\b(say|says|said|tells?|told|hears?|heard|stands?|meant|asks?|asked|met|anew)\b"
+    r"\b(say|says|said|tells?|told|hears?|heard|stands?(?! out|-in)|meant|asks?|asked|met|anew)\b"
     r"|\b(nodes?|ranks?|packets|bytes|messages|launches|lines?|seconds|zones|cells|links|NICs|samples) "
     r"an? (router|node|second|line|rank|link|job|launch|file|dimension|socket)\b"
 )

@@ -1,4 +1,4 @@
-"""Engines that run a rank in an image, found by module. An environment's feature of the engine's name selects one.
+"""Find the engines that run a rank in an image. A feature of an environment with the engine's name selects one.
 
 A module of this folder that defines `ENGINE` (`base.ImageEngine`) is an engine; nothing else must be edited to add one.
 """
@@ -20,8 +20,8 @@ DEFAULT = "apptainer"
 def engines() -> Mapping[str, ImageEngine]:
     """Return the engines by name."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    found: list[ImageEngine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
-    return {one.name: one for one in found}
+    members: list[ImageEngine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
+    return {one.name: one for one in members}
 
 
 def selected(features: Sequence[str]) -> ImageEngine:

@@ -19,9 +19,9 @@ from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError, RunError
 from railyard.jobs.image_engines.base import HOST_MPI, Bound, ImageEngine
 
-#: Where `make apptainer` puts it; reframe.yml has it last on the PATH of every job.
+#: Folder of the `apptainer` that `make apptainer` installs; reframe.yml has it last on the PATH of every job.
 OWN = CHECKOUT / "build/apptainer/bin"
-#: A SIF file starts with a line for the shell, then the magic; place and size of its data stand at the header's end.
+#: A SIF file starts with a line for the shell and the magic; its header ends with offset and size of its data.
 HEADER_BYTES, MAGIC, DATA = 128, (32, b"SIF_MAGIC"), (112, "<2q")
 #: What an unpacked image has in its root.
 UNPACKED = ".singularity.d"
@@ -30,7 +30,7 @@ PLACES = "org.label-schema.usage."
 
 
 def missing(file: Path) -> str:
-    """Why nothing can be run from an image file here, in one line that says how to get it; empty where it can."""
+    """Return why an image file cannot be run here, in one line with the remedy; empty if it can."""
     if program() is None:
         return "no apptainer on the PATH: `make apptainer` installs it into the checkout"
     if file.is_file() or file.is_dir():
@@ -44,12 +44,12 @@ def missing(file: Path) -> str:
 
 
 def program() -> str | None:
-    """The program: the machine's, or the checkout's own."""
+    """Return the path of `apptainer`: on the PATH, or else the checkout's own; None if there is none."""
     return shutil.which("apptainer", path=f"{os.environ.get('PATH', os.defpath)}:{OWN}")
 
 
 def command(file: Path, bound: Bound | None) -> tuple[str, ...]:
-    """Return the words before the program; the machine's MPI is bound over the image's."""
+    """Return the words before the program; `bound` is the machine's MPI, which then replaces the image's."""
     words = ["apptainer", "--quiet", "exec"]
     if bound is not None:
         words += ["--bind", f"{bound.folder}:{HOST_MPI}:ro"]
@@ -63,7 +63,7 @@ def check(file: Path) -> None:
 
 
 def labels(file: Path) -> Mapping[str, str]:
-    """Return what the image says of itself; read once in a session, as long as its time stays."""
+    """Return the image's labels: name -> value; cached as long as the file's time stays the same."""
     return _labels(str(file), file.stat().st_mtime_ns)
 
 
@@ -84,7 +84,7 @@ def _check_sif(file: Path) -> None:
 
 
 def _check_unpacked(folder: Path) -> None:
-    """An ordinary user without /dev/fuse can run an image that was unpacked into a folder."""
+    """Raise InputError for a folder that is no unpacked image, which runs without /dev/fuse."""
     if not (folder / UNPACKED).is_dir():
         valid = "a SIF file, or a folder that `apptainer build --sandbox FOLDER FILE.sif` unpacked"
         raise InputError("image", "", str(folder), valid)
@@ -92,8 +92,8 @@ def _check_unpacked(folder: Path) -> None:
 
 @functools.cache
 def _labels(file: str, time_ns: int) -> dict[str, str]:
-    said = _ask("inspect", "--json", "--labels", file)
-    labels = json.loads(said)["data"]["attributes"].get("labels") or {}
+    answer = _ask("inspect", "--json", "--labels", file)
+    labels = json.loads(answer)["data"]["attributes"].get("labels") or {}
     return {
         str(name): " ".join(str(value).split())
         for name, value in sorted(labels.items())
@@ -103,17 +103,17 @@ def _labels(file: str, time_ns: int) -> dict[str, str]:
 
 @functools.cache
 def _version() -> str:
-    found = re.search(r"\d\S*", _ask("version"))
-    return found[0] if found else "unknown"
+    match = re.search(r"\d\S*", _ask("version"))
+    return match[0] if match else "unknown"
 
 
 def _ask(*arguments: str) -> str:
-    found = program()
-    assert found is not None  # the check would have been skipped
-    done = subprocess.run([found, "--quiet", *arguments], capture_output=True, text=True, check=False)
+    path = program()
+    assert path is not None  # the check would have been skipped
+    done = subprocess.run([path, "--quiet", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise RunError(f"apptainer {arguments[0]} failed: {said}")
+        complaint = (done.stderr.strip().splitlines() or ["no error message"])[-1]
+        raise RunError(f"apptainer {arguments[0]} failed: {complaint}")
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""What an engine is: how it runs a program in an image, and what it knows of the image.
+"""Define what a container engine provides: how it runs a program in an image, and what it reads from the image.
 
 Leaves out how images are built.
 """
@@ -25,9 +25,9 @@ class Bound:
 class ImageEngine:
     """One engine, as functions.
 
-    `missing(file)` says in one line why nothing can be run from an image file here; empty where it can.
+    `missing(file)` returns in one line why an image file cannot be run here; empty if it can.
     `check(file)` raises InputError for a file or folder that is no image of this engine.
-    `labels(file)` returns what the image says of itself, `version()` the engine's version.
+    `labels(file)` returns the labels in the image, `version()` the engine's version.
     `command(file, bound)` returns the words before the program; InputError where the engine cannot bind an MPI.
     """
 

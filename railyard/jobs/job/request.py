@@ -1,10 +1,10 @@
-"""What a check requests of a machine, and what of it the machine's partition can give. Pure, without ReFrame.
+"""Fit what a check requests to what a machine's partition provides. Pure, without ReFrame.
 
 Models: a request (`JobSpec`) before the nodes are known; the same on a partition (`for_partition`), under loads
-(`with_loads`), with the block that a machine's routers make of its nodes (`on_machine`); why it cannot be met
-(`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); the nodes and the
-grid that it leads to (`allocation`, `whole_grid`); and whether its record can be kept (`check_size`). Leaves out: the
-launches and their files (`railyard.jobs.submission`).
+(`with_loads`), with the block of routers that holds its nodes on a machine (`on_machine`); why the partition does not
+suffice (`lacking`, `programs_lacking`, `loads_lacking`); what of its lists the machine can do (`fitted`); the nodes and
+the grid that it leads to (`allocation`, `whole_grid`); and whether its record can be kept (`check_size`). Leaves out:
+the launches and their files (`railyard.jobs.submission`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LAUNCH_BYTES, RANK_BYTES, NIC_BYTES = 16 << 10, 8, 26
 def for_partition(request: JobSpec, where: Partition) -> JobSpec:
     """Return a request with the seed of its challenge, and one launch of each combination where it is computed.
 
-    What is computed repeats bit for bit: one launch says all. Raises InputError for a challenge that is no word.
+    A computed launch repeats bit for bit, so that one is enough. Raises InputError for a challenge that is no word.
     """
     seed = challenges.seed_of(request.challenge, request.check, request.seed)
     launches = min(request.launches, 1) if where.is_computed else request.launches
@@ -55,7 +55,7 @@ def programs_lacking(request: JobSpec, where: Partition) -> str:
 
 
 def loads_lacking(request: JobSpec, where: Partition) -> str:
-    """Return why a partition cannot load its network while it measures; empty where it can, or is not to."""
+    """Return why a partition cannot run the request's loads; empty if it can, or if there are none."""
     if not request.loads or not where.is_computed:
         return ""
     return f"{where.fullname} computes one program at a time, and {request.check} needs several"
@@ -64,11 +64,11 @@ def loads_lacking(request: JobSpec, where: Partition) -> str:
 def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | None]:
     """Return a request that launches each placement alone and under every load, and the programs of the loads.
 
-    Raises InputError for a load or a division of the nodes that there is not.
+    The companions are None without loads. Raises InputError for an unknown load or division of the nodes.
     """
     if not request.loads:
         return request, None
-    beside = roles.chosen(
+    companions = roles.chosen(
         request.name,
         request.loads,
         request.split,
@@ -77,11 +77,11 @@ def with_loads(request: JobSpec, where: Partition) -> tuple[JobSpec, Roles | Non
         program=request.load_program,
     )
     loaded = [f"{name}+{load}" for name in request.placements for load in request.loads]
-    return dataclasses.replace(request, placements=(*request.placements, *loaded)), beside
+    return dataclasses.replace(request, placements=(*request.placements, *loaded)), companions
 
 
 def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
-    """Return the first thing that a partition lacks, in one line; empty where the check can run there."""
+    """Return what a partition lacks for a request, in one line; empty if the check can run. `cpus` 0: not known."""
     if request.needs_coordinates and not where.knows_coordinates:
         return f"needs the nodes' coordinates; {where.fullname} names no topology (docs/cluster.md)"
     if where.makes_torus:
@@ -90,10 +90,10 @@ def lacking(request: JobSpec, where: Partition, cpus: int) -> str:
 
 
 def on_machine(request: JobSpec, where: Partition) -> JobSpec:
-    """Return a request whose block is that of the machine's routers.
+    """Return a request whose block counts the routers of this machine.
 
-    A check that names how many nodes it takes, by a grid or by a box of nodes, names the routers of the torus that it
-    was made for. Where the machine has another number of nodes per router, the same box of nodes is another block.
+    A check's block counts the routers of the torus that the check was written for. On a machine with another number of
+    nodes per router, the same box of nodes is a block of another shape.
     """
     here = where.known_topology
     names_nodes = bool(request.torus and request.block and (request.grid or request.cube))
@@ -112,7 +112,7 @@ def on_machine(request: JobSpec, where: Partition) -> JobSpec:
 
 
 def _needs(request: JobSpec, where: Partition) -> requirements.Needs:
-    """Return what the check takes; a block of a torus only where it walks one."""
+    """Return what the check needs at least; a block of a torus only if it needs coordinates."""
     fitting = on_machine(request, where)
     return requirements.Needs(
         nodes=math.prod(request.cube) if request.cube and not request.grid else _nodes(fitting, where),
@@ -123,10 +123,10 @@ def _needs(request: JobSpec, where: Partition) -> requirements.Needs:
 
 
 def _nodes(request: JobSpec, where: Partition) -> int:
-    """Return how many nodes a check takes, in a block of the machine's own routers where it has them."""
+    """Return how many nodes a check uses, on the machine's own topology if that holds the block."""
     here, block = where.known_topology, request.block
-    known = here is not None and bool(block) and requirements.holds(here.extents, block)
-    torus = where.topology if known else request.torus
+    is_on_machine = here is not None and bool(block) and requirements.holds(here.extents, block)
+    torus = where.topology if is_on_machine else request.torus
     return requirements.nodes(
         torus, request.grid, request.ranks_per_node, order=request.allocation, block=block
     )
@@ -134,9 +134,9 @@ def _nodes(request: JobSpec, where: Partition) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What of a request's lists a machine can do, as a request, and for the rest why not.
+    """A request reduced to the placements and policies that a machine can do; `left_out` maps the others to the reason.
 
-    Its `block` and `cube` are empty where the machine's torus does not hold the block.
+    Its `block` and `cube` are empty if the machine's torus does not hold the block.
     """
 
     request: JobSpec
@@ -144,12 +144,12 @@ class Fitted:
 
     @property
     def nothing_left(self) -> str:
-        """Why nothing can be measured, in one line; empty where something can."""
+        """Return why nothing can be measured, in one line; empty if something can."""
         return "" if self.request.placements and self.request.nics else next(iter(self.left_out.values()))
 
 
 def fitted(request: JobSpec, where: Partition) -> Fitted:
-    """Return what the machine can do. A virtual torus of the job's own can do all, because the check chooses it."""
+    """Return what the machine can do of a request; a virtual torus of the job's own can do everything."""
     if where.makes_torus:
         return Fitted(request=request, left_out={})
     request = on_machine(request, where)
@@ -174,10 +174,10 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
 
 
 def _unfitting(request: JobSpec, where: Partition, placements: Sequence[str]) -> dict[str, str]:
-    """Return the placements `custom` whose grid the machine can never take, and why.
+    """Return placement -> reason for each placement `custom` whose grid no allocation of the machine can hold.
 
-    Where the nodes are certain they decide. Where the scheduler chooses them, any box of the machine's nodes may be
-    granted. A grid for the check's own block is left to the placement.
+    If the nodes are known, the placement is tried on them. If the scheduler chooses them, any box of the machine's
+    nodes may be granted. A grid for the check's own block is not judged here.
     """
     here = where.known_topology
     named = [name for name in placements if spec.parse(spec.split_load(name)[0]).order == spec.Kind.CUSTOM]
@@ -197,13 +197,16 @@ def _unfitting(request: JobSpec, where: Partition, placements: Sequence[str]) ->
 
 
 def allocation(request: JobSpec, where: Partition) -> Allocation:
-    """Return the job's nodes: those it will have, or where the scheduler chooses, as many of the same kind."""
+    """Return the job's nodes, or as many of the same kind if the scheduler chooses them.
+
+    Raises InputError if neither the partition nor the check gives a number of nodes.
+    """
     named = request.torus if where.makes_torus and request.torus else where.topology
     count = request.nodes or where.nodes
     if named and (where.names_nodes or request.block or not count):
         box = tuple(request.block) or None
-        found = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
-        return within(found, tuple(request.cube)) if request.cube else found
+        nodes = allocate(catalog.load(named), request.allocation, block=box, seed=request.seed)
+        return within(nodes, tuple(request.cube)) if request.cube else nodes
     if not count:
         valid = "nodes: a number, in the partition's extras or by -S nodes=N"
         raise InputError("reframe.yml", f"{where.fullname}: extras.nodes", count, valid)
@@ -215,15 +218,15 @@ def allocation(request: JobSpec, where: Partition) -> Allocation:
 
 
 def whole_grid(
-    request: JobSpec, where: Partition, granted: Allocation, beside: Roles | None = None
+    request: JobSpec, where: Partition, granted: Allocation, companions: Roles | None = None
 ) -> list[int]:
-    """Return a grid of all slots; `beside` are the programs beside the measured one.
+    """Return the extents of a process grid with one rank on every slot of the nodes `granted`.
 
-    It has the block's form where all of the block was granted, with the nodes of a router along Y and the ranks of a
-    node along Z. Where other programs run beside it, its slots are the victim's.
+    A whole block keeps its shape, with the nodes of a router along Y and the ranks of a node along Z. With `companions`
+    the grid covers the victim's nodes alone.
     """
-    if beside:
-        own = roles.victims(beside, granted)
+    if companions:
+        own = roles.victims(companions, granted)
         return schedule.cubic(len(own.indices) * request.ranks_per_node)
     slots = len(granted.indices) * request.ranks_per_node
     whole = list(granted.topology.box_of_cells(granted.block))
@@ -234,11 +237,11 @@ def whole_grid(
 
 
 def check_size(request: JobSpec, where: Partition, nodes: int) -> None:
-    """Raise InputError for a job on so many nodes whose record would be too large to be read again."""
+    """Raise InputError for a job on `nodes` nodes whose record would be too large to be read again."""
     combinations = len(request.placements) * len(request.nics) * max(1, len(request.software))
     ranks, nics = math.prod(request.grid), nodes * len(where.devices or ())
-    each = LAUNCH_BYTES + RANK_BYTES * ranks + NIC_BYTES * nics
-    most = json_io.MOST_UNPACKED_BYTES // each
+    launch_bytes = LAUNCH_BYTES + RANK_BYTES * ranks + NIC_BYTES * nics
+    most = json_io.MOST_UNPACKED_BYTES // launch_bytes
     if combinations * request.launches > most:
         words = f"{combinations * request.launches} launches of {ranks:,} ranks in one record"
         valid = f"at most {most}: fewer launches, placements or NIC policies in one check"

@@ -1,9 +1,9 @@
-"""What is requested of a job: every knob of a check, once. ReFrame's variables, `job.json` and the record follow it.
+"""Define what a check requests of a job: every variable of a check, in one place.
 
-Models: one frozen value, `JobSpec`. Its fields are the variables of `checks.base.PlacedCheck`, with their types and
-defaults; the comments before them are the page "Checks and variables". A new knob is a field here and an effect where
-it acts. Leaves out: where the job runs (`railyard.jobs.job.submitted.Site`), and what a partition makes of a request
-(`railyard.jobs.job.request`).
+Models: one frozen value, `JobSpec`. Its fields become the variables of `checks.base.PlacedCheck`, the content of
+`job.json` and the case of the record; the comments before them are the page "Checks and variables". A new variable is a
+field here and an effect where it acts. Leaves out: where the job runs (`railyard.jobs.job.submitted.Site`), and what a
+partition makes of a request (`railyard.jobs.job.request`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 from railyard.base.checkout import CHECKOUT
 
-#: Mark of a knob that changes what is measured: a value other than the default is a parameter of the record's case.
+#: Mark of a field that changes what is measured: a value other than the default is a parameter of the record's case.
 PARAMETER = {"parameter": True}
 
 
@@ -67,7 +67,7 @@ class JobSpec:
     #: Nodes of the allocation along X, Y (both nodes of a router) and Z, from 0,0,0; empty for all of the block.
     cube: tuple[int, ...] = ()
 
-    #: Nodes to ask the scheduler for, where it chooses them and no block is given; 0 for the partition's `nodes`.
+    #: Nodes to request from the scheduler, where it chooses them and no block is given; 0 for the partition's `nodes`.
     nodes: int = 0
 
     #: Topology to bring up where the job makes a virtual torus of its own; empty for the partition's.
@@ -127,28 +127,28 @@ class JobSpec:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> JobSpec:
-        """Return the value that these fields have, as ReFrame's variables or JSON: their lists become tuples."""
+        """Return a specification from ReFrame's variables or from JSON, whose lists become tuples."""
         frozen: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return cls(**frozen)
 
     @property
     def check(self) -> str:
-        """The check's name without its parameters."""
+        """Return the check's name without its parameters."""
         return self.name.split(" ")[0]
 
     @property
     def no_launch(self) -> str:
-        """What of the request leads to no launch at all; empty for a request that leads to one."""
+        """Return why the request has no launch, as counts; empty if it has at least one."""
         if self.placements and self.nics and self.launches >= 1:
             return ""
         return f"{len(self.placements)} placements, {len(self.nics)} NIC policies, {self.launches} launches"
 
     def case(self) -> dict[str, Any]:
-        """Return the record's case, but for what the job finds: topology, allocation, devices and roles."""
+        """Return the record's case without what only the job knows: topology, allocation, devices and roles."""
         noted = {
-            each.name: getattr(self, each.name)
-            for each in dataclasses.fields(self)
-            if each.metadata == PARAMETER and getattr(self, each.name) != each.default
+            knob.name: getattr(self, knob.name)
+            for knob in dataclasses.fields(self)
+            if knob.metadata == PARAMETER and getattr(self, knob.name) != knob.default
         }
         return {
             "check": self.check,
@@ -169,19 +169,19 @@ class JobSpec:
 
 
 def variables() -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-    """Yield name, type and default (`{"value": ...}`, empty where there is none) of each knob, as a check has it.
+    """Yield name, type and default (`{"value": ...}`, empty if there is none) of each variable of a check.
 
     A tuple of the specification is a list there, because ReFrame's variables are lists.
     """
     types = get_type_hints(JobSpec)
-    for each in dataclasses.fields(JobSpec):
-        if each.name == "name":
+    for knob in dataclasses.fields(JobSpec):
+        if knob.name == "name":
             continue
-        value = each.default_factory() if callable(each.default_factory) else each.default
+        value = knob.default_factory() if callable(knob.default_factory) else knob.default
         given = {} if value is dataclasses.MISSING else {"value": as_variable(value)}
-        yield each.name, types[each.name], given
+        yield knob.name, types[knob.name], given
 
 
 def as_variable(value: Any) -> Any:
-    """Return a field's value as a variable of a check has it."""
+    """Return a field's value as the value of a ReFrame variable: a tuple becomes a list."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

@@ -1,7 +1,7 @@
-"""A job as it was submitted (`job.json`), and where its ranks were placed (`placed.json`).
+"""Read and write a job as it was submitted (`job.json`), and where its ranks were placed (`placed.json`).
 
-Models: `Submitted` has the request itself (`JobSpec`), the machine (`Site`) and the launches, and restates nothing of
-them. Jobs that an older railyard submitted are read, too. Leaves out: what the job leaves (`railyard.jobs.stagedir`),
+Models: `Submitted` contains the request (`JobSpec`), the machine (`Site`) and the launches. Jobs that an older railyard
+submitted are read, too. Leaves out: what the job leaves (`railyard.jobs.stagedir`),
 and how the script is made (`railyard.jobs.submission`).
 """
 
@@ -47,18 +47,18 @@ class Site:
 
     @property
     def system(self) -> dict[str, str]:
-        """Return where it ran, in the record's words."""
+        """Return the record's `system`: name, partition and environment."""
         system, _, partition = self.fullname.partition(":")
         return {"name": system, "partition": partition, "environment": self.environment}
 
     @property
     def is_computed(self) -> bool:
-        """Return whether its numbers are worked out, the same each time."""
+        """Return whether launches are computed, by a simulation or a model, and so repeat exactly."""
         return self.origin in COMPUTED
 
     @property
     def binds_by_script(self) -> bool:
-        """Whether a script binds the ranks, to CPUs that the job finds; nodes of a torus have none of their own."""
+        """Return whether a script binds the ranks to CPUs; nodes of a virtual torus have no CPUs of their own."""
         return self.origin == "measured"
 
 
@@ -79,7 +79,7 @@ class Planned:
 
     @property
     def stem(self) -> str:
-        """Its files are `launch-007.json`, `.out`, `.err`, `.begun`, `.ended`, `.evidence`."""
+        """Return the beginning of the names of its files, such as `launch-007`."""
         return f"launch-{self.index:03d}"
 
 
@@ -87,9 +87,9 @@ class Planned:
 class Submitted:
     """A job: the request, the machine, and what its submission added.
 
-    `roles` are the programs beside the measured one, sized for this machine. `image` is what the record's provenance
-    says of the image, `owner` the process that waits for the job, `written` the code that wrote it, `read_by` the
-    patterns of a program without a parser of its own, `stderr` the file with the script's complaints.
+    `roles` are the companions of the measured program, with sizes for this machine. `image` describes the image as the
+    record does, `owner` is the process that waits for the job, `written` the code that wrote it. `read_by` contains the
+    patterns of a program without a parser, and `stderr` names the file with the script's error messages.
     """
 
     spec: JobSpec
@@ -107,22 +107,22 @@ class Submitted:
 
     @property
     def software(self) -> list[Software]:
-        return [Software(each) for each in self.spec.software or (Software.NATIVE,)]
+        return [Software(name) for name in self.spec.software or (Software.NATIVE,)]
 
     @property
     def limit_s(self) -> int:
-        """Seconds after which a launch is ended, 0 for no limit; what is computed may take as long as it takes."""
+        """Return the seconds after which a launch is ended; 0 for no limit, as for all computed launches."""
         return 0 if self.site.is_computed else self.spec.launch_limit_s
 
     def case(self) -> dict[str, Any]:
-        """Return the record's case, but for topology and allocation, which may be known on the nodes alone."""
-        beside = {"roles": self.roles.document()} if self.roles else {}
-        return {**self.spec.case(), "devices": self.site.devices, **beside}
+        """Return the record's case without topology and allocation, which may be known only inside the job."""
+        companions = {"roles": self.roles.document()} if self.roles else {}
+        return {**self.spec.case(), "devices": self.site.devices, **companions}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """The NICs and the GPU of each local rank on some nodes, by policy."""
+    """The assigned NICs and GPU of each local rank on `nodes`: policy -> local rank -> NICs, or GPU."""
 
     nodes: Sequence[str]
     nics: Mapping[str, Sequence[Sequence[str]]]
@@ -131,13 +131,13 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Where ranks were to run: for each placement the host and the local rank of every rank, or why it cannot be.
+    """Where ranks are assigned: the host and the local rank of every rank for each placement, or why it cannot be made.
 
-    `nics` are, for each policy, the NICs of each local rank, and `gpus` the GPU of each. `allocation` and `topology`
-    are the record's. With `has_groups` the first number of a node's coordinate is its group. `roles` are the hosts of
-    the ranks of each program that runs beside a placement's. `described` is how many nodes described themselves, of how
-    many `kinds`; `others` are the nodes whose ranks have other NICs or GPUs than `nics` and `gpus`. `own_names` is
-    host -> node, of hosts that call themselves otherwise than the scheduler does.
+    `allocation` and `topology` are those of the record. `cannot` maps a placement to the reason. `nics` maps a policy
+    to the NICs of each local rank, and `gpus` to its GPU; `others` are the nodes where these differ. `roles` maps a
+    placement to the hosts of each companion's ranks. With `has_groups` the first number of a node's coordinate is its
+    group. `described` nodes, of `kinds` kinds, wrote descriptions. `own_names` maps a host's own name to the
+    scheduler's, where they differ.
     """
 
     allocation: Mapping[str, Any]
@@ -183,31 +183,31 @@ def write(folder: Path, written: Submitted | Placed) -> None:
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as they are: `asdict` copies every host of every rank."""
-    return {each.name: getattr(value, each.name) for each in fields(value)}
+    return {item.name: getattr(value, item.name) for item in fields(value)}
 
 
 def read_placed(folder: Path) -> Placed | None:
-    """Return where the ranks were to run; None where the job did not come that far."""
+    """Return the assigned hosts of all ranks; None if the job ended before it placed them."""
     document = _object(folder / PLACED)
     others = [Assigned(**other) for other in document.get("others", [])]
     return Placed(**{**document, "others": others}) if document else None
 
 
 def read(folder: Path) -> Submitted:
-    """The job of a stage directory; InputError for a folder that is none, or whose job is not whole."""
+    """Return the job of a stage directory; InputError for a folder without a whole `job.json`."""
     document = _object(folder / FILE)
     name = document.get("format")
     if name not in {FORMAT, FIRST_FORMAT}:
         raise InputError(str(folder), FILE, name, f"a stage directory with {FORMAT} or {FIRST_FORMAT}")
     if name == FIRST_FORMAT:
         document = _of_first_format(document)
-    known = {each.name for each in fields(Site)}
+    names = {item.name for item in fields(Site)}
     roles = document["roles"]
     return Submitted(
         **{
             **document,
             "spec": JobSpec.of(document["spec"]),
-            "site": Site(**{key: value for key, value in document["site"].items() if key in known}),
+            "site": Site(**{key: value for key, value in document["site"].items() if key in names}),
             "roles": None if roles is None else Roles.read(roles),
             "launches": [Planned(**launch) for launch in document["launches"]],
         }
@@ -215,7 +215,7 @@ def read(folder: Path) -> Submitted:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON object; empty where it is not there or not whole."""
+    """Return the JSON object in a file; empty if the file is missing or cut off."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -224,7 +224,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _of_first_format(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a job of railyard-job/1 as one of this format; what it did not keep has its default."""
+    """Return a document of railyard-job/1 as one of railyard-job/2; fields that it lacks have their defaults."""
     case, system = old["case"], old["system"]
     roles = case.get("roles")
     again = [one for load in roles["loads"].values() for one in load if one["again"]] if roles else []

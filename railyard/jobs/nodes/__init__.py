@@ -1,1 +1,1 @@
-"""The nodes of a job: which they are, what each has, what runs on them."""
+"""Find the nodes of a job, describe their hardware, and run steps on them."""

@@ -1,7 +1,7 @@
-"""The nodes that a scheduler granted, and a job's placements on them: runs in the job, before its launches.
+"""Place a job on the nodes that a scheduler granted. Runs inside the job, before its launches.
 
-What cannot be placed on them is said in one line and left out of the job; the record lists it as not measured. Where a
-node's coordinate is not known, placements that need one are left out, the others stay.
+A placement that these nodes do not allow is reported in one line and not launched; the record lists it as not measured.
+If a node's coordinate is not known, placements that need one are not launched.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from railyard.jobs.placing import Nodes
 from railyard.records import provenance
 from railyard.records.store import archive
 
-#: A host file by hand first; then those of batch systems, Grid Engine's with the host as the first of four words.
+#: Variables that name a host file: the user's own first, then those of batch systems. The host is a line's first word.
 NODE_FILES = ("RAILYARD_NODES", *launchers.node_file_variables())
 
 
 def names(environment: Mapping[str, str]) -> list[str]:
-    """The nodes of the job that this process belongs to, in the scheduler's order.
+    """Return the nodes of the job that this process belongs to, in the scheduler's order.
 
     Raises InputError outside a job of a scheduler that is known, RunError where a launcher's own command fails.
     """
@@ -51,8 +51,8 @@ def names(environment: Mapping[str, str]) -> list[str]:
     for variable, command in launchers.node_commands().items():
         if variable in environment:
             return _output(command).split()
-    known = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
-    valid = f"a job or an allocation, which sets one of {known}; or a host file, one node per line, in RAILYARD_NODES"
+    variables = ", ".join((*launchers.node_list_variables(), *NODE_FILES, *launchers.node_commands()))
+    valid = f"a job, which sets one of {variables}; or a host file, one node per line, in RAILYARD_NODES"
     raise InputError("environment", "", problem="no variable that lists nodes", valid=valid)
 
 
@@ -79,7 +79,11 @@ def _output(command: Sequence[str]) -> str:
 
 
 def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
-    """Place the job of a stage directory on the nodes granted, write what its launches read; placement -> why not."""
+    """Place the job of a stage directory on the nodes granted, and write the files that its launches read.
+
+    Returns placement -> reason for the placements that these nodes do not allow. Raises InputError for a folder without
+    a job.
+    """
     job = submitted.read(folder)
     step = Step(folder=folder, granted=granted, launcher=job.site.launcher, environment=os.environ)
     described = node_step.describe(step) if job.site.origin == "measured" else {}
@@ -101,31 +105,31 @@ def place(folder: Path, granted: Sequence[str]) -> dict[str, str]:
 def allocation(
     job: Submitted, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Nodes:
-    """The nodes granted as an allocation, in the scheduler's order, or in the job's own if they are what it asked for.
+    """Return the nodes granted as an allocation: in the job's own order if they are those that it requested.
 
-    `described` are the nodes' own descriptions, which place them where no file does. A source of coordinates that
-    cannot be read, or that does not fit the topology, leaves the coordinates unknown, with the reason.
+    Otherwise they are in the scheduler's order. `described` maps a node to its description, which gives its coordinate
+    if no file does. If the coordinates cannot be read or do not fit the topology, they are unknown, with the reason.
     """
     try:
-        stands = _stands(job, granted, described or {})
+        coordinates = _stands(job, granted, described or {})
     except InputError as error:
         return _unknown(job, granted, {}, str(error))
     if not job.site.topology:
-        return _unknown(job, granted, stands, "reframe.yml names no topology for the partition")
+        return _unknown(job, granted, coordinates, "reframe.yml names no topology for the partition")
     topology = catalog.load(job.site.topology)
     try:
         topology = (
-            naming.named(topology, stands, job.site.coordinates or "the nodes themselves")
-            if stands
+            naming.named(topology, coordinates, job.site.coordinates or "the nodes themselves")
+            if coordinates
             else topology
         )
     except InputError as error:
-        return _unknown(job, granted, stands, str(error))
+        return _unknown(job, granted, coordinates, str(error))
     index = {node.name: k for k, node in enumerate(topology.nodes)}
-    strangers = [name for name in granted if name not in (stands or index)]
+    strangers = [name for name in granted if name not in (coordinates or index)]
     if strangers:
         where = job.site.coordinates or f"the topology {topology.name}"
-        return _unknown(job, granted, stands, f"{where} does not say where {_some(strangers)} stands")
+        return _unknown(job, granted, coordinates, f"{where} has no coordinate of {_some(strangers)}")
     indices = np.array([index[name] for name in granted], dtype=np.int64)
     requested = allocate(topology, job.spec.allocation, block=job.spec.block or None, seed=job.spec.seed)
     same = set(requested.indices.tolist()) == set(indices.tolist())
@@ -148,25 +152,30 @@ def as_numbered(granted: Sequence[str], described: Mapping[str, Mapping[str, Any
 def _stands(
     job: Submitted, granted: Sequence[str], described: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Coordinate]:
-    """Return name -> coordinate, by the names granted: from the configured file, or from what the nodes say."""
+    """Return granted name -> coordinate, from the configured file, or else from the nodes' descriptions.
+
+    Empty if the topology itself has these names. Raises InputError for a file that cannot be read.
+    """
     if job.site.coordinates:
-        known = sources.read(Path(job.site.coordinates)).stands
+        coordinates = sources.read(Path(job.site.coordinates)).stands
     elif job.site.topology and {node.name for node in catalog.load(job.site.topology).nodes} >= set(granted):
         return {}
     else:
-        found = in_job.stands(described) if set(described) >= set(granted) else None
-        known = found.stands if found else {}
+        located = in_job.stands(described) if set(described) >= set(granted) else None
+        coordinates = located.stands if located else {}
         if job.site.topology and catalog.load(job.site.topology).extents[1:] == (1, 1):
-            known = naming.leaves(known)
-    return naming.by_host(granted, known)
+            coordinates = naming.leaves(coordinates)
+    return naming.by_host(granted, coordinates)
 
 
-def _unknown(job: Submitted, granted: Sequence[str], stands: Mapping[str, Coordinate], why: str) -> Nodes:
+def _unknown(
+    job: Submitted, granted: Sequence[str], coordinates: Mapping[str, Coordinate], why: str
+) -> Nodes:
     topology = naming.flat(granted, rails=len(job.site.devices or [""]))
     order = np.arange(len(granted), dtype=np.int64)
     without = f"no coordinates: {why}"
     in_order = scheduled(topology, order)
-    return Nodes(allocation=in_order, scheduled=in_order, stands=stands, without=without)
+    return Nodes(allocation=in_order, scheduled=in_order, stands=coordinates, without=without)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""The energy that the nodes of a launch counted, as series of the launch: `energy_joule` for each kind of counter.
+"""Read the energy that nodes counted during a launch, as series `energy_joule`, one per kind of counter.
 
 The file is that of the NICs (docs/formats.md, "NICs"). Models: counters of one kind (the packages of a node, its
-accelerators) are added up over all nodes; a kind that a node lacks has no series, because a sum over some nodes would
+accelerators) are summed over all nodes; a kind that a node lacks has no series, because a sum over some nodes would
 look like a saving. Leaves out: which process used the energy, idle nodes, switches, cooling.
 """
 
@@ -23,9 +23,9 @@ _NUMBER = re.compile(r"(-?\d+)+$")
 
 
 def read(path: Path, hosts: Sequence[str], own_names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the series of a launch on `hosts`; none where its file has none, or is none.
+    """Return the series of a launch on `hosts`; empty if the file has no energy, or is no file of NICs.
 
-    `own_names` is host -> node of those that call themselves otherwise.
+    `own_names` maps a host's own name to the scheduler's, where they differ.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
-"""The kinds of nodes of a job, where their CPUs, NICs or GPUs differ, and one set of scripts for all of them. Pure.
+"""Group the nodes of a job by their CPUs, NICs and GPUs, and make scripts that work on all of them. Pure.
 
-Models: nodes whose layouts are equal are one kind, and the kind of most nodes comes first: it stands for nodes that did
-not describe themselves, too. A script that differs by kind becomes one that chooses by the host's own name. Leaves out
-what a node says of itself (`railyard.jobs.nodes.node`) and what follows from one layout (`placements.hosts.node`).
+Models: nodes with equal layouts are one kind. The kind of most nodes comes first, and is assumed for nodes without a
+description. A script that differs by kind becomes one that chooses by the host's name. Leaves out how a node is
+described (`railyard.jobs.nodes.node`) and what follows from one layout (`placements.hosts.node`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class NodeKind:
 
 
 def of(described: Mapping[str, Mapping[str, Any]], devices: Sequence[str] | None) -> list[NodeKind]:
-    """Return the kinds among node -> description, the largest first; nodes that show no core are left out.
+    """Return the kinds of nodes, the largest first; `described` maps a node to its description.
 
-    `devices` are the NICs that count; nodes that differ in others are of one kind.
+    `devices` are the NICs that are compared. Nodes whose description has no core are left out.
     """
     counting = {device.partition(":")[0] for device in devices or ()}
     nodes: dict[str, list[str]] = {}
@@ -63,7 +63,7 @@ def of(described: Mapping[str, Mapping[str, Any]], devices: Sequence[str] | None
 
 
 def _text(description: Mapping[str, Any], counting: Collection[str]) -> str:
-    """Return what makes a node's layout, as text: equal for equal nodes, whose Ethernet addresses differ."""
+    """Return a node's layout as text, without Ethernet addresses, so that equal nodes have equal text."""
     nics = [
         {field: value for field, value in nic.items() if field != "mac"}
         for nic in description.get("nics", [])
@@ -74,7 +74,7 @@ def _text(description: Mapping[str, Any], counting: Collection[str]) -> str:
 
 
 def own_names(kinds: Sequence[NodeKind]) -> dict[str, str]:
-    """Return host -> node, where a host calls itself by a name that is no form of the scheduler's.
+    """Return a host's own name -> the scheduler's, for hosts where neither is a form of the other.
 
     A host that is several nodes is left out.
     """
@@ -110,7 +110,7 @@ def one_script(name: str, texts: Sequence[str], kinds: Sequence[NodeKind]) -> di
 
 @contextmanager
 def naming(kind: NodeKind) -> Iterator[None]:
-    """Add the nodes for which it holds to an error."""
+    """Add the names of the nodes to an InputError that is raised inside."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Reads what the ranks of a launch counted of their nodes' NICs, in the names that NIC policies use.
+"""Read the bytes of NICs that the ranks of a launch counted, under the names that NIC policies use.
 
 The file is written by every benchmark and by `railyard-witness` (docs/formats.md, "NICs"); the virtual torus and the
 simulator count by themselves instead. Models: ports (`mlx5_0:1` is `mlx5_0`), hosts with and without their domain, the
@@ -20,7 +20,7 @@ from railyard.records.folded.nic_bytes import Nics
 
 FORMAT = "railyard-nics/1"
 ETHERNET = "linux-net"
-#: What policies call the NICs of a node whose partition names none.
+#: Names of the NICs of a node whose partition names none.
 DEFAULT_NAMES = tuple(f"nic{k}" for k in range(64))
 #: The library's adapter and the network device of one Slingshot NIC.
 SLINGSHOT = re.compile(r"(cxi|hsn)(\d+)")
@@ -28,7 +28,7 @@ SLINGSHOT = re.compile(r"(cxi|hsn)(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The bytes of the NICs, or None and in one line why; `gpus` is what each rank sees, by its report."""
+    """The bytes of the NICs, or None and the reason in one line; `gpus` is the GPU that each rank reported."""
 
     nics: Nics | None
     reason: str = ""
@@ -45,7 +45,7 @@ def read(
 
     `devices` are the names of the partition's NICs; others (storage, management) are left out. Where the partition
     names none, nic0, nic1, ... count, or else all NICs of a fabric, or else all Ethernet devices. `hosts` are the nodes
-    as the record names them, `own_names` host -> node of those that call themselves otherwise.
+    as the record names them; `own_names` maps a host's own name to the scheduler's, where they differ.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -56,11 +56,11 @@ def read(
     rows = [{**row, "node": own_names.get(row["node"], row["node"])} for row in document["nics"]]
     chosen = _called(rows, devices) if devices else _called(rows, DEFAULT_NAMES) or _of_fabrics(rows)
     reason = document["reason"] or ""
-    gpus = tuple(each["sees"] for each in document.get("gpus", []))
+    gpus = tuple(gpu["sees"] for gpu in document.get("gpus", []))
     if not chosen:
         return Counted(nics=None, reason=reason or f"no NIC was counted but {_list(rows)}", gpus=gpus)
-    known = host_names.matched({row["node"] for row in chosen}, hosts)
-    nics = nic_bytes.of_rows([{**row, "node": known.get(row["node"], row["node"])} for row in chosen])
+    node_names = host_names.matched({row["node"] for row in chosen}, hosts)
+    nics = nic_bytes.of_rows([{**row, "node": node_names.get(row["node"], row["node"])} for row in chosen])
     return Counted(nics=nics, reason=reason, gpus=gpus)
 
 
@@ -69,18 +69,18 @@ def _list(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _called(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of the NICs of these names, called by them; of two rows of a NIC the fabric's, which comes first."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    """Return the rows of the NICs with these names, renamed to them; the fabric's row if a NIC has two."""
+    by_nic: dict[tuple[str, str], dict[str, Any]] = {}
     called = {nic: _name(nic, names) for nic in {row["nic"] for row in rows}}
     for row in rows:
         name = called[row["nic"]]
         if name is not None:
-            found.setdefault((row["node"], name), {**row, "nic": name})
-    return list(found.values())
+            by_nic.setdefault((row["node"], name), {**row, "nic": name})
+    return list(by_nic.values())
 
 
 def _name(nic: str, names: Sequence[str]) -> str | None:
-    """Return the first of some names that a NIC may be called."""
+    """Return the first of `names` that is a name of this NIC; None if none is."""
     own = _names(nic)
     return next((name for name in names if name in own), None)
 
@@ -91,7 +91,7 @@ def _of_fabrics(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _names(nic: str) -> set[str]:
-    """Return what a NIC may be called: with and without its port, and a Slingshot NIC by either of its two names."""
+    """Return all names of a NIC: with and without its port, and both names of a Slingshot NIC."""
     names = {nic, nic.partition(":")[0]}
     if match := SLINGSHOT.fullmatch(nic):
         names |= {f"cxi{match[2]}", f"hsn{match[2]}"}

@@ -1,4 +1,4 @@
-"""Describe this node, as `railyard where` prints it: what ranks may run on, what is near, where it is in the network.
+"""Describe this node as `railyard where` prints it: cores, NUMA domains, NICs, GPUs and place in the network.
 
 Read from /proc and /sys below a prefix that tests set. Needs no privileges. Leaves out what follows from it
 (`placements.hosts.node`, `placements.hosts.in_job`).
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path("/")
-#: A variable that names another root, for tests: a tree of files stands for a node.
+#: A variable that names another root folder, for tests: a tree of files is read in place of this node's.
 ROOT_VARIABLE = "RAILYARD_NODE_ROOT"
 #: PCI vendors' classes of processors that compute: 3D controllers and processing accelerators.
 GPU_CLASSES = ("0x0302", "0x1200", "0x0380")
@@ -53,9 +53,9 @@ def write(folder: Path) -> None:
 
 
 def allowed_cpus(root: Path = ROOT) -> set[int]:
-    """Return the CPUs that this process may run on; all that the kernel lists where it does not say."""
-    found = re.search(r"^Cpus_allowed_list:\s*(\S+)$", _text(root / "proc/self/status"), re.M)
-    return set(cpu_list(found[1])) if found else {int(path.name.removeprefix("cpu")) for path in _cpus(root)}
+    """Return the CPUs that this process may run on; all of the node if the kernel does not list them."""
+    match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", _text(root / "proc/self/status"), re.M)
+    return set(cpu_list(match[1])) if match else {int(path.name.removeprefix("cpu")) for path in _cpus(root)}
 
 
 def cpu_list(text: str) -> list[int]:
@@ -70,39 +70,39 @@ def cpu_list(text: str) -> list[int]:
 def cores(root: Path, allowed: set[int]) -> list[dict[str, Any]]:
     """Return the cores with an allowed hardware thread, in the order (NUMA domain, first thread)."""
     numa = _numa_of_cpus(root)
-    found: dict[tuple[int, ...], int] = {}
+    domain_of: dict[tuple[int, ...], int] = {}
     for path in _cpus(root):
         number = int(path.name.removeprefix("cpu"))
         if number in allowed:
             siblings = cpu_list(_text(path / "topology/thread_siblings_list")) or [number]
-            found.setdefault(tuple(cpu for cpu in siblings if cpu in allowed), numa.get(number, 0))
-    if not found:
-        found = {(cpu,): numa.get(cpu, 0) for cpu in allowed}
-    ordered = sorted(found.items(), key=lambda item: (item[1], item[0]))
+            domain_of.setdefault(tuple(cpu for cpu in siblings if cpu in allowed), numa.get(number, 0))
+    if not domain_of:
+        domain_of = {(cpu,): numa.get(cpu, 0) for cpu in allowed}
+    ordered = sorted(domain_of.items(), key=lambda item: (item[1], item[0]))
     return [{"numa": domain, "cpus": list(cpus)} for cpus, domain in ordered]
 
 
 def distances(root: Path) -> list[list[int]]:
     """Return [domain, domain, distance] for every pair of NUMA domains."""
     domains = sorted(int(path.name.removeprefix("node")) for path in _nodes(root))
-    found = []
+    table = []
     for domain in domains:
         row = _text(root / f"sys/devices/system/node/node{domain}/distance").split()
-        found += [[domain, other, int(far)] for other, far in zip(domains, row, strict=False)]
-    return found
+        table += [[domain, other, int(far)] for other, far in zip(domains, row, strict=False)]
+    return table
 
 
 def nics(root: Path) -> list[dict[str, Any]]:
     """Return the network devices: name, class, NUMA domain, Ethernet address and PCI path, both empty where unknown."""
-    found = []
+    devices = []
     for kind in CLASSES:
         for path in sorted((root / "sys/class" / kind).glob("*")):
             if path.is_dir() and not path.name.startswith(VIRTUAL):
                 numa, mac = _number(path / "device/numa_node", -1), _text(path / "address")
-                found.append(
+                devices.append(
                     {"name": path.name, "class": kind, "numa": numa, "mac": mac, "pci": _pci(path / "device")}
                 )
-    return found
+    return devices
 
 
 def gpus(root: Path) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ def gpus(root: Path) -> list[dict[str, Any]]:
 def _pci(device: Path) -> str:
     """Return the path of bridges that leads to a PCI device; empty for another device."""
     parts = device.resolve().parts
-    first = next((place for place, part in enumerate(parts) if part.startswith("pci")), len(parts))
+    first = next((index for index, part in enumerate(parts) if part.startswith("pci")), len(parts))
     return "/".join(parts[first:])
 
 

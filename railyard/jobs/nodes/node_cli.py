@@ -1,4 +1,4 @@
-"""`railyard where`, `strays`: what a job runs on each of its nodes, without the libraries that placing ranks needs."""
+"""Define the commands `railyard where` and `strays`, which a job runs on each node. They start without numpy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One step at the start of a job, a task per node: every node describes itself in a file of the stage directory.
+"""Run one step at the start of a job, with a task per node that writes the node's description to a file.
 
 Slurm starts the step by srun, whatever launcher the launches have; elsewhere it is a launch of `railyard where` by the
-job's own launcher, one rank per node. Files and not the step's output, because Slurm passes long lines on in pieces and
-those of several nodes can mix. Leaves out what a node says (`railyard.jobs.nodes.node`).
+job's own launcher, one rank per node. The step writes files because Slurm passes long lines of output on in pieces,
+which can mix. Leaves out the content of a description (`railyard.jobs.nodes.node`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Step:
 
 
 def describe(step: Step) -> Descriptions:
-    """Return node -> its description; a step that fails is reported in one line, and this node stands for all."""
+    """Return node -> description; if the step fails, this is reported in one line and only this node is described."""
     here = node.describe(environment=step.environment)
     own = next(iter(by_name([here], step.granted)), "")
     if own and len(step.granted) == 1:
@@ -59,13 +59,13 @@ def describe(step: Step) -> Descriptions:
 
 def collected(folder: Path, granted: Sequence[str]) -> Descriptions:
     """Return the descriptions that the nodes wrote below a stage directory, by the names granted."""
-    found = []
+    descriptions = []
     for path in sorted((folder / DESCRIPTIONS).glob("*.json")):
         try:
-            found.append(json.loads(path.read_text(encoding="utf-8")))
+            descriptions.append(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue  # cut off: this node counts as not described
-    return by_name(found, granted)
+    return by_name(descriptions, granted)
 
 
 def by_name(descriptions: Sequence[Mapping[str, Any]], granted: Sequence[str]) -> Descriptions:
@@ -73,8 +73,8 @@ def by_name(descriptions: Sequence[Mapping[str, Any]], granted: Sequence[str]) -
     of_node = {str(one.get("node_name", "")): one for one in descriptions}
     of_host = {str(one.get("host", "")): one for one in descriptions}
     matches = host_names.matched(granted, of_host)
-    known = {name: of_node.get(name) or of_host.get(matches.get(name, "")) for name in granted}
-    return {name: dict(one) for name, one in known.items() if one}
+    matched = {name: of_node.get(name) or of_host.get(matches.get(name, "")) for name in granted}
+    return {name: dict(one) for name, one in matched.items() if one}
 
 
 def _run(step: Step) -> None:

@@ -1,8 +1,8 @@
-"""End what a launch left running: ranks that outlive a launcher which was ended for its time limit.
+"""End the ranks that a launch left running when its launcher was ended at its time limit.
 
-A process belongs to a launch if its environment has the launch's evidence file and it works in the job's folder. On
-each node of a Slurm job one task looks; elsewhere this node alone, because the daemons of mpirun end their ranks when
-they lose it.
+A process belongs to a launch if its environment has the launch's evidence file and it works in the job's folder. In
+a Slurm job one task per node looks for them. Elsewhere only this node is searched, because the daemons of mpirun end
+their ranks when they lose the connection to it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def end_on_all_nodes(folder: Path, stem: str, environment: Mapping[str, str]) ->
 
 
 def _belongs(process: Path, mark: bytes, folder: Path) -> bool:
-    """Return whether a process is of the launch; the job script itself and its helpers have other names."""
+    """Return whether a process is of the launch with this mark; the job script and this program are not."""
     try:
         variables = (process / "environ").read_bytes().split(b"\0")
         words = (process / "cmdline").read_bytes().split(b"\0")

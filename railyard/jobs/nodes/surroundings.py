@@ -1,4 +1,4 @@
-"""What a job's launches ran in: MPI's environment variables, modules, the communication libraries really loaded.
+"""Record the environment of a job's launches: MPI's variables, modules, and the communication libraries loaded.
 
 Two records that differ in any of it are two cases. Secrets stay out by one rule (`is_secret`): a variable whose name
 contains key, token, secret, pass, cred or auth, or whose value holds a user name in a URL, is recorded as `(left out)`.
@@ -38,7 +38,7 @@ FILE = "environment.json"
 
 
 def described(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return what an environment says of MPI and its networks, of modules, and the job's id in its batch system."""
+    """Return the variables of MPI and its networks, the modules, and the job's id in its batch system."""
     home = environment.get("HOME", "")
     variables = {
         name: _value(name, value, home)
@@ -62,7 +62,7 @@ def _value(name: str, value: str, home: str) -> str:
 
 
 def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the record's `provenance.job` from a stage directory, and the job's id; None where nothing was noted."""
+    """Return the record's `provenance.job` from a stage directory, and the job's id; None if the job wrote none."""
     noted = _json(folder / FILE)
     if not noted:
         return None, ""
@@ -77,12 +77,12 @@ def provenance(folder: Path) -> tuple[dict[str, Any] | None, str]:
 def libraries(folder: Path, home: str = "") -> list[dict[str, str]]:
     """Return the communication libraries that the first launch with an output had loaded.
 
-    Each has its file, its version where it says one, and the digest of its content where the file can be read here.
+    Each has its file, its version if it has one, and the sha256 of its content if the file can be read here.
     """
     for path in sorted([*folder.glob("launch-*.json"), *folder.glob("launch-*.witness")]):
         loaded = _json(path).get("mpi", {}).get("libraries")
         if loaded:
-            return [_library(Path(each["path"]), str(each["version"]), home) for each in loaded]
+            return [_library(Path(library["path"]), str(library["version"]), home) for library in loaded]
     return []
 
 
@@ -97,7 +97,7 @@ def _library(path: Path, version: str, home: str) -> dict[str, str]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,254 @@
+"""Read what one launch left in its job's stage directory, and make the launch of the record from it.
+
+Models: `collect` reads the files that the job script wrote for the launch; `convert` makes the benchmark output of a
+third-party program; `judge_nics` compares the NICs that sent with those that the policy assigned; `run` combines
+them. A file that is cut off counts as missing. Leaves out the record as a whole (`railyard.jobs.stagedir`), and what
+the companions of a victim left (`railyard.jobs.beside`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from placements.nics.evidence import SETUP_BYTES, Found
+from placements.nics.evidence import Verdict as NicVerdict
+from railyard.applications import launch as applications
+from railyard.jobs import beside, complaints, launching
+from railyard.jobs.beside import Companions
+from railyard.jobs.job.submitted import Placed, Planned, Submitted
+from railyard.jobs.nodes import energy, nic_counters
+from railyard.records.assemble import LaunchRun
+from railyard.records.folded.nic_bytes import Nics
+from railyard.records.record import Software, Verdict
+
+#: Largest difference between the clocks of the node that submits a job and of those that run it.
+CLOCKS_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """When a launch started: seconds since 1970, and seconds of the monotonic clock, None in old jobs."""
+
+    time_s: float
+    monotonic_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How and when a launch ended: exit status, and the two times of `Start`."""
+
+    status: int
+    time_s: float
+    monotonic_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """The files of a launch as values. `start` and `end` are None where the launch did not come that far.
+
+    `complaint` is the first line of its standard error, `evidence` what the virtual torus or the simulator measured.
+    `is_cut_off`: the file of its start or its end exists and is not whole.
+    """
+
+    start: Start | None
+    end: End | None
+    complaint: str
+    evidence: Mapping[str, Any]
+    is_cut_off: bool
+
+    @property
+    def elapsed_s(self) -> float | None:
+        """Return the seconds between start and end, by the monotonic clock if both have it; None if negative."""
+        if not self.start or not self.end:
+            return None
+        elapsed = self.end.time_s - self.start.time_s
+        if self.start.monotonic_s is not None and self.end.monotonic_s is not None:
+            elapsed = self.end.monotonic_s - self.start.monotonic_s
+        return elapsed if elapsed >= 0 else None
+
+
+def collect(folder: Path, launch: Planned) -> Left:
+    """Return what the files of a launch in a stage directory contain."""
+    start_file, end_file = folder / f"{launch.stem}.begun", folder / f"{launch.stem}.ended"
+    start, end = _numbers(start_file, (1, 2)), _numbers(end_file, (2, 3))
+    return Left(
+        start=Start(time_s=start[0], monotonic_s=_item(start, 1)) if start else None,
+        end=End(status=int(end[0]), time_s=end[1], monotonic_s=_item(end, 2)) if end else None,
+        complaint=complaints.first(folder / f"{launch.stem}.err"),
+        evidence=json_object(folder / f"{launch.stem}.evidence"),
+        is_cut_off=not end and (end_file if start else start_file).exists(),
+    )
+
+
+def convert(folder: Path, job: Submitted, stem: str, ranks: int) -> str:
+    """Write the benchmark output of a third-party program from what the program printed.
+
+    Returns why its output is no result, in one line; empty if it is one, or if the program is railyard's own.
+    """
+    benchmark = job.spec.benchmark
+    if not job.read_by and not applications.is_application(benchmark):
+        return ""
+    parameters = job.case()["parameters"]
+    return applications.read(folder, stem, benchmark, parameters=parameters, ranks=ranks, read_by=job.read_by)
+
+
+def run(folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, ended_by: str) -> LaunchRun:
+    """Return a launch for the record, from what it left in a stage directory.
+
+    `placed` is None where the job ended before it placed its ranks; `ended_by` is why the job ended early.
+    """
+    left = collect(folder, launch)
+    if left.start and (older := _older(job, left.start)):
+        return _absent(launch, older)
+    hosts = placed.hosts.get(launch.placement) if placed else None
+    own_names = placed.own_names if placed else {}
+    companions = _companions(folder, job, placed, launch) if launch.roles and left.end else None
+    nics, obeyed = judge_nics(folder, job, placed, launch=launch, left=left)
+    fault = convert(folder, job, launch.stem, len(hosts)) if hosts and left.end else ""
+    is_measured = job.site.origin == "measured"
+    reason = _reason(left, placed, launch, ended_by=ended_by, limit_s=job.limit_s)
+    return dataclasses.replace(
+        _absent(launch, "; ".join(companions.reasons if companions else ()) or reason),
+        exit_status=left.end.status if left.end else None,
+        started=_utc_text(left.start.time_s) if left.start else None,
+        elapsed_s=left.elapsed_s,
+        begun_monotonic_s=left.start.monotonic_s if left.start else None,
+        ended_monotonic_s=left.end.monotonic_s if left.end else None,
+        output=folder / f"{launch.stem}.json",
+        expected_hosts=hosts,
+        guard=beside.guard(left.evidence.get("guard"), companions),
+        roles=companions.roles if companions else None,
+        nics=nics,
+        nic_verdict=Verdict(obeyed.verdict),
+        nic_reason=obeyed.reason,
+        has_groups=placed is not None and placed.has_groups,
+        energy=energy.read(folder / f"{launch.stem}.nics", hosts or (), own_names) if is_measured else (),
+        own_names=own_names,
+        fault=fault or (companions.fault if companions and hosts else ""),
+    )
+
+
+def judge_nics(
+    folder: Path, job: Submitted, placed: Placed | None, *, launch: Planned, left: Left
+) -> tuple[Nics | None, Found]:
+    """Return the bytes of a launch's NICs, and the verdict on its NIC policy; `cannot-tell` if nothing was placed.
+
+    The bytes are those that the torus counted, or else those that the ranks wrote into the launch's file `.nics`.
+    """
+    hosts = placed.hosts.get(launch.placement) if placed else None
+    nics = beside.counted(left.evidence)
+    if job.roles:
+        nics = beside.of_hosts(nics, hosts or ())
+    if not placed or not hosts:
+        return nics, Found(verdict=NicVerdict.CANNOT_TELL)
+    rows, assigned = placed.rows(launch.placement), placed.nics_by_row(launch.nic_policy)
+    path = folder / f"{launch.stem}.nics"
+    if nics is not None or not path.exists():
+        return nics, launching.judge_nics(hosts, rows, assigned, nics)
+    counted = nic_counters.read(path, job.site.devices, hosts, placed.own_names)
+    verdict = launching.judge_nics(hosts, rows, assigned, counted.nics, setup_bytes=SETUP_BYTES)
+    if verdict.verdict == NicVerdict.CANNOT_TELL and counted.reason:
+        verdict = Found(verdict=NicVerdict.CANNOT_TELL, reason=counted.reason)
+    return counted.nics, _with_gpus(verdict, placed.gpus_by_row(launch.nic_policy), rows, counted.gpus)
+
+
+def _with_gpus(
+    nics: Found, assigned: Sequence[str], rows: Sequence[int], seen: Sequence[str | None]
+) -> Found:
+    """Return the worse of the verdicts on NICs and GPUs: a wrong GPU fails the launch whatever its NICs sent."""
+    if not assigned:
+        return nics
+    gpus = launching.judge_gpus(assigned, rows, seen)
+    is_worse = gpus.verdict == NicVerdict.NOT_OBEYED or nics.verdict == NicVerdict.OBEYED
+    return gpus if is_worse else nics
+
+
+def _companions(folder: Path, job: Submitted, placed: Placed | None, launch: Planned) -> Companions:
+    """Return what the companions of a launch's victim left."""
+    return beside.read(
+        beside.Left(
+            folder=folder,
+            stem=launch.stem,
+            planned=launch.roles,
+            hosts=placed.roles.get(launch.placement, {}) if placed else {},
+            devices=job.site.devices,
+            own_names=placed.own_names if placed else {},
+            read_copy=lambda stem, ranks: convert(folder, job, stem, ranks),
+        )
+    )
+
+
+def _reason(left: Left, placed: Placed | None, launch: Planned, *, ended_by: str, limit_s: int) -> str:
+    """Return why a launch has no result, in one line; empty if it ended without a complaint.
+
+    It is the launch's own complaint, why it could not be placed, or what ended the job.
+    """
+    if left.end:
+        is_late = left.start and limit_s and limit_s <= left.end.time_s - left.start.time_s
+        late = f"ended after its limit of {limit_s} s (launch_limit_s)" if is_late else ""
+        return ": ".join(filter(None, (late, left.complaint)))
+    if left.is_cut_off:
+        return "its files are cut off, as on a full disk"
+    if left.start:
+        return f"the job ended while it ran: {ended_by or left.complaint or 'nothing says why'}"
+    cannot = placed.cannot.get(launch.placement, "") if placed else ""
+    return cannot or ended_by
+
+
+def _older(job: Submitted, start: Start) -> str:
+    """Return why a launch belongs to an earlier job: it started before this job was written; empty otherwise."""
+    written_s = datetime.fromisoformat(job.written["time"]).timestamp() if job.written else 0.0
+    if start.time_s >= written_s - CLOCKS_S:
+        return ""
+    return (
+        f"another job left its files: it began {written_s - start.time_s:.0f} s before this job was written"
+    )
+
+
+def _absent(launch: Planned, reason: str) -> LaunchRun:
+    """Return a launch that left no file."""
+    return LaunchRun(
+        index=launch.index,
+        placement=launch.placement,
+        nic_policy=launch.nic_policy,
+        software=Software(launch.software),
+        repeat=launch.repeat,
+        command=launch.command,
+        reason=reason,
+    )
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; empty if the file is missing, cut off, or holds something else."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _numbers(path: Path, counts: tuple[int, ...]) -> list[float] | None:
+    """Return the numbers in a file's one line; None if their count is not in `counts`, or the line is cut off."""
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    if not text.endswith("\n"):
+        return None
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return None
+    return numbers if len(numbers) in counts else None
+
+
+def _item(numbers: Sequence[float], index: int) -> float | None:
+    """Return a number of a list; None if the list is shorter."""
+    return numbers[index] if index < len(numbers) else None
+
+
+def _utc_text(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
