@@ -21,6 +21,8 @@ from analysis.figures import svg
 from analysis.figures.drawing import DataTable, Drawing
 from analysis.text.numbers import size_text
 
+#: These figures are no benchmark's own (`analysis.figures.registry`).
+OF_ANY_CASE = True
 SHARE, SIZE, MESSAGES = "mpi_time_percent", "message_bytes", "messages_count"
 SENT, COLLECTIVE_TIME = "sent_percent", "collective_time_percent"
 #: Of persistent sends alone: their number, which is there only where they were counted, mean size, and sizes.

@@ -22,6 +22,8 @@ from analysis.stats.medians import Summary
 from railyard.records import units
 from railyard.records.units import Better
 
+#: These figures are no benchmark's own (`analysis.figures.registry`).
+OF_ANY_CASE = True
 IMPACT_TITLE = "Victim under load"
 COPIES_TITLE = "Copies at once"
 _ROW_IN = 0.5

@@ -26,7 +26,7 @@ _ASKED = frozenset({"benchmark", "check", "nic_policies", "placements", "softwar
 Member = tuple[int, Case, Comparison]
 
 
-def drawings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
+def drawings_of_cases(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
     """A figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
     return [_drawing(members, number) for number, members in enumerate(_families(judged), 1)]
 

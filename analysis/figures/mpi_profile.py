@@ -71,7 +71,7 @@ def by_class(case: Case, fom: str) -> ByClass:
     return {kind: median(values[kind]) for kind in CLASSES if kind in values}
 
 
-def drawings(grouped: Sequence[Case]) -> list[Drawing]:
+def drawings_of_cases(grouped: Sequence[Case]) -> list[Drawing]:
     """The two charts of each origin that has profiled applications."""
     found = profiled(grouped)
     made = []

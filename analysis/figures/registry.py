@@ -1,69 +1,50 @@
-"""Which figures a case has: those of its benchmark first, then the general ones of all that is left.
+"""Find the figures of a case: those of its benchmark first, then the ones that any case may have.
 
-Models: a benchmark's figures are made by `drawings` in the module of this folder with the benchmark's name. A benchmark
-without one has the general figures: comparisons as points with intervals, curves over hops and message size.
+Models: each module of this folder that has a function `drawings` is a family of figures, and nothing else lists it. The
+module has the name of its benchmark, or `OF_ANY_CASE` if it is for all of them. A benchmark without a family has the
+general figures alone: comparisons as points with intervals, curves over hops and message size.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 
 from analysis.cases.cases import Case
-from analysis.figures import applications, beside, nics, overhead
 from analysis.figures.drawing import Drawing
 
-#: Modules of this folder that are no benchmark's: figures of any case, of several cases, and how figures are made.
-SHARED = frozenset(
-    {
-        "__init__",
-        "applications",
-        "beside",
-        "by_extent",
-        "drawing",
-        "general",
-        "mpi_profile",
-        "nics",
-        "overhead",
-        "registry",
-        "render_all",
-        "scales",
-        "svg",
-    }
-)
+
+@functools.cache
+def families() -> Mapping[str, ModuleType]:
+    """Return the modules of this folder that have `drawings`, by name.
+
+    `drawings` takes a `Case` and returns a sequence of `Drawing`, empty for a case that lacks what they need.
+    """
+    names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    modules = {name: importlib.import_module(f"{__package__}.{name}") for name in names}
+    return {name: module for name, module in modules.items() if hasattr(module, "drawings")}
 
 
-def _figures() -> Mapping[str, str]:
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-    return {name: f"{__package__}.{name}:drawings" for name in names if name not in SHARED}
-
-
-#: Benchmark -> `module:function`; the function takes a `Case` and returns a sequence of `Drawing`, empty when the
-#: case lacks what they need. Modules are imported when first needed.
-FIGURES = dict(_figures())
+def of_benchmarks() -> Mapping[str, ModuleType]:
+    """Return the families that are of one benchmark, by the benchmark's name with `_` for `-`."""
+    return {name: module for name, module in families().items() if not hasattr(module, "OF_ANY_CASE")}
 
 
 def own_drawings(case: Case) -> list[Drawing]:
     """Return the figures of the case's benchmark, then those that any case has if it has what they show.
 
-    These are the impact of a load, the sizes of a profiled application's messages, what an image costs, and what each
-    of several NICs sent.
+    The latter are the sizes of a profiled application's messages, the impact of a load, the bytes that each of several
+    NICs sent, and the cost of an image.
     """
-    common = [
-        *beside.drawings(case),
-        *applications.drawings(case),
-        *overhead.drawings(case),
-        *nics.drawings(case),
-    ]
-    place = FIGURES.get(case.first.case.benchmark.replace("-", "_"))
-    if place is None:
-        return common
-    module, _, function = place.partition(":")
-    made: Sequence[Drawing] = getattr(importlib.import_module(module), function)(case)
-    return [*made, *common]
+    own = of_benchmarks().get(case.first.case.benchmark.replace("-", "_"))
+    common = [module for module in families().values() if hasattr(module, "OF_ANY_CASE")]
+    return [drawing for module in [*([own] if own else []), *common] for drawing in module.drawings(case)]
 
 
 def claimed(own: Sequence[Drawing]) -> frozenset[str]:
-    """The figures of merit that a benchmark's own figures take over."""
-    return frozenset[str]().union(*(each.foms for each in own))
+    """Return the figures of merit that a benchmark's own figures take over."""
+    return frozenset[str]().union(*(drawing.foms for drawing in own))

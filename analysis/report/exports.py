@@ -317,9 +317,9 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 
 def svg_files(judged: Sequence[JudgedCase]) -> Iterator[tuple[str, str]]:
     """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    for each in mpi_profile.drawings([found.case for found in judged]):
+    for each in mpi_profile.drawings_of_cases([found.case for found in judged]):
         yield f"applications-{each.name}.svg", drawing.svg_file(each)
-    for each in by_extent.drawings([(found.case, found.comparisons) for found in judged]):
+    for each in by_extent.drawings_of_cases([(found.case, found.comparisons) for found in judged]):
         yield f"{each.name}.svg", drawing.svg_file(each)
     for number, found in enumerate(judged, 1):
         for each in case_view.draw(found).drawings:

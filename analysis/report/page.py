@@ -131,8 +131,8 @@ def html(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
     grouped = [each.case for each in judged]
     drawn = [case_view.draw(each) for each in judged]
     images = render_all.images([each.drawings for each in drawn])
-    charts = mpi_profile.drawings(grouped)
-    by_extent = extents.drawings([(each.case, each.comparisons) for each in judged])
+    charts = mpi_profile.drawings_of_cases(grouped)
+    by_extent = extents.drawings_of_cases([(each.case, each.comparisons) for each in judged])
     views = [
         case_view.view(each, number, images[number - 1], grouped) for number, each in enumerate(drawn, 1)
     ]

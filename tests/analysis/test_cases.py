@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html.parser
-import importlib
 import json
 import random
 import re
@@ -353,7 +352,7 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 
 
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.FIGURES, "halo", f"{__name__}:own_figures")
+    monkeypatch.setattr(registry.families()["halo"], "drawings", own_figures)
     (case,) = cases.group([HALO])
     drawn = case_view.draw(judge(case))
     assert [each.name for each in drawn.drawings] == ["own", "f0", "f1"]
@@ -362,10 +361,10 @@ def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> 
     assert not any("Iteration" in each.title for each in shown.figures)
 
 
-def test_every_registered_figure_can_be_imported() -> None:
-    for place in registry.FIGURES.values():
-        module, _, function = place.partition(":")
-        assert callable(getattr(importlib.import_module(module), function))
+def test_a_family_of_figures_is_named_after_a_benchmark() -> None:
+    texts = [path.read_text() for path in (CHECKOUT / "checks").rglob("*.py")]
+    names = {name for text in texts for name in re.findall(r'benchmark = "([\w-]+)"', text)}
+    assert sorted(registry.of_benchmarks().keys() - names) == []
 
 
 def test_overview_is_a_picture_of_both() -> None:
@@ -451,7 +450,7 @@ def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document
     names = {name for head in heads for name in re.findall(r'"([^"]+)"', head)}
     assert len(names) > 25
     assert sorted(name for name in names if name.lower() not in text.lower()) == []
-    assert sorted(name for name in registry.FIGURES if f"`{name}`" not in text) == []
+    assert sorted(name for name in registry.of_benchmarks() if f"`{name}`" not in text) == []
 
 
 def test_every_column_has_a_name_and_no_table_is_a_landmark() -> None:

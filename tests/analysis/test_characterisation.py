@@ -45,7 +45,7 @@ def profiled(benchmark: str, between: float, together: float, persistent: int | 
 
 def test_the_posters_two_charts_have_a_bar_for_each_application() -> None:
     grouped = cases.group([profiled("lulesh", 30.0, 10.0), profiled("amg", 5.0, 45.0)])
-    shares, sizes = mpi_profile.drawings(grouped)
+    shares, sizes = mpi_profile.drawings_of_cases(grouped)
     assert shares.title == "Share of the time spent in MPI (emulated)"
     assert sizes.title == "Mean size of a message (emulated)"
     assert shares.data.rows == [

@@ -38,7 +38,9 @@ def halo(side: int, **changes: Any) -> Record:
 
 
 def drawn(*records: Record) -> list[Drawing]:
-    return by_extent.drawings([(case, comparison.comparisons(case)) for case in cases.group(records)])
+    return by_extent.drawings_of_cases(
+        [(case, comparison.comparisons(case)) for case in cases.group(records)]
+    )
 
 
 def test_cases_that_differ_in_size_alone_are_one_curve_for_each_placement() -> None:
