@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from perf.mpis import images
 from railyard.applications import building
 from railyard.applications.building import Build, Wish
 from railyard.base.errors import InputError
@@ -77,12 +76,3 @@ def test_the_labels_of_a_native_build_are_beside_its_view(tmp_path: Path) -> Non
         "railyard.source.lulesh": "commit 46c2a1",
     }
     assert building.labels(tmp_path / "elsewhere/view") == {}
-
-
-def test_the_table_of_images_asks_osu_for_the_sizes_that_floats_have() -> None:
-    """osu_allreduce adds floats of 4 bytes and prints no size below: asked for 1 byte it was called incomplete."""
-    program = images.PROGRAMS["OSU"]
-    smallest, largest = map(int, program.words.split("-m ")[1].split()[0].split(":"))
-    sizes = program.parameters["sizes_bytes"]
-    assert sizes == [1 << k for k in range(2, 17)]
-    assert isinstance(sizes, list) and (smallest, largest) == (sizes[0], sizes[-1])

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.mpis import matrix, mpis
 
-from perf.mpis import matrix, mpis
 from placements import launchers
 from placements.orders.allocation import allocate
 from placements.orders.placement import place

@@ -18,8 +18,8 @@ import pytest
 from support import counter_trees
 from support.benchmark_runs import BIN, Outcome, mpirun, preload
 from support.commands import Run
+from support.mpis import nic_evidence
 
-from perf.mpis import nic_evidence
 from placements.topology import catalog
 from railyard.jobs.nodes import nic_counters
 from railyard.records import benchmark
@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_written_costs_one_line(pretend_hosts: Path) -> No
 def test_a_variable_unset_behind_a_policys_back_shows_without_the_toruss_own_evidence(
     railyard: Run, tmp_path: Path
 ) -> None:
-    """`python -m perf.mpis.nic_evidence` does this 20 times."""
+    """The ranks count the NICs of their node."""
     name = f"t{os.getpid()}-nics"
     topology = catalog.load(nic_evidence.TOPOLOGY)
     done = railyard("torus", "up", nic_evidence.TOPOLOGY, "--name", name)

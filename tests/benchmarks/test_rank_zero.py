@@ -6,9 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.rank_zero import rank_zero, topobw_beside
 
-from perf.mpis import rank_zero
-from perf.packets import topobw_beside
 from placements.topology import catalog
 
 #: Bytes of a leader's part, from the sizes in benchmarks/counters: a heading, then seven links and their numbers.

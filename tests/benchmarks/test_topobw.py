@@ -14,6 +14,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,6 @@ from support.benchmark_runs import (
 from support.commands import Run
 from support.topology.topologies import gemini
 
-from perf.torus.dead_links import dead_cable
 from placements.launchers import files
 from placements.topology.catalog import load
 from railyard.torus.engines import router
@@ -259,6 +259,41 @@ def bench(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
 def kernel(railyard: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The same with the kernel as the network: what forwards is a namespace, where a test can cut a cable unseen."""
     yield from benches(railyard, tmp_path_factory.mktemp("kernel"), "--network", "kernel")
+
+
+NOBODY = "02:00:00:00:00:99"
+OPPOSITE = {"+": "-", "-": "+"}
+
+
+@contextmanager
+def dead_cable(torus: str, direction: str, one: str, other: str) -> Iterator[None]:
+    """Send packets for the next router to a hardware address that nobody has; `X+`, `1,0,0`, `2,0,0`."""
+    back = direction[0] + OPPOSITE[direction[1]]
+    ports = [(f"railyard.{torus}.r{one.replace(',', '-')}", direction.lower())]
+    ports += [(f"railyard.{torus}.r{other.replace(',', '-')}", back.lower())]
+    known = {port: _neighbour(*port) for port in ports}
+    for port, (address, _) in known.items():
+        _send_to(*port, address, NOBODY)
+    try:
+        yield
+    finally:
+        for port, (address, hardware) in known.items():
+            _send_to(*port, address, hardware)
+
+
+def _neighbour(namespace: str, port: str) -> tuple[str, str]:
+    """Return the address of the router at the port's other end, and its hardware address."""
+    words = _ip(namespace, "neigh", "show", "dev", port).split()
+    return words[0], words[2]
+
+
+def _send_to(namespace: str, port: str, address: str, hardware: str) -> None:
+    _ip(namespace, "neigh", "replace", address, "lladdr", hardware, "nud", "permanent", "dev", port)
+
+
+def _ip(namespace: str, *words: str) -> str:
+    command = ["ip", "-netns", namespace, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def findings(read: dict[str, Any]) -> list[tuple[str, str, list[str]]]:

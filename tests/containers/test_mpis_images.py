@@ -1,6 +1,6 @@
 """Images under newer MPIs on a virtual torus: the image's own MPI, or the launcher's MPI in its place.
 
-The reduced form of `python -m perf.mpis.apps_mpis`. Skipped where Apptainer or the MPIs (`make mpis`) are absent.
+Skipped where Apptainer or the MPIs (`make mpis`) are absent.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.mpis import images as images_of
+from support.mpis import mpis
+from support.mpis.images import Row
 
-from perf.mpis import apps_mpis, mpis
-from perf.mpis.apps_mpis import Row
 from placements.topology import catalog
 from railyard.jobs.image_engines import apptainer
 from railyard.torus.plan.plan import Shape
@@ -21,8 +22,7 @@ if os.geteuid() != 0:
     pytest.skip("makes network namespaces as root; run as root", allow_module_level=True)
 if apptainer.program() is None:
     pytest.skip("no apptainer on the PATH; run: make apptainer", allow_module_level=True)
-CHOSEN = {("openmpi5", "hybrid"), ("mpich", "bind")}
-ROWS = [row for row in apps_mpis.rows() if (row.build, row.model) in CHOSEN]
+ROWS = images_of.rows()
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Images with the halo alone, of the builds that are here."""
     folder = tmp_path_factory.mktemp("images")
     for row in {row.build: row for row in ROWS if not row.mpi.absent()}.values():
-        if apps_mpis.program(row.build, "halo", folder).exists():
-            apps_mpis.make_image(row.build, folder, folder, ["halo"])
+        if row.halo.exists():
+            images_of.make_image(row, folder)
     return folder
 
 
@@ -39,7 +39,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def torus_name() -> Iterator[str]:
     """Eight nodes."""
     name = f"t{os.getpid()}-images"
-    with mpis.torus(catalog.load(apps_mpis.TOPOLOGY), name, Shape(rate_scale=apps_mpis.RATE_SCALE)):
+    with mpis.torus(catalog.load(images_of.TOPOLOGY), name, Shape(rate_scale=images_of.RATE_SCALE)):
         yield name
 
 
@@ -52,6 +52,6 @@ def test_the_halo_runs_from_an_image_under_the_launchers_mpi(
         pytest.skip(why)
     if not (images / f"{row.build}.sif").exists():
         pytest.skip(f"no benchmarks of {row.build}; run: make mpich")
-    launch = apps_mpis.launched(row, "halo", tmp_path, tmp_path / "launch", images=images)
+    launch = images_of.launched(row, tmp_path / "launch", images=images)
     mpis.start(row.mpi, [launch], torus_name)
-    assert apps_mpis.verdict(row, "halo", launch) == f"ok: {row.mpi.library}"
+    assert images_of.verdict(row, launch) == f"ok: {row.mpi.library}"

@@ -1,4 +1,4 @@
-"""perf/jobs/remap.py: a placement that avoids what another job loads, in the router's network alone."""
+"""Remapping: a placement that avoids what another job loads, in the router's network alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.packets import remap
+from support.packets.messages import Message, simulated
 
-from perf.jobs import remap
-from perf.packets.messages import Message, simulated
 from placements.linkload import background
 from placements.linkload.faulty import places_by_name
 from placements.topology import catalog

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from support.mpis import matrix
 
-from perf.mpis import matrix
 from placements import launchers
 from placements.arrays import np
 from placements.hosts import naming

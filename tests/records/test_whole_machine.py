@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from support import whole_machine
 from support.commands import CHECKOUT, HUNG_S, environment
 
-from perf.jobs import machine
 from railyard.records.store import archive
 
 
@@ -24,9 +24,9 @@ def test_a_record_of_36_nodes_with_128_ranks_is_kept_and_read() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    records = archive.load_all(machine.FOLDER / "archive")
+    records = archive.load_all(whole_machine.FOLDER / "archive")
     assert [[len(launch.ranks) for launch in record.launches] for record in records] == 2 * [12 * [36 * 128]]
-    strict = (machine.FOLDER / "strict-check.log").read_text().splitlines()
+    strict = (whole_machine.FOLDER / "strict-check.log").read_text().splitlines()
     changed = "provenance.railyard.git_dirty: the checkout was changed, or nobody looked"
     assert all(line.endswith(changed) for line in strict[:-1]), strict
-    assert "<html" in (machine.FOLDER / "report.html").read_text()
+    assert "<html" in (whole_machine.FOLDER / "report.html").read_text()

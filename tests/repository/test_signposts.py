@@ -28,7 +28,7 @@ OTHER = {
     r"docs/applications\.md: checks/applications/hpccg\.py$": "a file that the page has its reader write",
     r"provenance\.py: results/record\.py$": "a path in older commits",
     r"0001-folders\.md: railyard\.placements$": "a name that was considered and not taken",
-    r"CHANGELOG\.md: (perf\.NAME|checks\.lulesh|torus/bin)$": "former names, with the present ones",
+    r"CHANGELOG\.md: (perf[./].+|rivals|checks\.lulesh|torus/bin)$": "former names, with the present ones",
 }
 
 
@@ -46,9 +46,7 @@ for path in listed("*.py"):
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for start in range(module.count(".") + 1):
         MODULES[module.split(".", start)[-1]].append(CHECKOUT / path)
-SECTIONS = set(
-    re.findall(r'^        "([\w-]+)": ', (CHECKOUT / "perf/__main__.py").read_text(), re.MULTILINE)
-)
+SECTIONS = set(re.findall(r'^    "([\w-]+)": \(', (CHECKOUT / "perf/__main__.py").read_text(), re.MULTILINE))
 
 
 @cache
@@ -84,7 +82,8 @@ def is_path(name: str, page: str) -> bool:
 
 
 def signposts(page: str, text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the signposts of a page, each with whether it leads somewhere."""
+    """Yield the signposts of a page, each with whether it leads somewhere; `NAME` of commit HASH is history."""
+    text = re.sub(r"`[^`]+`\s+of\s+commit\s+[0-9a-f]{7}", "", text)
     for words in re.findall(r"python -m perf\s+([a-z][a-z-]*(?: [a-z][a-z-]*)*)", text):
         yield from ((word, word in SECTIONS) for word in words.split())
     dotted = set(re.findall(r"`([A-Za-z_]\w*(?:\.\w+)+)(?=[`(])", text))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from support.commands import BIN, environment
+from support.mpis import matrix, mpis, stacks
 from support.reframe import into, records, reframe_in
 
-from perf.mpis import matrix, mpis, stacks
 from placements.nics.policies import Stack
 from placements.orders.placement import Placement
 from railyard.jobs import mpis as jobs_mpis

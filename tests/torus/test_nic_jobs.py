@@ -1,4 +1,4 @@
-"""A wrong NIC policy in a job of ReFrame on a cluster that counts nothing itself (`python -m perf.jobs.nic_jobs`)."""
+"""A wrong NIC policy in a job of ReFrame on a cluster that counts nothing itself."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from support import nodes
 from support.nodes import Device, Machine
+from support.sites import nic_jobs, site_jobs
+from support.sites.site_jobs import Site
 
-from perf.jobs import nic_jobs, site_jobs
-from perf.jobs.site_jobs import Site
 from railyard.base.checkout import CHECKOUT
 from railyard.torus.slurm import cluster as slurm
 from railyard.torus.virtual import lifecycle

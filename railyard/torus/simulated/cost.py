@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from railyard.torus.simulated import smpi
 from railyard.torus.simulated.smpi import SimulationLimits
 
-#: One message of a large collective, measured by `python -m perf simulated` (docs/simulated.md); it varies by two.
+#: Seconds per message of a large collective, by `python -m perf simulated` of commit 17cd6ed. Single figures differ
+#: from it by up to a factor of two.
 MESSAGE_S = 500e-6
 #: What the buffers of a rank hold for each rank of its group, in blocks: to send, to receive, under way.
 BLOCKS = {"alltoall": 3.0, "allgather": 2.0}

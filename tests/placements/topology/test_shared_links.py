@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from perf.torus import shared_links
 from placements.linkload.shared import Flow, slowdown
 from placements.topology import catalog
 from placements.topology.base import Topology
@@ -78,8 +77,3 @@ def test_a_node_that_there_is_not_is_named(torus: Topology) -> None:
         slowdown(torus, [flow("n9-0-0", "n0-0-0", 1.0)], [])
     with pytest.raises(InputError, match="no flow"):
         slowdown(torus, [], [])
-
-
-def test_the_measured_loads_share_links_as_their_names_say() -> None:
-    for name, factor in shared_links.predicted().items():
-        assert (factor == 1.0) == name.startswith("apart"), name

@@ -1,12 +1,12 @@
-"""perf/packets/messages.py, injection.py and hot_spot.py: messages in the router's network alone, in virtual time."""
+"""Messages in the router's network alone, in virtual time: balanced injection, and a job that hurts others."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.packets import hot_spot, injection
+from support.packets.messages import Message, arrivals_s
 
-from perf.packets import hot_spot, injection
-from perf.packets.messages import Message, arrivals_s
 from placements.topology import catalog
 from placements.topology.faults import Faults
 from railyard.torus.plan.plan import ETHERNET_BYTES

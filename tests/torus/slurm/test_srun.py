@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from support.commands import HUNG_S, Run
+from support.sites import nic_jobs
 from support.waiting import wait_until
 
-from perf.jobs import nic_jobs
 from placements.launchers import Rendered, render
 from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place

@@ -1,1 +1,0 @@
-"""Figures of jobs: batch systems, several programs, sites."""

@@ -1,1 +1,0 @@
-"""Figures of MPIs, communication stacks and the benchmarks themselves."""

@@ -1,1 +1,0 @@
-"""Figures of records, tenders and the archive."""

@@ -1,0 +1,105 @@
+"""A/A: the same placement twice, six launches each in random order. What differs is this machine's noise.
+
+A pair is 12 launches of one halo exchange of 64 ranks at the default rate scale, which take turns by chance. Beside
+each pair no process, or one, keeps a processor busy. How far the two medians are apart is the noise floor; a rank test
+of the pair that is significant is a false one, and one that is above the noise floor as well would be claimed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from statistics import median
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis.stats import ranktest
+from perf import vtorus
+from perf.bound import Case, burners, run_once
+from perf.pieces import Pieces, Row
+from placements.topology import catalog
+from railyard.base.checkout import BUILD
+from railyard.records.noise import SAME_PERCENT
+from railyard.torus.plan.plan import Shape
+from railyard.torus.virtual import packet_budget
+
+PAIRS, LAUNCHES = 40, 6
+BUSY = (0, 1)
+HALO = Case(name="halo", ranks=64, program=("halo", "--grid", "4x4x4", "--cells", "32"), fom="iteration_us")
+TIMED = ("--repeats", "4", "--warmups", "1", "--min-time-per-point", "0", "--max-time-per-point", "0")
+Network = Literal["kernel", "router"]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add how many pairs there are."""
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="same: A/A pairs  [default: %(default)s]")
+
+
+def measure(
+    console: Console, minutes: float | None, networks: list[Network], pairs: int = PAIRS
+) -> list[dict[str, Any]]:
+    """Measure the launches that build/same.jsonl lacks, and print what all whole pairs show."""
+    pieces = Pieces(BUILD / "same.jsonl", minutes)
+    topology = catalog.load("gemini-4x4x4")
+    scale = packet_budget.auto_scale(topology, Shape(), ranks_per_node=1)
+    rows = []
+    for network in networks or ["router"]:
+        todo = [
+            (busy, pair)
+            for busy in BUSY
+            for pair in range(pairs)
+            if _result(pieces, network, busy, pair) is None
+        ]
+        if todo and not pieces.is_over:
+            with vtorus.torus(Shape(rate_scale=scale, network=network)):
+                for busy, pair in todo:
+                    _launch_missing(pieces, network, busy, pair)
+        rows += [_summary(pieces, network, busy, pairs) for busy in BUSY]
+    table = Table(*rows[0], title=f"A/A, halo of 64 ranks, rate scale {scale:g}")
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    console.print(table, "")
+    return rows
+
+
+def _launch_missing(pieces: Pieces, network: Network, busy: int, pair: int) -> None:
+    order = ["a", "b"] * LAUNCHES
+    random.Random(pair).shuffle(order)
+    for place, side in enumerate(order):
+        key = (network, busy, pair, place)
+        if pieces.is_over:
+            return
+        if pieces.get(*key) is None:
+            with burners(busy):
+                took_us, guard = run_once(HALO, TIMED)
+            bound = guard["error_bound_percent"]
+            pieces.add({"side": side, "us": took_us, "verdict": guard["verdict"], "bound": bound}, *key)
+
+
+def _result(pieces: Pieces, network: Network, busy: int, pair: int) -> list[Row] | None:
+    """Return the launches of a pair; None where some are missing."""
+    rows = [pieces.get(network, busy, pair, place) for place in range(2 * LAUNCHES)]
+    found = [row for row in rows if row is not None]
+    return found if len(found) == len(rows) else None
+
+
+def _summary(pieces: Pieces, network: Network, busy: int, pairs: int) -> dict[str, Any]:
+    """Return what the whole pairs show; a pair with a void launch has no value, and is counted."""
+    whole = [found for pair in range(pairs) if (found := _result(pieces, network, busy, pair)) is not None]
+    sound = [rows for rows in whole if all(row["verdict"] == "ok" for row in rows)]
+    sides = [[[row["us"] for row in rows if row["side"] == side] for side in "ab"] for rows in sound]
+    apart = [100 * (1 - min(ours) / max(ours)) for ours in ([median(one) for one in both] for both in sides)]
+    tests = [ranktest.mann_whitney([(one, other)])[0] for one, other in sides]
+    false = [p_value <= ranktest.ALPHA for p_value in tests]
+    return {
+        "network": network,
+        "busy": busy,
+        "pairs": len(whole),
+        "with a void launch": len(whole) - len(sound),
+        f"within {SAME_PERCENT:g} %": sum(each <= SAME_PERCENT for each in apart),
+        "most apart (%)": round(max(apart, default=0.0), 2),
+        "significant": sum(false),
+        "claimed": sum(is_false and each > SAME_PERCENT for is_false, each in zip(false, apart, strict=True)),
+    }

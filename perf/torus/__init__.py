@@ -1,1 +1,0 @@
-"""Figures of the virtual torus: its rates, its error bound, faults, soak."""

@@ -1,0 +1,144 @@
+"""The halo from images of newer MPIs on a virtual torus: under the image's own MPI, or the launcher's in its place.
+
+An image has the program, the libraries that it loads, and the MPI that it was built with. Hybrid: the image's own MPI
+talks to the launcher. Bind: the launcher's MPI takes the place of the image's, also in an image of Debian's MPICH 4,
+whose ABI MPICH 5 and Intel MPI have. Every launch has 8 ranks on 8 nodes. The halo reports which MPI library its ranks
+loaded.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.mpis import mpis
+
+from placements import launchers
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from railyard.base.checkout import BUILD, CHECKOUT
+from railyard.jobs import image
+from railyard.jobs.image_engines import apptainer
+from railyard.jobs.mpis import INSTALLED, MPIS, Mpi
+
+TOPOLOGY, GRID = "gemini-2x2x2", (2, 2, 2)
+RATE_SCALE = 0.003
+#: Where an image has its MPI.
+INSIDE = "opt/mpi"
+OUTPUT = "halo.json"
+OPTIONS = ("--grid", "2x2x2", "--cells", "16", "--repeats", "3", "--json", OUTPUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The halo of a build in an image of that build, started by an MPI: with the image's MPI, or that MPI bound."""
+
+    mpi: Mpi
+    build: str
+    model: str
+
+    @property
+    def text(self) -> tuple[str, str, str]:
+        """Return the launcher's MPI, the build, and the model."""
+        return (self.mpi.name, self.build, self.model)
+
+    @property
+    def halo(self) -> Path:
+        """Return the program."""
+        return BUILD / f"benchmarks-{self.build}/bin/halo"
+
+
+def rows() -> list[Row]:
+    """Return what is launched: an image's own Open MPI 5, and MPICH 5 and Intel MPI in an image of MPICH 4."""
+    mpi = {one.name: one for one in INSTALLED}
+    combinations = [
+        ("openmpi 5", "openmpi5", "hybrid"),
+        ("mpich 5", "mpich", "bind"),
+        ("intel 2021", "mpich", "bind"),
+    ]
+    return [Row(mpi=mpi[name], build=build, model=model) for name, build, model in combinations]
+
+
+def make_image(row: Row, folder: Path) -> None:
+    """Build the image of a row's build in a folder."""
+    build = row.build
+    file = folder / f"{build}.sif"
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="image-") as temporary:
+        tree = Path(temporary, "tree")
+        _copy(row.halo, tree / "usr/local/bin/halo")
+        for tool in ("sh", "env", "timeout"):
+            _copy(Path(shutil.which(tool) or tool), tree / "bin" / tool)
+        own = MPIS / build / "lib"
+        if own.is_dir():
+            shutil.copytree(
+                own, tree / INSIDE / "lib", ignore=shutil.ignore_patterns("python*"), symlinks=True
+            )
+            for part in ("share", "etc"):
+                if (MPIS / build / part).is_dir():
+                    shutil.copytree(MPIS / build / part, tree / INSIDE / part, symlinks=True)
+        needing = [*(tree / "usr/local/bin").iterdir(), *(tree / "bin").iterdir(), *_bindable(build)]
+        for library in _libraries(needing):
+            if not library.is_relative_to(MPIS):
+                _copy(library, tree / str(library).lstrip("/"))
+        components = Path("/usr/lib/x86_64-linux-gnu/ucx")
+        if build == "mpich" and components.is_dir():
+            shutil.copytree(components, tree / str(components).lstrip("/"))
+        (tree / "opt/host-mpi").mkdir(parents=True)
+        for name in ("passwd", "group"):
+            _copy(Path("/etc", name), tree / "etc" / name)
+        definition = Path(temporary, "of.def")
+        definition.write_text(_definition(build, tree))
+        command = [
+            str(CHECKOUT / "tools/with-all-capabilities"),
+            str(apptainer.program()),
+            "--quiet",
+            "build",
+            "--force",
+        ]
+        subprocess.run([*command, str(file), str(definition)], check=True, stdout=subprocess.DEVNULL)
+
+
+def _definition(build: str, tree: Path) -> str:
+    """Return an image's definition; what the launcher's environment names of its own MPI does not hold inside."""
+    family = "Open MPI 5" if build.startswith("openmpi") else "MPICH"
+    inside = f"    export LD_LIBRARY_PATH=/{INSIDE}/lib\n    export OPAL_PREFIX=/{INSIDE}\n"
+    environment = f"%environment\n{inside}" if (tree / INSIDE).is_dir() else ""
+    return f"Bootstrap: localimage\nFrom: {tree}\n%labels\n    railyard.mpi {family}\n{environment}"
+
+
+def _bindable(build: str) -> list[Path]:
+    """Return the libraries of other MPIs that may take the place of an image's: what these need must be in it, too."""
+    folders = [MPIS / name / "lib" for name in ("mpich5", "impi")] if build == "mpich" else []
+    return [path for folder in folders for path in sorted(folder.rglob("*.so*")) if path.is_file()]
+
+
+def _libraries(files: Sequence[Path]) -> list[Path]:
+    done = subprocess.run(["ldd", *files], capture_output=True, text=True, check=False)
+    return sorted({Path(found) for found in re.findall(r"(?:=> |^\s+)(/\S+)", done.stdout, re.MULTILINE)})
+
+
+def _copy(source: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, place)
+
+
+def launched(row: Row, folder: Path, *, images: Path) -> mpis.Launch:
+    """Return the launch of a row's halo, in a folder, from its image."""
+    placed = place("cart-create", allocate(catalog.load(TOPOLOGY), "contiguous"), GRID)
+    rendered = launchers.render(row.mpi.launcher, placed, stem="placed")
+    prefix = str(MPIS / ("impi" if row.mpi.launcher == "intel-mpi" else row.mpi.build))
+    carried = image.carried(images / f"{row.build}.sif", prefix if row.model == "bind" else "", [])
+    words = [str(apptainer.program()), *carried.command[1:], "halo", *OPTIONS]
+    return mpis.Launch(rendered=rendered, program=words, folder=folder)
+
+
+def verdict(row: Row, launch: mpis.Launch) -> str:
+    """Return `ok` with the MPI library, or what is wrong."""
+    document = launch.document(row.mpi, OUTPUT)
+    return document if isinstance(document, str) else f"ok: {row.mpi.library}"

@@ -1,0 +1,90 @@
+"""Balanced injection by the size of the run: is the optimum more pronounced on larger ones (Ezell, CUG'13, section IV)?
+
+Faces as those of S3D (the check `halo_s3d`: 28 KiB each, six per rank, all sent at once) in the router's network alone,
+in virtual time and without MPI: 96, 384 and 1,536 nodes, every NIC at 20 to 100 % of its rate. The nodes are numbered
+X, Y, Z as in `halo_s3d`, along ALPS's walk, or at random, as a machine full of other jobs grants them.
+
+Leaves out computation, and every iteration but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from support.packets.messages import Message, arrivals_s
+
+from placements.linkload.traffic import stencil
+from placements.orders.allocation import allocate
+from placements.orders.placement import place
+from placements.topology import catalog
+from placements.topology.base import Topology
+from placements.topology.faults import Faults
+from railyard.torus.plan.plan import Shape
+
+#: The check's torus, of which the larger ones are multiples, and its face: 8 x 8 cells of 56 doubles.
+BASE = "gemini-4x2x6-two-nodes"
+FACE_BYTES = 8 * 8 * 56 * 8
+#: The rate scale at which `halo_s3d` was emulated; in the model time alone depends on it.
+SHAPE = Shape(network="router", latency_scaled=True, rate_scale=3e-5)
+#: Extents of the torus and of the grid of ranks.
+SIZES: Mapping[tuple[int, int, int], tuple[int, int, int]] = {
+    (4, 2, 6): (4, 4, 6),
+    (8, 4, 6): (8, 8, 6),
+    (16, 4, 12): (16, 8, 12),
+}
+ORDERS = ("contiguous", "snake", "random")
+PERCENTS = tuple(range(20, 101, 10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run by injection: milliseconds of an exchange for each share of the NICs' rate, in percent."""
+
+    nodes: int
+    order: str
+    exchange_ms: Mapping[int, float]
+
+    @property
+    def best_percent(self) -> int:
+        """Return the share with the shortest exchange; of equals the largest."""
+        return min(self.exchange_ms, key=lambda percent: (self.exchange_ms[percent], -percent))
+
+    @property
+    def gain_percent(self) -> float:
+        """Return by how much the exchange at the best share is shorter than at 100 %."""
+        return 100 * (1 - self.exchange_ms[self.best_percent] / self.exchange_ms[100])
+
+
+def torus(extents: tuple[int, int, int]) -> Topology:
+    """Return the torus of `halo_s3d` with other extents."""
+    document = catalog.load(BASE).to_dict()
+    document["name"] = "x".join(map(str, extents))
+    for name, extent in zip("XYZ", extents, strict=True):
+        document["dimensions"][name]["extent"] = extent
+    return catalog.parse(document, source=document["name"])
+
+
+def exchange_s(topology: Topology, grid: tuple[int, int, int], order: str, percent: int) -> float:
+    """Return the seconds of one exchange: rank k is on the k-th node of the order."""
+    placed = place("cart-create", allocate(topology, order, seed=1), grid).indices
+    faces = stencil(grid, (float(FACE_BYTES),))
+    messages = [
+        Message(source=int(placed[source]), target=int(placed[target]), size_bytes=FACE_BYTES)
+        for source, target in zip(faces.source, faces.target, strict=True)
+    ]
+    faults = Faults().throttle(topology.nodes, percent)
+    return max(arrivals_s(topology, messages, faults=faults, shape=SHAPE))
+
+
+def runs(
+    sizes: Mapping[tuple[int, int, int], tuple[int, int, int]] = SIZES,
+    orders: tuple[str, ...] = ORDERS,
+    percents: tuple[int, ...] = PERCENTS,
+) -> Iterator[Run]:
+    """Yield every size under every order."""
+    for extents, grid in sizes.items():
+        topology = torus(extents)
+        for order in orders:
+            by_percent = {percent: 1e3 * exchange_s(topology, grid, order, percent) for percent in percents}
+            yield Run(nodes=len(topology.nodes), order=order, exchange_ms=by_percent)
