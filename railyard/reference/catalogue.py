@@ -1,7 +1,7 @@
 """Describe placements, NIC policies, topologies, launchers, units and counter groups, from their registries.
 
-The registries name and describe what exists. `railyard.reference.tables` writes the same into docs/placements.md. A
-name that no page has is undocumented.
+The registries name and describe what exists. `railyard.reference.tables` renders the long tables, and writes the short
+ones into docs/placements.md. A name that no page has is undocumented.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from placements.orders import allocation, spec
 from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.records import units
+from railyard.reference import tables
 from railyard.reference.markdown import code, escaped, table
 
 PAGES = tuple(CHECKOUT / "docs" / name for name in ("placements.md", "topologies.md"))
@@ -41,8 +42,13 @@ def page() -> str:
             ),
             "A stack can express these policies:\n",
             table(["stack", "policies"], [(code(stack), _list(_able(stack))) for stack in policies.Stack]),
+            "Two NICs and four ranks, of which the first two are near NIC0. `A=x/y` after `wrapper:` are the values\n"
+            "of the local ranks:\n",
+            tables.TABLES["stacks"](),
             "## Launchers\n",
             table(["launcher", "selected by ReFrame's launcher and a feature", "bindings"], _launchers()),
+            "Four ranks on two nodes; F begins the names of the files. With a binding only the difference is shown:\n",
+            tables.TABLES["launchers"](),
             "## Topologies\n",
             table(
                 ["name", "what it is"], [(code(name), escaped(_topology(name))) for name in catalog.known()]
