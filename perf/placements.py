@@ -20,10 +20,12 @@ from scipy import stats
 from placements.linkload import model as linkload
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Traffic, face_bytes, stencil
-from placements.orders.allocation import Choice, allocate, choose
-from placements.orders.fixed import Job, ordered
-from placements.orders.optimiser import Effort, search
-from placements.orders.spec import Kind
+from placements.orders.allocation import allocate
+from placements.orders.choices import choose
+from placements.orders.effort import Effort
+from placements.orders.optimiser import search
+from placements.orders.rank_orders import ordered
+from placements.orders.rank_orders.base import PlacementJob
 from placements.topology import catalog
 from placements.topology.torus import Torus
 
@@ -44,9 +46,9 @@ def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
     return catalog.torus(catalog.parse(document, source="bench"), "bench")
 
 
-def large_job() -> Job:
-    granted = choose(allocate(torus_of((16, 12, 24), 2)), 8192, Choice.CONTIGUOUS)
-    return Job(allocation=granted, grid=(64, 32, 64), ranks_per_node=16, seed=1, argument="2x2x4")
+def large_job() -> PlacementJob:
+    granted = choose(allocate(torus_of((16, 12, 24), 2)), 8192, "contiguous")
+    return PlacementJob(allocation=granted, grid=(64, 32, 64), ranks_per_node=16, seed=1, argument="2x2x4")
 
 
 def model(console: Console) -> dict[str, float]:
@@ -54,11 +56,11 @@ def model(console: Console) -> dict[str, float]:
     job = large_job()
     begun = time.monotonic()
     sent = stencil(job.grid, face_bytes(100, 3))
-    loads = _loads(job, ordered(Kind.CART_CREATE, job), sent)
+    loads = _loads(job, ordered("cart-create", job), sent)
     seconds = time.monotonic() - begun
     memory_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    remapped = _loads(job, ordered(Kind.BLOCKS, job), sent)
-    scattered = _loads(job, ordered(Kind.RANDOM, job), sent)
+    remapped = _loads(job, ordered("blocks", job), sent)
+    scattered = _loads(job, ordered("random", job), sent)
     gain = float(loads.injected_bytes.sum() / remapped.injected_bytes.sum())
     worse = float(scattered.injected_bytes.sum() / remapped.injected_bytes.sum())
     console.print(
@@ -75,7 +77,7 @@ def large(console: Console) -> dict[str, float]:
     begun = time.monotonic()
     found = search(job, sent, Effort()).slowest_s
     seconds = time.monotonic() - begun
-    snake = _loads(job, ordered(Kind.SNAKE, job), sent).slowest_s
+    snake = _loads(job, ordered("snake", job), sent).slowest_s
     console.print(
         f"optimised, 131,072 ranks: {seconds:.0f} s, slowest link {100 * (1 - found / snake):.0f} % below snake\n"
     )
@@ -103,5 +105,5 @@ def agreement(
     return {"tau": tau, "predicted_s": predictions_s, "measured_us": measured_us}
 
 
-def _loads(job: Job, nodes: Ints, sent: Traffic) -> LinkLoads:
+def _loads(job: PlacementJob, nodes: Ints, sent: Traffic) -> LinkLoads:
     return linkload.load(job.allocation.topology, nodes, sent, PAYLOAD)

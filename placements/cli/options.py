@@ -17,8 +17,8 @@ from placements.linkload import background
 from placements.linkload.background import Background
 from placements.linkload.traffic import Traffic
 from placements.orders import spec
-from placements.orders.allocation import Allocation, Order, allocate, occupied, scheduled
-from placements.orders.optimiser import Effort
+from placements.orders.allocation import Allocation, AllocationOrder, allocate, occupied, scheduled
+from placements.orders.effort import Effort
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
 from placements.topology.base import Topology
@@ -28,7 +28,7 @@ from railyard.base.errors import InputError
 MOST_DIMENSIONS = 8
 #: In place of a topology: a machine of which only the names of the nodes are known.
 UNKNOWN = "unknown"
-MADE_ORDERS = [str(order) for order in Order if order != Order.SCHEDULER]
+MADE_ORDERS = [str(order) for order in AllocationOrder if order != AllocationOrder.SCHEDULER]
 Command = Callable[..., Any]
 
 
@@ -78,12 +78,12 @@ class Asked:
 
     def placed(self, name: str, granted: Allocation, traffic: Traffic | None) -> Placement:
         """The placement of that name; `optimised` shows its progress on a terminal."""
-        kind = spec.parse(name).order
-        if self.topology == UNKNOWN and spec.parse(name).needs_coordinates:
+        parts = spec.parse(name)
+        if self.topology == UNKNOWN and parts.needs_coordinates:
             raise InputError(
                 "placement", "", name, f"one without coordinates on the topology {UNKNOWN}, as plain"
             )
-        with _progress(shown=kind == spec.Kind.OPTIMISED) as heard:
+        with _progress(shown=parts.order.searches) as heard:
             return place(
                 name,
                 granted,
@@ -125,7 +125,7 @@ _OPTIONS = (
     click.option(
         "--allocation",
         type=click.Choice(MADE_ORDERS),
-        default=str(Order.SNAKE),
+        default=str(AllocationOrder.SNAKE),
         show_default=True,
         help="Order in which the nodes are granted.",
     ),

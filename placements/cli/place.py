@@ -7,6 +7,7 @@ import math
 import shlex
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
@@ -15,7 +16,8 @@ from placements import launchers
 from placements.cli.options import Asked, shared
 from placements.hosts.binding import Binding
 from placements.launchers import Rendered, files, openmpi
-from placements.orders import by_group, spec
+from placements.orders import spec
+from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, check_ranks
 from placements.topology import cabinets, catalog
 from placements.topology.base import Topology
@@ -86,7 +88,7 @@ def place(
         check_ranks(asked.grid, ranks)
     if output is not None and launcher is None:
         raise InputError("--output", "", str(output), "with --launcher only")
-    if asked.background is not None and spec.parse(placement).order != spec.Kind.OPTIMISED:
+    if asked.background is not None and not spec.parse(placement).order.searches:
         raise InputError("--background", "", str(asked.background), "with --placement optimised only")
     granted = asked.granted()
     placed = asked.placed(placement, granted, None)
@@ -104,7 +106,7 @@ def place(
                 "grid": asked.grid,
                 "mean_hops": placed.mean_hops(),
                 "nodes": nodes,
-                "groups": by_group.described(placed.allocation),
+                "groups": _groups(placed.allocation),
             }
             click.echo(json.dumps(document))
         case "openmpi-hostfile":
@@ -148,12 +150,28 @@ def _print(placed: Placement, name: str) -> None:
         table.add_row(str(rank), _grid_place(rank, placed.grid), node.name, _comma(node.coordinate), core)
     console = Console()
     console.print(table)
-    if where := by_group.described(placed.allocation):
-        console.print(by_group.text(where))
+    if counts := _groups(placed.allocation):
+        per_group = ", ".join(f"group {group}: {nodes}" for group, nodes in counts["nodes_per_group"].items())
+        where = f"{counts['switches']} switches in {counts['groups']} groups ({per_group})"
+        console.print(f"{len(placed.allocation.indices)} nodes on {where}")
     every = topo.mean_hops()
     console.print(
         f"mean hops between grid neighbours: {placed.mean_hops():.3f} (between any two routers: {every:.3f})"
     )
+
+
+def _groups(allocation: Allocation) -> dict[str, Any] | None:
+    """Return how many switches and groups the nodes are on, and the nodes per group; None without groups."""
+    try:
+        nodes = Counter(allocation.groups.tolist())
+    except InputError:
+        return None
+    per_group = {str(group): nodes[group] for group in sorted(nodes)}
+    return {
+        "switches": len(set(allocation.switches.tolist())),
+        "groups": len(nodes),
+        "nodes_per_group": per_group,
+    }
 
 
 def _grid_place(rank: int, grid: tuple[int, ...]) -> str:

@@ -12,7 +12,6 @@ from placements.arrays import np
 from placements.launchers.base import Launcher, Rendered
 from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, node_file
 from placements.orders.placement import Placement
-from placements.orders.spec import Kind
 from railyard.base.errors import InputError
 
 
@@ -20,11 +19,11 @@ def render(placed: Placement, stem: str) -> Rendered:
     """Return the launch; raises InputError for unequal numbers of ranks per node."""
     nodes, counts = np.unique(placed.indices, return_counts=True)
     if len(set(counts.tolist())) > 1:
-        what = f"{placed.kind} with {counts.min()} to {counts.max()} ranks per node"
+        what = f"{placed.order} with {counts.min()} to {counts.max()} ranks per node"
         raise InputError("launcher", "placement", what, "for cray-mpich as many ranks on every node")
     command = (*SRUN, "--ntasks", str(len(placed.indices)), *blocks(placed, stem), *cpu_bind(placed))
     files = node_file(placed, stem)
-    if placed.kind == Kind.SCHEDULER:
+    if placed.order.by_launcher:
         return Rendered(command=command, environment={"MPICH_RANK_REORDER_METHOD": "1"}, files=files)
     launched = placed.allocation.as_launched
     slot_of = np.empty(len(placed.allocation.topology.nodes), dtype=np.int64)

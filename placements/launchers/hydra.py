@@ -24,7 +24,7 @@ def host_file(placed: Placement, launcher: str) -> str:
     node, times = Counter(node for node, _ in runs).most_common(1)[0]
     names = placed.allocation.topology.nodes
     if times > 1:
-        what = f"{placed.kind}, which comes back to {names[node].name}"
+        what = f"{placed.order}, which comes back to {names[node].name}"
         orders = "cart-create, snake, scheduler"
         valid = f"for {launcher} the ranks of a node one after another ({orders}) or one rank a node"
         raise InputError("launcher", "placement", what, valid)

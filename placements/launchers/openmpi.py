@@ -20,7 +20,6 @@ from placements.launchers.base import (
 )
 from placements.launchers.files import openmpi_hostfile
 from placements.orders.placement import Placement
-from placements.orders.spec import Kind
 
 MCA = "OMPI_MCA_"
 #: Open MPI's own default of the number of daemons that one daemon starts or forwards to.
@@ -49,7 +48,7 @@ def launcher(
 
     def render(placed: Placement, stem: str) -> Rendered:
         ranks = ("mpirun", "-np", str(len(placed.indices)))
-        if placed.kind == Kind.SCHEDULER and placed.binding == Binding.NONE:
+        if placed.order.by_launcher and placed.binding == Binding.NONE:
             file = f"{stem}.hostfile"
             by_slot = ("--map-by", "slot", "--hostfile", file, "--bind-to", "none")
             return Rendered(command=(*ranks, *by_slot), files={file: _slots(placed)})

@@ -21,7 +21,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     counts = {count for _, count in runs}
     if len({name for name, _ in runs}) < len(runs) or len(counts) > 1:
         valid = "for pals the same number of ranks on every node, one after another (cart-create, snake, scheduler)"
-        raise InputError("launcher", "placement", str(placed.kind), valid)
+        raise InputError("launcher", "placement", str(placed.order), valid)
     file, (per_node,) = f"{stem}.hosts", counts
     ranks = ("mpiexec", "-n", str(len(placed.indices)), "--ppn", str(per_node))
     return Rendered(

@@ -13,7 +13,6 @@ from placements.launchers.base import Launcher, Rendered
 from placements.launchers.files import counted_hostfile
 from placements.launchers.srun import ALL_GPUS, SRUN, blocks, cpu_bind, fills, node_file
 from placements.orders.placement import Placement
-from placements.orders.spec import Kind
 
 
 def render(placed: Placement, stem: str) -> Rendered:
@@ -21,7 +20,7 @@ def render(placed: Placement, stem: str) -> Rendered:
     command = (*SRUN, "--ntasks", str(len(placed.indices)))
     bound, file = cpu_bind(placed), f"{stem}.hosts"
     hosts = {file: counted_hostfile(placed.nodes)}
-    if placed.kind == Kind.SCHEDULER:
+    if placed.order.by_launcher:
         return Rendered(command=(*command, *blocks(placed, stem), *bound), files=node_file(placed, stem))
     if naming.is_flat(placed.allocation.topology) and fills(placed):
         files = {

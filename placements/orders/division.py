@@ -8,12 +8,10 @@ nodes of a router or a group to one share), `random:SEED` (a random order, then 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
 from placements.arrays import Ints, np
-from placements.orders import by_group
 from placements.orders.allocation import Allocation
 from railyard.base.errors import InputError
 
@@ -58,9 +56,9 @@ def dealt(allocation: Allocation, rule: str, weights: Sequence[int]) -> list[Int
         case "interleaved":
             return _in_turn([every[k : k + 1] for k in every], weights)
         case "by-router":
-            return _in_turn(_boxes(by_group.switches(allocation)), weights)
+            return _in_turn(_boxes(allocation.switches), weights)
         case "by-group":
-            return _in_turn(_boxes(by_group.groups(allocation)), weights)
+            return _in_turn(_boxes(allocation.groups), weights)
         case "random":
             if not argument.isdecimal():
                 raise InputError("division", "split", rule, "random:SEED with a whole number")
@@ -106,8 +104,3 @@ def _listed(text: str, count: int) -> Ints:
         )
         raise InputError("division", "split", f"nodes:{text}", valid)
     return np.array(found, dtype=np.int64)
-
-
-def taken(allocation: Allocation, places: Ints) -> Allocation:
-    """Return the allocation of the nodes at some places of another."""
-    return dataclasses.replace(allocation, indices=allocation.indices[places])

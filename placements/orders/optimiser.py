@@ -22,22 +22,21 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from placements.arrays import Ints32, NDArray, np
+from placements.arrays import Ints, Ints32, NDArray, np
 from placements.linkload.background import Background
-from placements.linkload.model import PROTOCOLS, Protocol, load
+from placements.linkload.model import Protocol, load
 from placements.linkload.traffic import Traffic, stencil
-from placements.orders import bisection, by_group, fixed, refine
-from placements.orders.allocation import row_major
+from placements.orders import bisection, refine
 from placements.orders.bisection import Plan
-from placements.orders.custom import grids
-from placements.orders.fixed import Job
-from placements.orders.spec import Kind
+from placements.orders.effort import Effort
+from placements.orders.rank_orders import blocks, hilbert, orders, snake
+from placements.orders.rank_orders.base import PlacementJob
+from placements.orders.walks import divides, grids, row_major, text
 from railyard.base.errors import InputError
 
-FIXED = (Kind.CART_CREATE, Kind.PLAIN, Kind.SNAKE, Kind.HILBERT, Kind.CUSTOM, Kind.BY_GROUP, Kind.BY_SWITCH)
 ROUNDS = (8, 8, 8, 16, 16, 16, 16, 32)
 PIECE_TRIALS = 200_000
 NODE_SHARE = 0.01  # of trials exchange all ranks of two nodes
@@ -45,21 +44,9 @@ PATIENCE = 0.003  # end when two rounds together gain less
 LARGE_RANKS = 40_000  # beyond, fewer starts are evaluated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How long to try, and beside what. `progress(done, slowest_s)` is called after every round, `done` from 0 to 1."""
-
-    trials_per_rank: int = 300
-    most_trials: int = 3_000_000
-    time_limit_s: float = 60.0
-    protocol: Protocol = PROTOCOLS["payload"]
-    progress: Callable[[float, float], None] | None = None
-    background: Background | None = None
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
-    """A placement as places in the allocation, with seconds of its slowest link and its slowest host link."""
+class Candidate:
+    """A placement as positions in the allocation, with seconds of its slowest link and its slowest host link."""
 
     name: str
     at: Ints32
@@ -69,15 +56,15 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Case:
-    """What is searched for: the arrays of refine.c, the traffic, and what it costs on the wire."""
+    """The input of a search: the arrays of refine.c, the traffic, and what it costs on the wire."""
 
     problem: refine.Problem
     traffic: Traffic
     protocol: Protocol
     background: Background | None
 
-    def found(self, name: str, at: Ints32) -> Found:
-        """Return a placement with its seconds; by the link-load model where packets do not follow one route."""
+    def evaluated(self, name: str, at: Ints32) -> Candidate:
+        """Return a placement with its seconds, by the link-load model where packets do not follow one route."""
         allocation = self.problem.allocation
         if allocation.topology.is_static:
             slowest, host = refine.slowest_s(self.problem, at)
@@ -86,13 +73,13 @@ class _Case:
             loads = load(allocation.topology, nodes, self.traffic, self.protocol)
             loads = loads if self.background is None else self.background.beside(loads)
             slowest, host = loads.slowest_s, loads.slowest_host_s
-        return Found(name=name, at=at, slowest_s=slowest, host_s=host)
+        return Candidate(name=name, at=at, slowest_s=slowest, host_s=host)
 
 
-def optimised(job: Job, traffic: Traffic | None, effort: Effort) -> NDArray[np.int64]:
-    """The node of each rank (index into `topology.nodes`).
+def optimised(job: PlacementJob, traffic: Traffic | None, effort: Effort) -> Ints:
+    """Return the node of each rank (index into `topology.nodes`).
 
-    Without `traffic` a stencil's faces. Raises InputError for traffic of other ranks than the job's.
+    The default of `traffic` is a stencil's faces. Raises InputError for traffic of other ranks than the job's.
     """
     traffic = traffic or stencil(job.grid, (1.0,))
     if traffic.ranks != job.ranks:
@@ -100,48 +87,48 @@ def optimised(job: Job, traffic: Traffic | None, effort: Effort) -> NDArray[np.i
     return job.allocation.indices[search(job, traffic, effort).at[: job.ranks]]
 
 
-def search(job: Job, traffic: Traffic, effort: Effort) -> Found:
-    """The best placement found; `name` is the start that it came from."""
+def search(job: PlacementJob, traffic: Traffic, effort: Effort) -> Candidate:
+    """Return the best placement; its `name` is the start that it came from."""
     deadline = time.monotonic() + effort.time_limit_s
     problem = refine.problem(
         job.allocation, job.ranks_per_node, traffic, effort.protocol, background=effort.background
     )
     case = _Case(problem=problem, traffic=traffic, protocol=effort.protocol, background=effort.background)
     starts = [*_without_background(job, case, effort), *_evaluated(job, case, deadline)]
-    found = sorted(starts, key=lambda f: (f.slowest_s, f.host_s))
-    if found[0].slowest_s == 0:
-        return found[0]
+    starts.sort(key=lambda start: (start.slowest_s, start.host_s))
+    if starts[0].slowest_s == 0:
+        return starts[0]
     total = min(effort.trials_per_rank * problem.ranks, effort.most_trials)
     trials = max(1, total // (len(ROUNDS) + 2))
     seeds = itertools.count(1000 * (job.seed or 0) + 1)
-    tried = [
+    refined = [
         _round(case, start, trials, power=ROUNDS[0], seed=next(seeds), limit_s=start.host_s)
-        for start in found[:3]
+        for start in starts[:3]
         if time.monotonic() < deadline
     ]
-    best = min([found[0], *tried], key=lambda f: f.slowest_s)
+    best = min([starts[0], *refined], key=lambda candidate: candidate.slowest_s)
     _report(effort, 3 / (len(ROUNDS) + 2), best)
     return _main_rounds(case, best, trials, seeds=seeds, deadline=deadline, effort=effort)
 
 
-def _without_background(job: Job, case: _Case, effort: Effort) -> Iterator[Found]:
-    """Yield what the search finds without the counters, in half of the time, with its seconds beside the others."""
+def _without_background(job: PlacementJob, case: _Case, effort: Effort) -> Iterator[Candidate]:
+    """Yield what a search of half the time finds without the counters, with its seconds under the background."""
     if effort.background is not None:
         alone = replace(effort, background=None, progress=None, time_limit_s=effort.time_limit_s / 2)
-        blind = search(job, case.traffic, alone)
-        yield case.found(f"{blind.name} without background", blind.at)
+        best = search(job, case.traffic, alone)
+        yield case.evaluated(f"{best.name} without background", best.at)
 
 
 def _main_rounds(
     case: _Case,
-    best: Found,
+    best: Candidate,
     trials: int,
     *,
     seeds: Iterator[int],
     deadline: float,
     effort: Effort,
-) -> Found:
-    """Rounds of rising power from the best placement, each in pieces so that the clock is seen."""
+) -> Candidate:
+    """Refine the best placement in rounds of rising power, each in pieces so that the time limit is seen."""
     current, limit_s = best, best.host_s
     pieces = max(1, round(trials / PIECE_TRIALS))
     slowest = [best.slowest_s]
@@ -150,7 +137,7 @@ def _main_rounds(
             if time.monotonic() > deadline:
                 return best
             current = _round(case, current, trials // pieces, power=power, seed=next(seeds), limit_s=limit_s)
-            best = min(best, current, key=lambda f: f.slowest_s)
+            best = min(best, current, key=lambda candidate: candidate.slowest_s)
         _report(effort, (number + 3) / (len(ROUNDS) + 2), best)
         slowest.append(best.slowest_s)
         if len(slowest) > 2 and slowest[-1] > slowest[-3] * (1 - PATIENCE):
@@ -158,8 +145,8 @@ def _main_rounds(
     return best
 
 
-def _round(case: _Case, start: Found, trials: int, *, power: int, seed: int, limit_s: float) -> Found:
-    """Some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
+def _round(case: _Case, start: Candidate, trials: int, *, power: int, seed: int, limit_s: float) -> Candidate:
+    """Exchange ranks in some trials; a host link of `limit_s` seconds counts nine tenths of the slowest link."""
     at = refine.refine(
         case.problem,
         start.at,
@@ -169,30 +156,31 @@ def _round(case: _Case, start: Found, trials: int, *, power: int, seed: int, lim
         seed=seed,
         host_weight=0.9 * start.slowest_s / limit_s if limit_s else 0.0,
     )
-    return case.found(start.name, at)
+    return case.evaluated(start.name, at)
 
 
-def _report(effort: Effort, done: float, best: Found) -> None:
+def _report(effort: Effort, done: float, best: Candidate) -> None:
     if effort.progress:
         effort.progress(min(1.0, done), best.slowest_s)
 
 
-def _evaluated(job: Job, case: _Case, deadline: float) -> Iterator[Found]:
-    """Every start with its seconds; when the time is up, those that there are (at least one)."""
+def _evaluated(job: PlacementJob, case: _Case, deadline: float) -> Iterator[Candidate]:
+    """Yield every start with its seconds; after the deadline only those evaluated so far (at least one)."""
     for number, (name, at) in enumerate(_starts(job, case.traffic)):
-        yield case.found(name, _fill(at, case.problem))
+        yield case.evaluated(name, _fill(at, case.problem))
         if number and time.monotonic() > deadline:
             return
 
 
-def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
-    """Name and placement (places in the allocation) of everything worth evaluating."""
-    place_of = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
-    place_of[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
+def _starts(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    """Yield name and placement (positions in the allocation) of everything worth evaluating."""
+    position = np.full(len(job.allocation.topology.nodes), -1, dtype=np.int32)
+    position[job.allocation.indices] = np.arange(len(job.allocation.indices), dtype=np.int32)
     without_argument = replace(job, argument="")  # which is the seed of `optimised`
-    for kind in FIXED:
+    starts = [order for order in orders().values() if order.start]
+    for order in sorted(starts, key=lambda order: order.start):
         try:
-            yield str(kind), place_of[fixed.ordered(kind, without_argument)]
+            yield order.name, position[order.place(without_argument)]
         except InputError:
             continue  # custom, where the grid does not match the block; by-group, where there are no groups
     if job.allocation.topology.rings is None:
@@ -202,26 +190,26 @@ def _starts(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
     yield from _blocks(job)
 
 
-def _blocks(job: Job) -> Iterator[tuple[str, Ints32]]:
+def _blocks(job: PlacementJob) -> Iterator[tuple[str, Ints32]]:
     """Yield every block shape on nodes in the scheduler's order, along the snake and Hilbert curves, or by switch."""
     if job.ranks > LARGE_RANKS:
         return
     walks = {"scheduler": np.arange(len(job.allocation.indices), dtype=np.int64)}
     if job.allocation.topology.rings is None:
-        walks["by switch"] = by_group.walk(job.allocation, by_switch=True)
+        walks["by switch"] = np.argsort(job.allocation.switches, kind="stable")
         walks["random"] = _shuffled(walks["scheduler"])
     else:
-        walks["snake"] = fixed.snake_walk(job.allocation)
-        walks["hilbert"] = fixed.hilbert_walk(job.allocation)
+        walks["snake"] = snake.walk(job.allocation)
+        walks["hilbert"] = hilbert.walk(job.allocation)
     for shape in grids(job.ranks_per_node, len(job.grid)):
-        if all(extent % side == 0 for extent, side in zip(job.grid, shape, strict=True)):
-            node = fixed.blocked(job.grid, shape) // job.ranks_per_node
+        if divides(shape, job.grid):
+            node = blocks.blocked(job.grid, shape) // job.ranks_per_node
             for name, walk in walks.items():
-                yield f"blocks:{'x'.join(map(str, shape))} along {name}", walk[node].astype(np.int32)
+                yield f"blocks:{text(shape)} along {name}", walk[node].astype(np.int32)
 
 
-def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
-    nodes = fixed.cells(job.allocation).astype(np.float64)
+def _bisections(job: PlacementJob, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
+    nodes = job.allocation.cells.astype(np.float64)
     topology = job.allocation.topology
     if len(job.grid) == 1 or topology.rings is None:
         points = _spectral(traffic) if len(job.grid) == 1 else row_major(job.grid).astype(np.float64)
@@ -240,14 +228,14 @@ def _bisections(job: Job, traffic: Traffic) -> Iterator[tuple[str, Ints32]]:
             yield name, bisection.bisect(points, nodes, job.ranks_per_node, plan)
 
 
-def _shuffled(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _shuffled(values: Ints) -> Ints:
     return np.random.default_rng(0).permutation(values)
 
 
 def _spectral(traffic: Traffic) -> NDArray[np.float64]:
-    """Ranks as points: the second to seventh eigenvector of the normalised traffic; shape (ranks, up to 6).
+    """Return ranks as points: the second to seventh eigenvector of the normalised traffic; shape (ranks, up to 6).
 
-    For traffic whose geometry is not known (a measured matrix): ranks that talk much come to stand near each other.
+    For traffic whose geometry is not known (a measured matrix): ranks that exchange much get points near each other.
     """
     from scipy.sparse import csr_array, diags_array  # here: most commands optimise nothing
     from scipy.sparse.linalg import eigsh
@@ -264,7 +252,7 @@ def _spectral(traffic: Traffic) -> NDArray[np.float64]:
 
 
 def _fill(at: Ints32, problem: refine.Problem) -> Ints32:
-    """The same placement with every empty slot taken by a rank without messages."""
+    """Return the same placement with every empty slot taken by a rank without messages."""
     free = problem.slots - np.bincount(at, minlength=len(problem.allocation.indices))
     rest = np.repeat(np.arange(len(free), dtype=np.int32), free)
     return np.ascontiguousarray(np.concatenate([at, rest]), dtype=np.int32)

@@ -180,7 +180,7 @@ def _settings(
         return policies.Settings()
     stack = stack_of(features)
     if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
-        valid = f"with {stack} a placement that binds ranks, such as {placed.kind}/numa"
+        valid = f"with {stack} a placement that binds ranks, such as {placed.order}/numa"
         raise InputError("nics", "policy", problem=f"{policy} on unbound ranks", valid=valid)
     return policies.settings(policy, stack, on)
 

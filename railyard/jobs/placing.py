@@ -18,7 +18,6 @@ from placements.launchers import files
 from placements.orders import spec
 from placements.orders.allocation import Allocation
 from placements.orders.placement import Placement, place
-from placements.orders.spec import Kind
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 from railyard.jobs import launching, roles
@@ -112,7 +111,7 @@ def _place(job: Submitted, nodes: Nodes, name: str) -> _Ranks:
 
     A job with companions in some launches has the victim on the same nodes in all of them.
     """
-    own = nodes.scheduled is not None and spec.parse(name).order == Kind.SCHEDULER
+    own = nodes.scheduled is not None and spec.parse(name).order.by_launcher
     allocation = nodes.scheduled if nodes.scheduled and own else nodes.allocation
     companions = _companions(job, allocation, name)
     return _Ranks(_own(job, allocation, name), companions)

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from placements.orders import division, spec
-from placements.orders.allocation import Allocation
+from placements.orders.allocation import Allocation, taken
 from placements.orders.placement import Placement, place
 from railyard.base.errors import InputError
 
@@ -122,7 +122,7 @@ def victims(roles: Roles | None, allocation: Allocation) -> Allocation:
     if roles is None:
         return allocation
     own, _ = division.split(allocation, roles.rule, roles.victim_nodes)
-    return division.taken(allocation, own)
+    return taken(allocation, own)
 
 
 def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Companion, Allocation]]:
@@ -142,11 +142,8 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
         raise InputError("roles", "nodes", len(allocation.indices), valid)
     weights = [len(own)] * len(programs) if load == COPIES else [len(rest) // len(programs)] * len(programs)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
-    parts = division.dealt(division.taken(allocation, rest), rule, weights)
-    return [
-        (companion, division.taken(allocation, rest[part]))
-        for companion, part in zip(programs, parts, strict=True)
-    ]
+    parts = division.dealt(taken(allocation, rest), rule, weights)
+    return [(companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)]
 
 
 # ---- placements ----

@@ -18,7 +18,6 @@ from railyard.records import rules as _rules  # noqa: F401  # fills the registry
 from railyard.records.benchmark import Series
 from railyard.records.record import Guarded, Launch, Origin, Record, Status, Verdict, combination_name
 from railyard.records.rules import registry
-from railyard.records.rules.rebuilt import NEED_COORDINATES
 from railyard.records.rules.registry import Fault
 
 #: Without a study: the fewest launches of each combination that give a 95 % interval of the median.
@@ -214,7 +213,8 @@ def _needs_no_topology(read: Record) -> bool:
     kinds = {spec.parse(each) for each in read.case.placements}
     located = all(node["coordinate"] is not None for node in read.case.allocation["nodes"])
     return located or not any(
-        each.order in NEED_COORDINATES or each.choice.needs_coordinates for each in kinds
+        (each.order.determined and each.order.needs_coordinates) or each.choice.needs_coordinates
+        for each in kinds
     )
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from placements.hosts.binding import Binding
 from placements.launchers import LAUNCHERS
 from placements.nics import policies
-from placements.orders import allocation, spec
+from placements.orders.choices import choices
+from placements.orders.rank_orders import orders
 from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT, TOPOLOGIES
 from railyard.records import units
@@ -31,10 +32,8 @@ def page() -> str:
         [
             "# Placements, policies, topologies, counters and units\n",
             "## Rank orders\n\nA placement is written `ORDER[:ARGUMENT][@CHOICE[:SEED]][/BINDING]`.\n",
-            table(
-                ["order", "what it does"], [(code(_word(kind)), spec.ORDERS[kind].does) for kind in spec.Kind]
-            ),
-            f"The choice is one of {_list(allocation.Choice)}. The binding is one of {_list(Binding)}.\n",
+            table(["order", "what it does"], [(code(order.form), order.does) for order in orders().values()]),
+            f"The choice is one of {_list(list(choices()))}. The binding is one of {_list(Binding)}.\n",
             "## NIC policies\n",
             table(
                 ["policy", "what it does"],
@@ -67,9 +66,9 @@ def page() -> str:
 def undocumented() -> list[str]:
     """Return the names without a description in docs/placements.md, and counter groups without a summary."""
     names = [
-        *spec.Kind,
+        *orders(),
         *map(_policy, policies.Kind),
-        *allocation.Choice,
+        *choices(),
         *Binding,
         *policies.Stack,
         *LAUNCHERS,
@@ -83,13 +82,6 @@ def undocumented() -> list[str]:
 
 def _text() -> str:
     return "\n".join(page.read_text() for page in PAGES if page.exists())
-
-
-def _word(kind: spec.Kind) -> str:
-    if kind not in spec.ARGUMENTS:
-        return str(kind)
-    argument = f":{spec.ARGUMENTS[kind]}"
-    return f"{kind}{argument}" if kind in spec.NEEDS_ARGUMENT else f"{kind}[{argument}]"
 
 
 def _policy(kind: policies.Kind) -> str:
@@ -137,5 +129,5 @@ def _group(path: Path) -> str:
     )
 
 
-def _list(names: Sequence[str] | type[Binding] | type[allocation.Choice]) -> str:
+def _list(names: Sequence[str] | type[Binding]) -> str:
     return ", ".join(code(str(name)) for name in names) or "-"

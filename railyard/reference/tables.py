@@ -18,9 +18,11 @@ from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Launcher, Rendered
 from placements.nics import policies
 from placements.nics.policies import POLICIES, SOURCES, TABLE, Host, Kind, Policy, Settings, Stack
-from placements.orders import spec
-from placements.orders.allocation import CHOICES, Choice, allocate
+from placements.orders.allocation import allocate
+from placements.orders.choices import DEFAULT, choices
 from placements.orders.placement import place
+from placements.orders.rank_orders import orders
+from placements.orders.word import Word
 from placements.topology import catalog
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
@@ -60,33 +62,17 @@ def write(page: Path = PAGE) -> None:
 
 
 def _parts() -> str:
-    choices = ", ".join(code(_choice(choice)) for choice in Choice)
     bindings = ", ".join(map(code, Binding))
     load = (
         "programs that run beside it on other nodes of the job ([congestion](congestion.md)); checks add it"
     )
     rows = [
-        ("order", ", ".join(code(_order(kind)) for kind in spec.Kind), ""),
-        ("choice", choices, code(Choice.CONTIGUOUS)),
+        ("order", ", ".join(code(order.form) for order in orders().values()), ""),
+        ("choice", ", ".join(code(choice.form) for choice in choices().values()), code(DEFAULT)),
         ("binding", bindings, code(Binding.NONE)),
         ("load", load, "none"),
     ]
     return table(["part", "words", "default"], rows)
-
-
-def _order(kind: spec.Kind) -> str:
-    """Return an order's name with its argument, in brackets where it may be left out."""
-    if kind not in spec.ARGUMENTS:
-        return str(kind)
-    argument = f":{spec.ARGUMENTS[kind]}"
-    return f"{kind}{argument}" if kind in spec.NEEDS_ARGUMENT else f"{kind}[{argument}]"
-
-
-def _choice(choice: Choice) -> str:
-    """Return a choice's name with the number after it; a seed may be left out."""
-    if not choice.argument:
-        return str(choice)
-    return f"{choice}:K" if choice.argument == "K" else f"{choice}[:SEED]"
 
 
 def _example() -> str:
@@ -101,18 +87,18 @@ def _example() -> str:
     return "\n" + "".join(f"    {line}\n" for line in lines) + "\n"
 
 
+def _named(word: Word) -> str:
+    """Return a word with an argument that it needs."""
+    return code(word.form if word.needs_argument else word.name)
+
+
 def _orders() -> str:
-    rows = [
-        (code(_order(kind) if kind in spec.NEEDS_ARGUMENT else kind), order.does, order.after)
-        for kind, order in spec.ORDERS.items()
-    ]
+    rows = [(_named(order), order.does, order.after) for order in orders().values()]
     return table(["order", "what it does", "after"], rows)
 
 
 def _choices() -> str:
-    rows = [
-        (code(f"{choice}:K" if choice.argument == "K" else choice), text) for choice, text in CHOICES.items()
-    ]
+    rows = [(_named(choice), choice.does) for choice in choices().values()]
     return table(["choice", "the granted nodes that a smaller job takes"], rows)
 
 

@@ -19,7 +19,7 @@ from placements.linkload.faulty import places_by_name
 from placements.linkload.model import PROTOCOLS, LinkLoads, load
 from placements.linkload.traffic import stencil
 from placements.orders.allocation import allocate, occupied
-from placements.orders.optimiser import Effort
+from placements.orders.effort import Effort
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.base import Topology

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placements.orders import by_group, division, spec
+from placements.orders import division, spec
 from placements.orders.allocation import Allocation, allocate
 from placements.orders.placement import place
 from placements.topology import catalog
@@ -32,12 +32,12 @@ def test_shares_are_interleaved_node_by_node() -> None:
 
 def test_no_router_has_nodes_of_two_shares() -> None:
     own, rest = division.split(TWO_A_ROUTER, "by-router", 0)
-    assert not set(by_group.switches(TWO_A_ROUTER)[own]) & set(by_group.switches(TWO_A_ROUTER)[rest])
+    assert not set(TWO_A_ROUTER.switches[own]) & set(TWO_A_ROUTER.switches[rest])
 
 
 def test_no_group_has_nodes_of_two_shares() -> None:
     own, rest = division.split(GROUPS, "by-group", 0)
-    assert len(own) and not set(by_group.groups(GROUPS)[own]) & set(by_group.groups(GROUPS)[rest])
+    assert len(own) and not set(GROUPS.groups[own]) & set(GROUPS.groups[rest])
 
 
 def test_three_shares_of_the_rest_are_disjoint() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,8 @@ from placements.linkload import model, traffic
 from placements.linkload.model import PROTOCOLS, Protocol, load
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders.allocation import allocate
-from placements.orders.fixed import Job, ordered
-from placements.orders.spec import Kind
+from placements.orders.rank_orders import ordered
+from placements.orders.rank_orders.base import PlacementJob
 from placements.topology.routing import route
 from placements.topology.torus import Torus
 from railyard.base.errors import InputError
@@ -155,20 +156,22 @@ def test_collectives_stay_in_their_groups() -> None:
 def test_pedretti_figure_6_a_remap_halves_the_injected_bytes() -> None:
     """MiniGhost's 27 neighbours, 16 ranks a node: 2x2x4 blocks against rank order (1x1x16), and random far worse."""
     topo = gemini("4x8x4", nodes_per_router=2)
-    job = {"allocation": allocate(topo), "grid": (8, 8, 64), "ranks_per_node": 16, "seed": 1}
+    job = PlacementJob(allocation=allocate(topo), grid=(8, 8, 64), ranks_per_node=16, seed=1)
     sent = stencil((8, 8, 64), traffic.face_bytes(100, 3))
-    orders = {Kind.CART_CREATE: "", Kind.BLOCKS: "2x2x4", Kind.RANDOM: ""}
+    orders = {"cart-create": "", "blocks": "2x2x4", "random": ""}
     injected = {
-        kind: load(topo, ordered(kind, Job(argument=argument, **job)), sent, PAYLOAD).injected_bytes.sum()  # type: ignore[arg-type]
-        for kind, argument in orders.items()
+        name: load(topo, ordered(name, replace(job, argument=argument)), sent, PAYLOAD).injected_bytes.sum()
+        for name, argument in orders.items()
     }
-    assert injected[Kind.CART_CREATE] >= 2 * injected[Kind.BLOCKS]
-    assert injected[Kind.RANDOM] >= 2.5 * injected[Kind.BLOCKS]
+    assert injected["cart-create"] >= 2 * injected["blocks"]
+    assert injected["random"] >= 2.5 * injected["blocks"]
 
 
 def test_pedretti_figure_7_the_model_has_links_of_each_dimension_and_the_router_with_the_most() -> None:
     topo = gemini("4x4x8", nodes_per_router=2)
-    nodes = ordered(Kind.CART_CREATE, Job(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16))
+    nodes = ordered(
+        "cart-create", PlacementJob(allocation=allocate(topo), grid=(8, 16, 32), ranks_per_node=16)
+    )
     found = programs.document(["minighost", "--grid", "8x16x32", "--cells", "8x8x8"], topo, nodes)
     value = {(s["fom"], s["labels"].get("dimension", "")): s["samples"][0] for s in found["series"]}
     slowest = {d: value["slowest_of_dimension_us", d] for d in "XYZ"}
@@ -183,8 +186,8 @@ import numpy as np
 from placements.linkload import traffic
 from placements.orders.allocation import allocate
 from placements.linkload.model import PROTOCOLS, load
-from placements.orders.fixed import Job, ordered
-from placements.orders.spec import Kind
+from placements.orders.rank_orders import ordered
+from placements.orders.rank_orders.base import PlacementJob
 from placements.topology.base import LinkClass
 from placements.topology.torus import Dimension, Torus
 rates = dict(zip(LinkClass, (2.34, 1.88, 1.17, 1.33)))
@@ -193,9 +196,9 @@ topo = Torus(name="t", dimensions=(x, y, z), tile_rates_gbyte_s=rates, host_tile
 job = dict(allocation=allocate(topo), grid=(64, 32, 64), ranks_per_node=16)
 sent = traffic.stencil(job["grid"], traffic.face_bytes(100, 3))
 def injected(kind, argument=""):
-    nodes = ordered(kind, Job(argument=argument, **job))
+    nodes = ordered(kind, PlacementJob(argument=argument, **job))
     return load(topo, nodes, sent, PROTOCOLS["gemini-put"]).injected_bytes.max()
-sticks, blocks = injected(Kind.CART_CREATE), injected(Kind.BLOCKS, "2x2x4")
+sticks, blocks = injected("cart-create"), injected("blocks", "2x2x4")
 print(len(sent.source), sticks / blocks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
 

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,26 +18,25 @@ from support.topology.topologies import gemini
 from placements import launchers
 from placements.hosts.binding import Binding
 from placements.launchers import Rendered
-from placements.orders import hilbert, spec
-from placements.orders.allocation import (
-    Allocation,
-    Choice,
-    allocate,
-    choose,
-    occupied,
-    row_major,
-    scheduled,
-    within,
-)
+from placements.orders import spec
+from placements.orders.allocation import Allocation, allocate, occupied, scheduled, within
+from placements.orders.choices import choices, choose
 from placements.orders.placement import Placement, place
-from placements.orders.spec import Kind, Spec
+from placements.orders.rank_orders import hilbert, orders
+from placements.orders.spec import Spec
+from placements.orders.walks import row_major
 from placements.topology import catalog
 from railyard.base.errors import InputError
 
 #: A torus has no groups, and one router does not hold half of the nodes; see test_by_group.py.
-TORUS_CHOICES = [c for c in Choice if "group" not in c and c not in {Choice.ONE_SWITCH, Choice.HALF_ROUTERS}]
+TORUS_CHOICES = [c for c in choices() if "group" not in c and c not in {"one-switch", "half-routers"}]
 EXTENTS = st.tuples(*[st.integers(1, 4)] * 3)
-ORDERS = ["plain", "cart-create", "snake", "hilbert", "random:3", "scheduler", "blocks:1x1x2"]
+#: Every order but those that a torus, a grid or a machine may refuse, and the optimiser, which is compiled.
+ORDERS = [
+    f"{order}:{order.example}" if order.example else str(order)
+    for order in orders().values()
+    if not (order.searches or order.all_nodes or "group" in order.name)
+]
 JOBS = {
     "extents": EXTENTS,
     "choice": st.sampled_from(TORUS_CHOICES),
@@ -48,7 +48,7 @@ JOBS = {
 @settings(deadline=None, max_examples=60)
 @given(order=st.sampled_from(ORDERS), **JOBS)
 def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
-    *, order: str, extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
+    *, order: str, extents: tuple[int, int, int], choice: str, percent: int, seed: int
 ) -> None:
     check_slots(order, extents, choice, percent=percent, seed=seed)
 
@@ -57,14 +57,12 @@ def test_every_order_fills_the_slots_of_the_chosen_nodes_and_no_other(
 @settings(deadline=None, max_examples=20)
 @given(**JOBS)
 def test_the_optimiser_fills_the_slots_of_the_chosen_nodes_and_no_other(
-    extents: tuple[int, int, int], choice: Choice, percent: int, seed: int
+    extents: tuple[int, int, int], choice: str, percent: int, seed: int
 ) -> None:
     check_slots("optimised:1", extents, choice, percent=percent, seed=seed)
 
 
-def check_slots(
-    order: str, extents: tuple[int, int, int], choice: Choice, *, percent: int, seed: int
-) -> None:
+def check_slots(order: str, extents: tuple[int, int, int], choice: str, *, percent: int, seed: int) -> None:
     topo = gemini("x".join(map(str, extents)), nodes_per_router=2)
     granted = occupied(allocate(topo, "snake"), percent, seed)
     nodes = max(1, len(granted.indices) // 2)
@@ -76,7 +74,7 @@ def check_slots(
 @given(EXTENTS.map(lambda e: tuple(2**n for n in e)))
 def test_a_hilbert_walk_of_a_power_of_two_cube_takes_single_steps(extents: tuple[int, ...]) -> None:
     side = (min(extents),) * 3
-    cells = row_major(side)[hilbert.order(row_major(side))]
+    cells = row_major(side)[hilbert.along(row_major(side))]
     assert (np.abs(np.diff(cells, axis=0)).sum(axis=1) == 1).all()
     assert len(np.unique(cells, axis=0)) == math.prod(side)
 
@@ -118,21 +116,23 @@ def test_node_choices(choice: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "order", "choice", "rest"),
     [
-        ("custom", Spec(order=Kind.CUSTOM)),
-        ("blocks:2x2x4/core", Spec(order=Kind.BLOCKS, argument="2x2x4", binding=Binding.CORE)),
+        ("custom", "custom", "contiguous", {}),
+        ("blocks:2x2x4/core", "blocks", "contiguous", {"argument": "2x2x4", "binding": Binding.CORE}),
         (
             "random:7@random:3/numa",
-            Spec(order=Kind.RANDOM, argument="7", choice=Choice.RANDOM, choice_seed=3, binding=Binding.NUMA),
+            "random",
+            "random",
+            {"argument": "7", "choice_number": 3, "binding": Binding.NUMA},
         ),
-        (
-            "file:/a@b/core.txt@scattered",
-            Spec(order=Kind.FILE, argument="/a@b/core.txt", choice=Choice.SCATTERED),
-        ),
+        ("file:/a@b/core.txt@scattered", "file", "scattered", {"argument": "/a@b/core.txt"}),
     ],
 )
-def test_a_name_says_order_choice_and_binding(text: str, wanted: Spec) -> None:
+def test_a_name_says_order_choice_and_binding(
+    text: str, order: str, choice: str, rest: dict[str, Any]
+) -> None:
+    wanted = Spec(order=orders()[order], choice=choices()[choice], **rest)
     assert spec.parse(text) == wanted
 
 
@@ -408,7 +408,7 @@ def test_place_writes_a_launchers_files(railyard: Run, tmp_path: Path) -> None:
 def test_half_routers_give_one_node_as_of_the_8192_nodes_on_4118_routers() -> None:
     """Pedretti et al., CUG'13, section IV: 4,118 routers for 8,192 nodes of Cielo."""
     granted = allocate(catalog.load("cielo"), "snake")
-    chosen = choose(granted, 8192, Choice.HALF_ROUTERS, 44)
+    chosen = choose(granted, 8192, "half-routers", 44)
     routers, nodes = np.unique(granted.topology.router_of_node[chosen.indices], return_counts=True)
     assert len(chosen.indices) == 8192 and len(routers) == 4118
     assert sorted(np.unique(nodes, return_counts=True)[1].tolist()) == [44, 4074]
@@ -418,4 +418,4 @@ def test_half_routers_give_one_node_as_of_the_8192_nodes_on_4118_routers() -> No
 def test_half_routers_that_do_not_fit_are_refused_in_one_line(count: int, halves: int) -> None:
     granted = allocate(catalog.load("cielo"), "snake")
     with pytest.raises(InputError, match=r"half-routers: .*routers with two granted nodes"):
-        choose(granted, count, Choice.HALF_ROUTERS, halves)
+        choose(granted, count, "half-routers", halves)

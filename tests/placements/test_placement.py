@@ -12,23 +12,26 @@ from support.commands import Run
 from support.topology.topologies import gemini
 
 from placements.launchers import files, openmpi
-from placements.orders.allocation import Order, allocate, boustrophedon
+from placements.orders.allocation import AllocationOrder, allocate
 from placements.orders.placement import place
-from placements.orders.spec import Kind
+from placements.orders.rank_orders import orders
+from placements.orders.walks import boustrophedon
 from placements.topology.torus import hops
 from railyard.base.errors import InputError
 
 EXTENTS = st.tuples(*[st.integers(1, 5)] * 3)
 
 
-@given(EXTENTS, st.integers(1, 2), st.sampled_from(sorted(set(Order) - {Order.SCHEDULER})))
+@given(
+    EXTENTS, st.integers(1, 2), st.sampled_from(sorted(set(AllocationOrder) - {AllocationOrder.SCHEDULER}))
+)
 def test_an_allocation_never_grants_a_node_twice(
-    extents: tuple[int, int, int], nodes: int, order: Order
+    extents: tuple[int, int, int], nodes: int, order: AllocationOrder
 ) -> None:
     topo = gemini("x".join(map(str, extents)), nodes_per_router=nodes)
     granted = allocate(topo, order, seed=3).indices
     assert len(set(granted.tolist())) == len(granted)
-    if order != Order.AXES:
+    if order != AllocationOrder.AXES:
         assert sorted(granted.tolist()) == list(range(len(topo.nodes)))
 
 
@@ -40,14 +43,14 @@ def test_a_snake_takes_single_steps(extents: tuple[int, ...]) -> None:
 
 
 def test_a_snake_fills_a_4x2x8_block_before_the_next() -> None:
-    granted = allocate(gemini("8x4x8"), Order.SNAKE)
+    granted = allocate(gemini("8x4x8"), AllocationOrder.SNAKE)
     first = granted.topology.node_coordinates[granted.indices[:64]]
     assert first.max(axis=0).tolist() == [3, 1, 7]
 
 
 def test_alps_first_rule_fills_a_block_of_8x8x8_before_the_next() -> None:
     """Peña et al., EuroMPI'13, section 3.3; what is left over at the far sides is the best approximation."""
-    granted = allocate(gemini("12x8x8", nodes_per_router=2), Order.SNAKE_8X8X8)
+    granted = allocate(gemini("12x8x8", nodes_per_router=2), AllocationOrder.SNAKE_8X8X8)
     at = granted.topology.node_coordinates[granted.indices]
     assert at[:1024].max(axis=0).tolist() == [7, 7, 7]
     assert at[1024:].min(axis=0).tolist() == [8, 0, 0]
@@ -58,7 +61,7 @@ def test_alps_first_rule_fills_a_block_of_8x8x8_before_the_next() -> None:
 
 def test_the_order_snake_takes_the_blocks_that_are_named() -> None:
     shuffled = allocate(gemini("12x8x8"), "random", seed=4)
-    as_first = allocate(gemini("12x8x8"), Order.SNAKE_8X8X8).indices.tolist()
+    as_first = allocate(gemini("12x8x8"), AllocationOrder.SNAKE_8X8X8).indices.tolist()
     assert place("snake:8x8x8", shuffled, (768,)).indices.tolist() == as_first
     assert (
         place("snake:4x2x8", shuffled, (768,)).indices.tolist()
@@ -94,11 +97,11 @@ def test_axes_count_the_nodes_of_a_router_along_y() -> None:
 
 @given(
     EXTENTS,
-    st.sampled_from(sorted(set(Kind) - {Kind.BLOCKS, Kind.BY_GROUP, Kind.FILE, Kind.OPTIMISED})),
+    st.sampled_from(sorted(set(orders()) - {"blocks", "by-group", "file", "optimised"})),
     st.sampled_from(["snake", "contiguous", "random"]),
 )
 def test_a_placement_is_injective_onto_the_allocation(
-    extents: tuple[int, int, int], kind: Kind, order: str
+    extents: tuple[int, int, int], kind: str, order: str
 ) -> None:
     granted = allocate(gemini("x".join(map(str, extents))), order, seed=5)
     placed = place(kind, granted, extents, seed=5)

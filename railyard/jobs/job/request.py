@@ -19,7 +19,7 @@ from pathlib import Path
 from placements.hosts import naming
 from placements.hosts.gpus import any_pairs
 from placements.nics.policies import WITH_GPUS, Host, Kind
-from placements.orders import custom, spec
+from placements.orders import spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.orders.placement import place
 from placements.topology import catalog
@@ -174,21 +174,20 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
 
 
 def _unfitting(request: JobSpec, where: Partition, placements: Sequence[str]) -> dict[str, str]:
-    """Return placement -> reason for each placement `custom` whose grid no allocation of the machine can hold.
+    """Return placement -> reason for each placement (`custom`) whose grid no allocation of the machine can hold.
 
     If the nodes are known, the placement is tried on them. If the scheduler chooses them, any box of the machine's
     nodes may be granted. A grid for the check's own block is not judged here.
     """
     here = where.known_topology
-    named = [name for name in placements if spec.parse(spec.split_load(name)[0]).order == spec.Kind.CUSTOM]
-    if here is None or not named or not request.grid or request.block or request.loads:
+    unfit = {name: order.unfit for name in placements if (order := spec.parse(name).order).unfit}
+    if here is None or not unfit or not request.grid or request.block or request.loads:
         return {}
     grid, per_node = tuple(request.grid), request.ranks_per_node
     if not where.is_certain:
-        why = custom.impossible(here, grid, per_node)
-        return dict.fromkeys(named, why) if why else {}
+        return {name: reason for name, why in unfit.items() if (reason := why(here, grid, per_node))}
     cannot = {}
-    for name in named:
+    for name in unfit:
         try:
             place(spec.split_load(name)[0], allocation(request, where), grid, ranks_per_node=per_node)
         except InputError as error:

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from placements.orders.allocation import Order, allocate, within
+from placements.orders.allocation import AllocationOrder, allocate, within
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.records import assemble, spans, versions
@@ -80,16 +80,18 @@ def coordinates(read: Record) -> Iterator[Fault]:
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
     said = read.case.allocation
-    if said["order"] not in set(Order):
-        yield Fault(field="case.allocation.order", text=f"{said['order']!r}; known: {', '.join(Order)}")
+    if said["order"] not in set(AllocationOrder):
+        yield Fault(
+            field="case.allocation.order", text=f"{said['order']!r}; known: {', '.join(AllocationOrder)}"
+        )
         return
-    wanted_seed = None if said["order"] == Order.SCHEDULER else read.case.seed
+    wanted_seed = None if said["order"] == AllocationOrder.SCHEDULER else read.case.seed
     if said["seed"] != wanted_seed:
         yield Fault(field="case.allocation.seed", text=f"{said['seed']}; the case's seed is {read.case.seed}")
     known = rebuilt.topology_of(read)
     if (
         known is None
-        or said["order"] == Order.SCHEDULER
+        or said["order"] == AllocationOrder.SCHEDULER
         or any(n["coordinate"] is None for n in said["nodes"])
     ):
         return

@@ -15,18 +15,14 @@ from dataclasses import dataclass
 from placements.arrays import np
 from placements.hosts import naming
 from placements.orders import division, spec
-from placements.orders.allocation import Allocation, Order
+from placements.orders.allocation import Allocation, AllocationOrder, taken
 from placements.orders.placement import place
-from placements.orders.spec import Kind
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
 from railyard.records.record import Launch, Record, Status
 from railyard.records.rules.registry import of_case
 
-#: Orders that nothing in a record determines: a file of the bidder's, a search that takes minutes, the scheduler's own.
-UNDETERMINED = frozenset({Kind.FILE, Kind.OPTIMISED, Kind.SCHEDULER})
-NEED_COORDINATES = spec.NEED_COORDINATES - {Kind.OPTIMISED}
 #: The largest topology that is rebuilt, in nodes.
 MOST_NODES = 1 << 17
 
@@ -103,7 +99,7 @@ def allocation(read: Record) -> Rebuilt | None:
         return None
     coordinates = [node["coordinate"] for node in read.case.allocation["nodes"]]
     topology = topology_of(read)
-    order = Order(read.case.allocation["order"])
+    order = AllocationOrder(read.case.allocation["order"])
     block = read.case.block
     if topology is None or any(each is None for each in coordinates):
         flat = naming.flat(found, rails=read.case.topology.rails if read.case.topology else 1)
@@ -130,13 +126,12 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
     Raises InputError where the placement cannot be on these nodes.
     """
     said = spec.parse(placement)
-    located = said.order in NEED_COORDINATES or said.choice.needs_coordinates
-    if said.order in UNDETERMINED or (located and not rebuilt.is_located):
+    if not said.order.determined or (said.needs_coordinates and not rebuilt.is_located):
         return None
-    if not rebuilt.is_exact and (located or said.order == Kind.BLOCKS):
+    if not rebuilt.is_exact and (said.needs_coordinates or said.order.needs_routers):
         return None
     shape = grid(read)
-    if shape is None and said.order in {Kind.PLAIN, Kind.CUSTOM, Kind.BLOCKS, Kind.HILBERT}:
+    if shape is None and said.order.needs_grid:
         return None
     nodes = _victims(read, rebuilt)
     if nodes is None:
@@ -159,7 +154,7 @@ def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
     if said["rule"] in {"by-router", "by-group"} and not rebuilt.is_located:
         return None
     own, _ = division.split(rebuilt.allocation, said["rule"], said["victim_nodes"])
-    return division.taken(rebuilt.allocation, own)
+    return taken(rebuilt.allocation, own)
 
 
 def local_ranks(of_rank: Sequence[str]) -> list[int]:

@@ -13,8 +13,8 @@ from support.commands import Run
 from support.topology import flies
 from support.topology.topologies import gemini
 
-from placements.orders import by_group
-from placements.orders.allocation import Allocation, Choice, allocate, choose, occupied, scheduled
+from placements.orders.allocation import Allocation, allocate, occupied, scheduled
+from placements.orders.choices import choose
 from placements.orders.placement import place
 from railyard.base.errors import InputError
 
@@ -24,35 +24,32 @@ GAPS = scheduled(FLY, np.array([0, 1, 2, 9, 10, 16, 17, 18, 19, 20, 40, 41]))
 
 
 def per_group(allocation: Allocation) -> list[int]:
-    return list(Counter(by_group.groups(allocation).tolist()).values())
+    return list(Counter(allocation.groups.tolist()).values())
 
 
 def test_one_switch_and_one_group_take_the_tightest_fit() -> None:
-    assert choose(GAPS, 2, Choice.ONE_SWITCH).indices.tolist() == [0, 1]
-    assert choose(GAPS, 2, Choice.ONE_GROUP).indices.tolist() == [9, 10]
-    assert choose(GAPS, 4, Choice.ONE_GROUP).indices.tolist() == [16, 17, 18, 19]
+    assert choose(GAPS, 2, "one-switch").indices.tolist() == [0, 1]
+    assert choose(GAPS, 2, "one-group").indices.tolist() == [9, 10]
+    assert choose(GAPS, 4, "one-group").indices.tolist() == [16, 17, 18, 19]
 
 
 def test_few_groups_take_the_fullest_and_fill_them() -> None:
-    chosen = choose(GAPS, 7, Choice.FEW_GROUPS, 2)
+    chosen = choose(GAPS, 7, "few-groups", 2)
     assert chosen.indices.tolist() == [0, 1, 16, 17, 18, 19, 20]
 
 
 def test_even_groups_take_equal_parts() -> None:
-    assert choose(GAPS, 5, Choice.EVEN_GROUPS, 2).indices.tolist() == [0, 1, 16, 17, 18]
+    assert choose(GAPS, 5, "even-groups", 2).indices.tolist() == [0, 1, 16, 17, 18]
 
 
-@given(
-    st.integers(1, 72), st.integers(0, 99), st.sampled_from([Choice.RANDOM_SWITCHES, Choice.RANDOM_GROUPS])
-)
+@given(st.integers(1, 72), st.integers(0, 99), st.sampled_from(["random-switches", "random-groups"]))
 @settings(deadline=None, max_examples=40)
-def test_random_boxes_are_filled_one_after_another(count: int, seed: int, choice: Choice) -> None:
+def test_random_boxes_are_filled_one_after_another(count: int, seed: int, choice: str) -> None:
     """All boxes but one are full, the nodes are in the scheduler's order, and the seed decides."""
     granted = allocate(FLY, "contiguous")
     chosen = choose(granted, count, choice, seed)
-    boxes = by_group.switches if choice == Choice.RANDOM_SWITCHES else by_group.groups
-    size = 2 if choice == Choice.RANDOM_SWITCHES else 8
-    counts = Counter(boxes(chosen).tolist())
+    size = 2 if choice == "random-switches" else 8
+    counts = Counter((chosen.switches if choice == "random-switches" else chosen.groups).tolist())
     assert sum(n < size for n in counts.values()) <= 1 and sum(counts.values()) == count
     assert (np.diff(chosen.indices) > 0).all()
     assert (choose(granted, count, choice, seed).indices == chosen.indices).all()
@@ -62,14 +59,14 @@ def test_random_boxes_are_filled_one_after_another(count: int, seed: int, choice
 @settings(deadline=None, max_examples=40)
 def test_groups_hold_or_refuse(count: int, seed: int, groups: int) -> None:
     granted = occupied(allocate(FLY, "contiguous"), 60, seed)
-    for choice in (Choice.FEW_GROUPS, Choice.EVEN_GROUPS):
+    for choice in ("few-groups", "even-groups"):
         try:
             counts = per_group(choose(granted, count, choice, groups))
         except InputError as error:
             assert "at most" in str(error)
             continue
         assert len(counts) <= groups and sum(counts) == count
-        if choice == Choice.EVEN_GROUPS:
+        if choice == "even-groups":
             assert max(counts) - min(counts) <= 1
 
 
@@ -96,15 +93,15 @@ def test_what_cannot_be_is_one_line(name: str, message: str) -> None:
 
 def test_a_torus_has_switches_but_no_groups() -> None:
     torus = allocate(gemini("2x2x2", nodes_per_router=2), "contiguous")
-    assert choose(torus, 2, Choice.ONE_SWITCH).indices.tolist() == [0, 1]
+    assert choose(torus, 2, "one-switch").indices.tolist() == [0, 1]
     with pytest.raises(InputError, match="a dragonfly, a fat tree"):
-        choose(torus, 2, Choice.ONE_GROUP)
+        choose(torus, 2, "one-group")
 
 
 def test_pods_of_a_fat_tree_are_groups() -> None:
     tree = flies.made("fat_tree", {"levels": [{"children": 2, "parents": 2}, {"children": 3, "parents": 1}]})
     assert tree.groups.tolist() == [0, 0, 1, 1, 2, 2]
-    assert per_group(choose(allocate(PLUS, "contiguous"), 6, Choice.EVEN_GROUPS, 3)) == [2, 2, 2]
+    assert per_group(choose(allocate(PLUS, "contiguous"), 6, "even-groups", 3)) == [2, 2, 2]
 
 
 def test_place_shows_switches_and_groups(railyard: Run) -> None:

@@ -18,9 +18,9 @@ from support.topology.topologies import gemini
 
 from placements.hosts import naming, sources
 from placements.launchers import files
-from placements.orders import custom
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
+from placements.orders.rank_orders import custom
 from placements.topology import catalog
 from placements.topology.base import Coordinate, Link, Node, Router, Topology
 from placements.topology.detours import detours
@@ -189,7 +189,7 @@ def test_custom_lays_a_grid_over_a_kind_with_two_coordinates() -> None:
     even = Even(**{field.name: getattr(shape, field.name) for field in dataclasses.fields(shape)})
     placed = place("custom", allocate(even, "contiguous"), (8, 3))
     assert placed.mean_hops() < 1.2 and sorted(placed.indices) == list(range(24))
-    assert custom.impossible(even, (8, 3), 1) == ""
+    assert custom.unfit(even, (8, 3), 1) == ""
     with pytest.raises(InputError, match="for custom on 3x8 nodes: 3x8, 8x3"):
         place("custom", allocate(even, "contiguous"), (4, 6))
 

@@ -34,7 +34,7 @@ from placements.hosts.binding import Binding
 from placements.launchers import Rendered
 from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
-from placements.orders.spec import Kind
+from placements.orders.rank_orders import orders
 from placements.topology import catalog
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
@@ -48,11 +48,8 @@ RATE_SCALE = 0.01
 SHORT = {"proved": "yes", "refused": "no", "absent": "-", "WRONG": "WRONG"}
 OUTPUT = "halo.json"
 HALO = ("--cells", "2", "--repeats", "3", "--warmups", "0")
-#: Orders with an argument where they need one. `file` names the nodes of an order that returns to them.
-ORDERS = tuple(
-    {Kind.BLOCKS: "blocks:1x1x2", Kind.RANDOM: "random:1", Kind.OPTIMISED: "optimised:1"}.get(kind, str(kind))
-    for kind in Kind
-)
+#: Orders with the argument of their example. `file` names the nodes of an order that returns to them.
+ORDERS = tuple(f"{order}:{order.example}" if order.example else str(order) for order in orders().values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +146,7 @@ def placements(on: Machine = PRETENDED) -> dict[str, Placement]:
 
 
 def _is_grouped(name: str) -> bool:
-    return name.rpartition("/")[0] in {Kind.BY_GROUP, Kind.BY_SWITCH}
+    return name.rpartition("/")[0] in {"by-group", "by-switch"}
 
 
 @cache
@@ -169,7 +166,7 @@ def one(name: str, on: Machine = PRETENDED) -> Placement:
     grouped = _is_grouped(name)
     topology = network(on.grouped if grouped else on.torus)
     granted = allocate(topology, "contiguous", block=None if grouped else on.block)
-    if order != Kind.FILE:
+    if order != "file":
         return place(name, granted, on.grid, ranks_per_node=RANKS_PER_NODE, seed=1)
     with tempfile.NamedTemporaryFile("w", suffix=".hosts") as file:
         names = [node.name for node in granted.nodes[: math.prod(on.grid) // RANKS_PER_NODE]]

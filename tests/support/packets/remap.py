@@ -26,7 +26,7 @@ from placements.linkload.background import Background
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders import division
 from placements.orders.allocation import Allocation, allocate
-from placements.orders.optimiser import Effort
+from placements.orders.effort import Effort
 from placements.orders.placement import place
 from placements.topology import catalog
 from placements.topology.base import Topology
@@ -54,7 +54,7 @@ def divided(topology: Topology, rule: str) -> Division:
     """Return 32 nodes for the halo by a rule of `split`; the load has the rest."""
     granted = allocate(topology, "contiguous")
     own, rest = division.split(granted, rule, len(granted.indices) // 2)
-    return Division(own=division.taken(granted, own), others=granted.indices[rest])
+    return Division(own=taken(granted, own), others=granted.indices[rest])
 
 
 def placed(nodes: Allocation, beside: Background | None) -> Ints:

@@ -25,7 +25,7 @@ from placements.hosts.binding import Binding
 from placements.launchers import render
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
-from placements.orders.spec import Kind
+from placements.orders.rank_orders import orders as rank_orders
 from placements.topology import catalog
 from railyard.records.record import Record, load
 from railyard.records.store import archive
@@ -198,7 +198,7 @@ def test_smoke_passes_and_leaves_evidence_as_on_any_partition(reframe: ReFrame, 
 
 
 #: Orders of networks with groups.
-GROUPS = {Kind.BY_GROUP, Kind.BY_SWITCH}
+GROUPS = {"by-group", "by-switch"}
 BOTH = pytest.mark.parametrize(("partition", "launcher"), [("slurm", "srun"), ("slurm-mpirun", "mpirun")])
 
 
@@ -207,8 +207,8 @@ def test_every_placement_is_obeyed(reframe: ReFrame, tmp_path: Path, partition: 
     """Every order that a torus has and every binding, in one allocation, in random order."""
     mine = tmp_path / "mine"
     mine.write_text("".join(f"n{x}-{y}-{z}\n" for z in (1, 0) for x in (1, 0) for y in (0, 1)))
-    arguments = {Kind.BLOCKS: ":1x1x1", Kind.FILE: f":{mine}", Kind.RANDOM: ":3", Kind.OPTIMISED: ":1"}
-    orders = [f"{kind}{arguments.get(kind, '')}" for kind in Kind if kind not in GROUPS]
+    arguments = {"blocks": ":1x1x1", "file": f":{mine}", "random": ":3", "optimised": ":1"}
+    orders = [f"{kind}{arguments.get(kind, '')}" for kind in rank_orders() if kind not in GROUPS]
     bound = [f"random:3/{binding}" for binding in Binding if binding != Binding.NONE]
     placements = [*orders, *bound]
     done = reframe(*HALO, "-S", f"placements={','.join(placements)}", system=f"vtorus:{partition}")

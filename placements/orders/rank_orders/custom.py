@@ -10,29 +10,33 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from placements.arrays import NDArray, np
-from placements.orders.allocation import Allocation, boustrophedon, row_major
+from placements.arrays import Ints, np
+from placements.orders.allocation import Allocation
+from placements.orders.rank_orders.base import PlacementJob, RankOrder
+from placements.orders.walks import Grid, boustrophedon, grids, row_major, text
 from placements.topology.base import Topology
 from railyard.base.errors import InputError
 
-Grid = tuple[int, ...]
+#: For each dimension of a grid the dimensions of a box that it covers.
+Groups = tuple[tuple[int, ...], ...]
 
 
-def matched(allocation: Allocation, grid: Grid, ranks_per_node: int) -> NDArray[np.int64]:
-    """The node of each rank; InputError when the block has gaps, or lists the grids that fit."""
+def place(job: PlacementJob) -> Ints:
+    """Return the node of each rank; InputError when the block has gaps, or lists the grids that fit."""
+    allocation, grid = job.allocation, job.grid
     box = _box(allocation)
     if box is None:
-        held = f"{len(allocation.indices)} nodes of {'x'.join(map(str, allocation.block))} routers"
+        nodes = f"{len(allocation.indices)} nodes of {text(allocation.block)} routers"
         valid = "for custom every node of a block; for an allocation with gaps: optimised, hilbert, blocks"
-        raise InputError("placement", "allocation", held, valid)
-    if found := _layout(box, grid, ranks_per_node):
-        groups, inside = found
+        raise InputError("placement", "allocation", nodes, valid)
+    if layout := _layout(box, grid, job.ranks_per_node):
+        groups, inside = layout
         return _lay(allocation, grid, inside, groups=groups, box=box)
-    raise InputError("placement", "grid", "x".join(map(str, grid)), _matching(box, len(grid), ranks_per_node))
+    raise InputError("placement", "grid", text(grid), _matching(box, len(grid), job.ranks_per_node))
 
 
-def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[tuple[tuple[int, ...], ...], Grid] | None:
-    """Return which of a box's dimensions each of a grid's covers, and the grid on a node; None where none fits."""
+def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[Groups, Grid] | None:
+    """Return which of a box's dimensions each of a grid's covers, and the grid on a node; None if none fits."""
     for groups in _groupings(len(grid), len(box)):
         for inside in grids(ranks_per_node, len(grid)):
             if all(
@@ -43,30 +47,27 @@ def _layout(box: Grid, grid: Grid, ranks_per_node: int) -> tuple[tuple[tuple[int
     return None
 
 
-def impossible(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
-    """Return why no box of a machine's nodes takes a grid, in one line; empty where one does."""
+def unfit(topology: Topology, grid: Grid, ranks_per_node: int) -> str:
+    """Return why no box of a machine's nodes takes a grid, in one line; empty if one does."""
     most = topology.box_of_cells(topology.extents)
     nodes = math.prod(grid) // ranks_per_node
     boxes = itertools.product(*(range(1, extent + 1) for extent in most[:-1]))
     for box in ((*front, nodes // math.prod(front)) for front in boxes if nodes % math.prod(front) == 0):
         if box[-1] <= most[-1] and _layout(box, grid, ranks_per_node):
             return ""
-    here = "x".join(map(str, most))
-    return f"the grid {'x'.join(map(str, grid))} fits no box of {here} nodes, {ranks_per_node} ranks per node"
+    return f"the grid {text(grid)} fits no box of {text(most)} nodes, {ranks_per_node} ranks per node"
 
 
 def _box(allocation: Allocation) -> Grid | None:
-    """Nodes along each axis of a whole block, or of a box from the origin that has all its nodes; None with gaps."""
+    """Return the nodes along each axis of a block, or of a box from the origin, that is granted whole; else None."""
     if allocation.is_whole_block:
         return allocation.topology.box_of_cells(allocation.block)
-    most = allocation.topology.cells(allocation.indices).max(axis=0) + 1
+    most = allocation.cells.max(axis=0) + 1
     return tuple(most.tolist()) if most.prod() == len(allocation.indices) else None
 
 
-def _lay(
-    allocation: Allocation, grid: Grid, inside: Grid, *, groups: tuple[tuple[int, ...], ...], box: Grid
-) -> NDArray[np.int64]:
-    """Grid position -> node. A grid dimension that covers several torus dimensions walks them in a snake."""
+def _lay(allocation: Allocation, grid: Grid, inside: Grid, *, groups: Groups, box: Grid) -> Ints:
+    """Return the node of each position. A grid dimension that covers several torus dimensions walks them in a snake."""
     outer = row_major(grid) // np.array(inside)
     cell = np.zeros((len(outer), len(box)), dtype=np.int64)
     for dimension, group in enumerate(groups):
@@ -76,22 +77,11 @@ def _lay(
     return allocation.topology.nodes_in(cell)
 
 
-def _groupings(dimensions: int, axes: int) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Every way to give the box's axes to the grid's dimensions; the natural one first."""
+def _groupings(dimensions: int, axes: int) -> Iterator[Groups]:
+    """Yield every way to give the box's axes to the grid's dimensions; the natural one first."""
     owners = itertools.product(range(dimensions), repeat=axes)
     for owner in sorted(owners, key=lambda o: sum(abs(d - g) for d, g in enumerate(o))):
         yield tuple(tuple(d for d in range(axes) if owner[d] == g) for g in range(dimensions))
-
-
-def grids(ranks: int, dimensions: int) -> Iterator[Grid]:
-    """Every grid of that many ranks."""
-    if dimensions == 1:
-        yield (ranks,)
-        return
-    for extent in range(1, ranks + 1):
-        if ranks % extent == 0:
-            for rest in grids(ranks // extent, dimensions - 1):
-                yield (extent, *rest)
 
 
 def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
@@ -100,6 +90,19 @@ def _matching(box: Grid, dimensions: int, ranks_per_node: int) -> str:
         for groups in _groupings(dimensions, len(box))
         for inside in grids(ranks_per_node, dimensions)
     }
-    some = ["x".join(map(str, g)) for g in sorted(fitting, key=lambda g: (max(g), g))]
-    nodes = "x".join(map(str, box))
-    return f"for custom on {nodes} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
+    some = [text(g) for g in sorted(fitting, key=lambda g: (max(g), g))]
+    return f"for custom on {text(box)} nodes: {', '.join(some[:8])}{', ...' if len(some) > 8 else ''}"
+
+
+ORDER = RankOrder(
+    name="custom",
+    does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
+    "both nodes of a router count along Y",
+    after='"Custom"',
+    place=place,
+    unfit=unfit,
+    needs_coordinates=True,
+    needs_grid=True,
+    all_nodes=True,
+    start=5,
+)

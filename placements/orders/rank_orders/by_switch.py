@@ -1,0 +1,14 @@
+"""The order `by-switch`: ranks on the nodes sorted by group and switch (a torus: by router)."""
+
+from __future__ import annotations
+
+from placements.arrays import np
+from placements.orders.rank_orders.base import RankOrder
+
+ORDER = RankOrder(
+    name="by-switch",
+    does="the same, sorted by group and switch",
+    place=lambda job: job.along(np.argsort(job.allocation.switches, kind="stable")),
+    needs_coordinates=True,
+    start=7,
+)
