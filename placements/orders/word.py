@@ -10,8 +10,8 @@ class Word:
     """A word of a placement's name.
 
     `does` describes it in docs/placements.md. `argument` is the form of what follows its colon (empty: nothing may),
-    `example` the argument with which the tests place (empty: none). A word that `needs_coordinates` means nothing on a machine of which
-    nobody knows how the nodes are joined.
+    `example` the argument with which the tests place (empty: none). A word that `needs_coordinates` means nothing on a
+    machine of which nobody knows how the nodes are joined.
     """
 
     name: str

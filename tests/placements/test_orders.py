@@ -139,10 +139,10 @@ def test_a_name_says_order_choice_and_binding(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nonsense", ["nonsense", "hilbert", "blocks:AxB or AxBxC", "@contiguous"]),
+        ("nonsense", ["nonsense", "hilbert", "blocks:AxB or AxBxC", "contiguous"]),
         ("plain:3", ["plain without an argument"]),
         ("blocks", ["blocks:AxB"]),
-        ("blocks:3x1x1", ["3x1x1", "2 ranks a node that divide", "1x1x2"]),
+        ("blocks:3x1x1", ["3x1x1", "2 ranks per node that divide", "1x1x2"]),
         ("blocks:1xax2", ["1xax2"]),
         ("random:x", ["seed", "'x'", "integer"]),
         ("random:-1", ["'-1'", "0 or more"]),

@@ -7,7 +7,7 @@ from placements.orders.rank_orders.base import RankOrder
 
 ORDER = RankOrder(
     name="by-switch",
-    does="the same, sorted by group and switch",
+    does="rank k takes slot k of the nodes sorted by group and switch",
     place=lambda job: job.along(np.argsort(job.allocation.switches, kind="stable")),
     needs_coordinates=True,
     start=7,

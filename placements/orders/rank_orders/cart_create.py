@@ -7,7 +7,7 @@ from placements.orders.rank_orders.base import RankOrder
 ORDER = RankOrder(
     name="cart-create",
     does="rank k takes slot k; MPI_Cart_create's own reordering is the identity in Open MPI, MPICH and SMPI",
-    after='"Cart_create"',
+    after='Peña et al., "Cart_create"',
     place=lambda job: job.slots,
     start=1,
 )

@@ -98,7 +98,7 @@ ORDER = RankOrder(
     name="custom",
     does="the grid laid over a whole block of the torus, so that grid neighbours become torus neighbours; "
     "both nodes of a router count along Y",
-    after='"Custom"',
+    after='Peña et al., "Custom"',
     place=place,
     unfit=unfit,
     needs_coordinates=True,
