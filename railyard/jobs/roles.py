@@ -143,7 +143,9 @@ def companions(roles: Roles, allocation: Allocation, load: str) -> list[tuple[Co
     weights = [len(own)] * len(programs) if load == COPIES else [len(rest) // len(programs)] * len(programs)
     rule = "contiguous" if roles.rule.startswith("nodes:") else roles.rule
     parts = division.dealt(taken(allocation, rest), rule, weights)
-    return [(companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)]
+    return [
+        (companion, taken(allocation, rest[part])) for companion, part in zip(programs, parts, strict=True)
+    ]
 
 
 # ---- placements ----

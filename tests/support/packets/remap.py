@@ -25,7 +25,7 @@ from placements.linkload import background
 from placements.linkload.background import Background
 from placements.linkload.traffic import Traffic, stencil
 from placements.orders import division
-from placements.orders.allocation import Allocation, allocate
+from placements.orders.allocation import Allocation, allocate, taken
 from placements.orders.effort import Effort
 from placements.orders.placement import place
 from placements.topology import catalog
@@ -76,12 +76,12 @@ def counters_of(topology: Topology, done: Simulated) -> dict[str, Any]:
         }
         for link in topology.links()
     ]
-    taken = (begun + timedelta(seconds=max(done.arrivals_s))).isoformat()
+    end = (begun + timedelta(seconds=max(done.arrivals_s))).isoformat()
     return {
         "format": background.OF_A_TORUS,
         "topology": topology.sha256,
         "since": begun.isoformat(),
-        "taken": taken,
+        "taken": end,
         "links": links,
     }
 
