@@ -222,15 +222,15 @@ class ApplicationCheck(PlacedCheck):
         if Software.NATIVE not in self.software:
             return
         wanted = [self.program, *(["libmpiP.so"] if self.profile else [])]
-        found = {name: find(name, self.programs, self._mpi()) for name in wanted}
-        if missing := [name for name, path in found.items() if path is None]:
+        paths = {name: find(name, self.programs, self._mpi()) for name in wanted}
+        if missing := [name for name, path in paths.items() if path is None]:
             absent = f"no {missing[0]} in {self.programs}, which -S programs names"
             if self.programs and self.package:
                 raise RunError(absent)
             if self.programs:
                 self.skip(f"{absent}; railyard does not build it")
             self.skip(lacking(missing[0], self._mpi()) if self.package else unbuilt(self.program))
-        self.paths = {name: path for name, path in found.items() if path is not None}
+        self.paths = {name: path for name, path in paths.items() if path is not None}
 
     @run_after("setup")
     @plainly()
@@ -304,12 +304,12 @@ class ApplicationCheck(PlacedCheck):
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
         """With what the program writes under a name of its own moved to the launch's."""
-        kept = {self.leaves: "left"} if self.leaves else {}
-        kept |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
+        patterns = {self.leaves: "left"} if self.leaves else {}
+        patterns |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
         # Of a launch that was started twice the newest counts.
         moves = [
             f'mv -f "$(ls -t {pattern} 2>/dev/null | head -n 1)" {launch.stem}.{ending} 2>/dev/null; rm -f {pattern}'
-            for pattern, ending in kept.items()
+            for pattern, ending in patterns.items()
         ]
         lines = [*super()._lines(launch, only_if_placed=only_if_placed), *moves]
         return _with_counters(lines, launch.stem) if self.counted else lines
@@ -418,10 +418,10 @@ def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppC
 def find(name: str, folders: str, mpi: str = "") -> Path | None:
     """The first file of that name in folders with a colon between; without any, in the native build, then the PATH."""
     for root in folders.split(":") if folders else [str(building.view(mpi))]:
-        for place in PLACES:
-            found = sorted(Path(root).glob(f"{place}/{name}" if place else name))
-            if found:
-                return found[0].absolute()
+        for subfolder in PLACES:
+            files = sorted(Path(root).glob(f"{subfolder}/{name}" if subfolder else name))
+            if files:
+                return files[0].absolute()
     on_path = None if folders else shutil.which(name)
     return Path(on_path).absolute() if on_path else None
 
@@ -454,10 +454,10 @@ def labels_of(program: Path) -> dict[str, str]:
 
 def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:
     """The same of a package in an image, by its labels; nothing for an image without them."""
-    found = labels.get(f"{images.SPEC_LABEL}{package}", "")
-    if not found:
+    spec = labels.get(f"{images.SPEC_LABEL}{package}", "")
+    if not spec:
         return {}
-    version, _, digest = found.partition("/")
+    version, _, digest = spec.partition("/")
     return built_from(labels, package) | {"spack_spec": f"{package}@{version}/{digest[:DIGITS]}"}
 
 

@@ -140,11 +140,11 @@ class PlacedCheck(Knobs):
         self._skip_for(smpi.missing() if where.origin == "simulated" else "")
         self._skip_for(request.programs_lacking(spec, where))
         self._skip_for(request.loads_lacking(spec, where))
-        spec, beside = request.with_loads(spec, where)
+        spec, companions = request.with_loads(spec, where)
         software, carried = self._opened(spec, where)
         spec = self._fitted(dataclasses.replace(spec, software=software), where)
         granted = request.allocation(spec, where)
-        grid = spec.grid or tuple(request.whole_grid(spec, where, granted, beside))
+        grid = spec.grid or tuple(request.whole_grid(spec, where, granted, companions))
         spec = dataclasses.replace(spec, grid=grid)
         request.check_size(spec, where, len(granted.indices))
         self._set({name: job_spec.as_variable(getattr(spec, name)) for name in KNOBS})
@@ -155,7 +155,7 @@ class PlacedCheck(Knobs):
             scale=scale,
             is_scaled=is_scaled,
             carried=carried,
-            beside=beside,
+            beside=companions,
             granted=granted,
         )
 
@@ -320,8 +320,8 @@ class PlacedCheck(Knobs):
         if self.is_dry_run():
             return
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
-        known = references.load(Path(folder, REFERENCES))
-        worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), known)
+        reference = references.load(Path(folder, REFERENCES))
+        worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), reference)
         if worse:
             raise PerformanceError("; ".join(worse))
 

@@ -81,8 +81,8 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
         """The build's own line says what failed: the package, the first error, and the log."""
         if self.is_dry_run():
             return True
-        said = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["it said nothing"]
-        return sn.assert_eq(self.job.exitcode, 0, msg=said[-1])
+        lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["it said nothing"]
+        return sn.assert_eq(self.job.exitcode, 0, msg=lines[-1])
 
 
 class applications_image(ApplicationsBuild):

@@ -64,7 +64,7 @@ class canary(PlacedCheck):
         if self.is_dry_run():
             return True
         sn.evaluate(self.every_launch_is_good())
-        for each in judgement.judge(self.record, self.factor):
-            getlogger().info(f"canary: {each.text}")
+        for relation in judgement.judge(self.record, self.factor):
+            getlogger().info(f"canary: {relation.text}")
         wrong = judgement.fault(self.record, self.factor)
         return sn.assert_eq(wrong, "", msg=f"{wrong} (record: {self.record_path})")

@@ -50,8 +50,8 @@ class railyard_image(rfm.RunOnlyRegressionTest):
     def it_is_there(self) -> Any:
         if self.is_dry_run():
             return True
-        said = Path(self.stagedir, str(self.stderr)).read_text().strip()
-        return sn.assert_eq(self.job.exitcode, 0, msg=f"no image: {said}")
+        text = Path(self.stagedir, str(self.stderr)).read_text().strip()
+        return sn.assert_eq(self.job.exitcode, 0, msg=f"no image: {text}")
 
 
 class OverheadCheck(HaloCheck):

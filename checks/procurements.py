@@ -111,11 +111,11 @@ class procurement(OsuCheck):
 
 def _without(options: list[str], forbidden: tuple[str, ...]) -> list[str]:
     """Return options without some, each of which has one value."""
-    kept: list[str] = []
+    lines: list[str] = []
     words = iter(options)
     for word in words:
         if word in forbidden:
             next(words)
         else:
-            kept.append(word)
-    return kept
+            lines.append(word)
+    return lines

@@ -48,12 +48,12 @@ def chosen(check: str, named: str, origin: str) -> Scale:
 
 def sizes(check: type, scale: Scale) -> dict[str, Any]:
     """Return the variables of a scale, those of a class before those of its bases; `large` begins with `standard`."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     names = (Scale.STANDARD, Scale.LARGE) if scale is Scale.LARGE else (scale,)
     for base in reversed(check.__mro__):
         for name in names:
-            found |= vars(base).get(str(name), {})
-    return found
+            values |= vars(base).get(str(name), {})
+    return values
 
 
 def is_set(name: str, value: Any) -> bool:

@@ -66,9 +66,9 @@ class TopoBwCheck(PlacedCheck):
         }
         if self.fault:
             words = shlex.join(shlex.split(self.fault))
-            told = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
+            command = f'railyard torus fault "$RAILYARD_TORUS" {words} || exit 1'
             self.preparations = [
-                f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else told
+                f"export RAILYARD_FAULTS={shlex.quote(words)}" if self._is_simulated() else command
             ]
         self.options = [
             *("--coordinates", "coordinates"),

@@ -43,10 +43,10 @@ class FaultyNetwork(rfm.RegressionTestPlugin):
     @run_after("setup")
     def break_the_network(self) -> None:
         """Put the scenario's faults on the torus of the job; skip a link down where no way leads around it."""
-        around = self.prepared.topology.extents[0]
-        if self.scenario == "link" and around < DETOUR_ROUTERS:
+        extent = self.prepared.topology.extents[0]
+        if self.scenario == "link" and extent < DETOUR_ROUTERS:
             self.skip(
-                f"no way leads around a link in a ring of {around} routers; take a topology of "
+                f"no way leads around a link in a ring of {extent} routers; take a topology of "
                 f"{DETOUR_ROUTERS} or more along X (RAILYARD_TOPOLOGY)"
             )
         self.parameters = {**self.parameters, "scenario": self.scenario}

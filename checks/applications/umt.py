@@ -62,8 +62,8 @@ def mesh(blocks: list[int], zones: int) -> str:
     counts = ",".join(map(str, blocks))
     whole = [f"0:{count}" for count in blocks]
     lines = [f"sms({counts})", f"blk(on,{','.join(f'0:{count - 1}' for count in blocks)})"]
-    for place, name in enumerate(FACES):
-        axis, at = place // 2, blocks[place // 2] if place % 2 else 0
+    for index, name in enumerate(FACES):
+        axis, at = index // 2, blocks[index // 2] if index % 2 else 0
         ranges = [f"{at}:{at}" if k == axis else extent for k, extent in enumerate(whole)]
         lines.append(f'tag("{name}Faces",face,({",".join(ranges)}))')
     inner = ",".join(f"0:{count - 1}" for count in blocks)

@@ -1,8 +1,8 @@
-"""AMG (amg2013's successor in Spack's recipe `amg2013`): set-up and solve rates of an algebraic multigrid solver.
+"""Read AMG (amg2013's successor in Spack's recipe `amg2013`): set-up and solve rates of an algebraic multigrid solver.
 
 Models: standard output of `amg -problem 1`. Verified is that the solver converged: the final relative residual norm is
-at most its tolerance. The figure of merit is the program's: (set-up rate + 3 x solve rate) / 4, in non-zeros a second.
-Leaves out: problem 2, whose figure of merit is another.
+at most its tolerance. The figure of merit is the program's: (set-up rate + 3 x solve rate) / 4, in non-zeros per
+second. Leaves out: problem 2, whose figure of merit is another.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ TOLERANCE = 1e-8
 
 
 def parse(text: str, left: str, source: str) -> Reading:
-    """A run's reading; raises InputError for output that is cut off or not a number."""
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
     del left
-    said = Output(source=source, text=text)
-    grid = said.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d+, \d+, \d+)\)")
-    norm = said.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
-    iterations = said.whole("Iterations", r"Iterations = (\d+)")
-    setup = said.number("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
-    solve = said.number("FOM_Solve", rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}")
-    fom = said.number("Figure of Merit (FOM_1)", rf"Figure of Merit \(FOM_1\): {NUMBER}")
+    output = Output(source=source, text=text)
+    grid = output.token("(Px, Py, Pz)", r"    \(Px, Py, Pz\) = \((\d+, \d+, \d+)\)")
+    norm = output.number("Final Relative Residual Norm", rf"Final Relative Residual Norm = {NUMBER}")
+    iterations = output.whole("Iterations", r"Iterations = (\d+)")
+    setup = output.number("FOM_Setup", rf"FOM_Setup: nnz_AP / Setup Phase Time: {NUMBER}")
+    solve = output.number("FOM_Solve", rf"FOM_Solve: nnz_AP \* Iterations / Solve Phase Time: {NUMBER}")
+    fom = output.number("Figure of Merit (FOM_1)", rf"Figure of Merit \(FOM_1\): {NUMBER}")
     fault = (
         ""
         if norm <= TOLERANCE

@@ -28,7 +28,7 @@ OWN_SPACKS = ("build/carried/spack", "build/tools/spack")
 
 
 class Build(StrEnum):
-    """What `-S build=...` asks for."""
+    """The values of `-S build=...`: which build runs first."""
 
     IMAGE = "image"
     NATIVE = "native"
@@ -44,7 +44,7 @@ COMMANDS: Mapping[Build, Path] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a session asks of its builds: its `-S` variables, and what is there already.
+    """The `-S` variables of a session that decide its builds, and which programs exist already.
 
     `image` is the image that was named, `software` whose programs are to run, `programs_there` whether native programs
     were named or built, `image_there` whether the image of the session's MPI was built.
@@ -57,10 +57,10 @@ class Wish:
     image_there: bool = False
 
     def needs(self, kind: Build, spack: Path | None) -> bool:
-        """Return whether a build of that kind is to run; InputError for a word that is none.
+        """Return whether a build of that kind is to run; InputError for an unknown value of `build`.
 
-        Asked for by name it always runs, and fails where there is no Spack. Otherwise it runs where the programs are
-        missing and there is a Spack.
+        A build that `build` names always runs, and fails without a Spack. Otherwise it runs if the programs are missing
+        and there is a Spack.
         """
         if self.build and self.build not in set(Build):
             raise InputError("build", "", self.build, ", ".join(Build))
@@ -78,7 +78,7 @@ class Wish:
 
 
 def mpi_of(features: Sequence[str]) -> str:
-    """The MPI of a ReFrame environment, as the builds name it; empty for one that they do not know."""
+    """Return the builds' name of an environment's MPI, from its features; empty for an MPI that they do not know."""
     named = [BUILT_AS.get(name, name) for name in features]
     return next((name for name in MPIS if name in named), "")
 
@@ -95,25 +95,25 @@ def image_file(mpi: str) -> Path:
 
 
 def spack(named: str, environ: Mapping[str, str]) -> Path | None:
-    """The checkout of Spack: of the partition's `extras: spack`, SPACK_ROOT, the checkout's own, or the PATH."""
+    """Return Spack's folder: that of `extras: spack`, SPACK_ROOT, the checkout's own, or the PATH's."""
     for folder in (named, environ.get("SPACK_ROOT", "")):
         if folder:
             return Path(folder).expanduser()
-    for each in OWN_SPACKS:
-        if (CHECKOUT / each / "bin/spack").is_file():
-            return CHECKOUT / each
+    for name in OWN_SPACKS:
+        if (CHECKOUT / name / "bin/spack").is_file():
+            return CHECKOUT / name
     program = shutil.which("spack", path=environ.get("PATH"))
     return Path(program).resolve().parent.parent if program else None
 
 
 def how(kind: Build, mpi: str) -> str:
-    """The words of a skip line: the command that builds what is missing."""
+    """Return the command that builds what is missing, for the reason of a skipped check."""
     which = "" if mpi in {"", "openmpi"} else f"MPI={mpi} "
     return f"`make spack`, then `{which}containers/{COMMANDS[kind].name}` or reframe with -S build={kind}"
 
 
 def labels(folder: Path) -> dict[str, str]:
-    """What a native build says of itself, by the names of an image's labels; empty for programs of another origin."""
+    """Return the labels of a native build, named as an image's; empty for programs of another origin."""
     file = folder.parent / "labels"
     lines = file.read_text().splitlines() if file.is_file() else []
     return {name: words for name, _, words in (line.partition(" ") for line in lines)}

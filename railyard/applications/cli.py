@@ -37,7 +37,7 @@ def list_programs() -> None:
 @click.option("--left", type=FILE, help="The file that the run wrote, for programs that do.")
 @click.option("--sizes", default="", help="Message sizes of an OSU program in bytes, a comma between.")
 def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
-    """Read recorded output as a check would: figures, verdict, or the pattern that found nothing.
+    """Read recorded output as a check would: figures, verdict, or the pattern that matched nothing.
 
     NAME is a program that `railyard application list` names, or the file of a check with patterns (FOLDER/NAME.py).
     """
@@ -51,7 +51,7 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
         raise
     except Exception as error:
         raise RunError(launch.broken(name, error)) from error
-    for line in _said(reading):
+    for line in _lines(reading):
         click.echo(line)
     if reading.fault:
         raise RunError(f"not verified: {reading.fault}")
@@ -59,19 +59,19 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
 
 def _of_program(name: str, sizes: str) -> Parser:
     if name in osu.PROGRAMS:
-        chosen = [int(each) for each in sizes.split(",") if each]
+        chosen = [int(size) for size in sizes.split(",") if size]
         return osu.parser(name, chosen)
     return launch.parser(name, {})
 
 
 def _checks_with_patterns() -> list[Path]:
-    """The files of railyard's own checks that read their program by patterns."""
+    """Return the files of railyard's own checks that read their program by patterns."""
     files = sorted((CHECKOUT / "checks").rglob("*.py"))
     return [file for file in files if "output = Patterns(" in file.read_text()]
 
 
 def _of_check(file: Path) -> Parser:
-    """The parser of the only check with patterns in a file; ReFrame's own decorators need no session."""
+    """Return the parser of the only check with patterns in a file; InputError for none, or several."""
     if not file.is_file():
         raise InputError(str(file), "", problem="no such file", valid="the file of a check")
     spec = importlib.util.spec_from_file_location(file.stem, file)
@@ -79,8 +79,8 @@ def _of_check(file: Path) -> Parser:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # ReFrame looks up the file of each check
     spec.loader.exec_module(module)
-    found = [vars(each).get("output") for each in vars(module).values() if isinstance(each, type)]
-    held = [each for each in found if isinstance(each, Patterns)]
+    outputs = [vars(member).get("output") for member in vars(module).values() if isinstance(member, type)]
+    held = [item for item in outputs if isinstance(item, Patterns)]
     if len(held) != 1:
         raise InputError(
             str(file),
@@ -91,8 +91,8 @@ def _of_check(file: Path) -> Parser:
     return patterns.parser(held[0])
 
 
-def _said(reading: Reading) -> list[str]:
-    """The reading in lines for people; the first figure is the one that scores use."""
+def _lines(reading: Reading) -> list[str]:
+    """Return a reading as lines for people; the first figure is the one that scores use."""
     lines = [f"{reading.program} {reading.version}: {'verified' if reading.verified else 'not verified'}"]
     lines += [f"  ranks: {reading.ranks if reading.ranks is not None else 'the output does not say'}"]
     for number, series in enumerate(reading.series):

@@ -1,8 +1,8 @@
-"""From what a launch of a third-party program left to railyard's benchmark output.
+"""Convert the reading of a third-party program to railyard's benchmark output.
 
-Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program that
-found fewer ranks than were asked for ran as several worlds (its MPI is not the launcher's): that is said, and nothing
-of it is used. Leaves out: where the files are (`checks.application`) and what a launch is worth
+Models: reading + witness + profile, if there is one, as a document of `schema/benchmark-v1.json`. A program with
+fewer ranks than were requested ran as several MPI worlds, because its MPI is not the launcher's. This is an error, and
+its figures are not used. Leaves out: where the files are (`checks.application`), and whether a launch is a result
 (`railyard.records.assemble`).
 """
 
@@ -20,9 +20,9 @@ from railyard.records.json_io import Json
 def document(
     benchmark: str, reading: Reading, witness: Witness, *, ranks: int, profile: Sequence[Series] = ()
 ) -> dict[str, Json]:
-    """The launch's output, for `ranks` ranks asked; raises InputError when the program says another number."""
+    """Return the benchmark output of a launch of `ranks` ranks; InputError if the program reports another number."""
     if reading.ranks not in (None, ranks):
-        raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were asked")
+        raise InputError(reading.program, "ranks", reading.ranks, f"{ranks}, as were requested")
     return {
         "format": "railyard-benchmark/2",
         "benchmark": benchmark,
@@ -32,12 +32,12 @@ def document(
         "mpi": dict(witness.mpi),
         "verified": reading.verified,
         "ranks": witness.ranks,
-        "series": [_series(each) for each in (*reading.series, *(profile if reading.verified else ()))],
+        "series": [_series(series) for series in (*reading.series, *(profile if reading.verified else ()))],
     }
 
 
 def check_world(witness: Witness, ranks: int) -> None:
-    """Raises InputError unless the program's MPI made one world of that many ranks."""
+    """Raise InputError unless the program's MPI made one world of that many ranks."""
     if witness.size != ranks:
         alone = f"{ranks} worlds of one rank each: the program's MPI does not know what started it"
         wanted = f"{ranks} ranks" if witness.size > 1 else f"{ranks} ranks in one world; there are {alone}"
@@ -60,5 +60,5 @@ def check_threads(reading: Reading, seen: Witness, wanted: Json) -> None:
             raise InputError(reading.program, "threads", reported, f"{wanted}, as were requested")
 
 
-def _series(each: Series) -> dict[str, Json]:
-    return {"fom": each.fom, "labels": dict(each.labels), "samples": list(each.samples)}
+def _series(series: Series) -> dict[str, Json]:
+    return {"fom": series.fom, "labels": dict(series.labels), "samples": list(series.samples)}

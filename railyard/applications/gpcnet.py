@@ -1,7 +1,7 @@
-"""GPCNeT 1.3 (`network_load_test`): its victims alone and under its four congestors, and its congestion impact factors.
+"""Read GPCNeT 1.3 (`network_load_test`): victims alone and under its four congestors, and congestion impact factors.
 
 Models: standard output, plain or built with -DVERBOSE: of every victim the average and the 99 % value in both tables,
-and the factor that the program prints beside them. Times stay in us. MiB/s per rank become GB/s. The factor is kept in
+and the factor that the program prints in its table. Times stay in us. MiB/s per rank become GB/s. The factor is kept in
 percent, 100 being no effect. The program verifies no data; a table that is cut off is an error. Leaves out minimum,
 maximum and 99.9 % of the verbose tables, and the congestors' own rates.
 """
@@ -35,21 +35,21 @@ Row = Sequence[str]
 def parse(text: str, left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
     del left
-    said = Output(source=source, text=text)
-    version = said.token("title", r"NetworkLoad Tests v(\d+\.\d+)")
-    ranks = said.whole("MPI ranks", r"  Test with (\d+) MPI ranks \(\d+ nodes\)")
-    victims = said.whole("nodes of the victims", r"  (\d+) nodes running Network Tests")
-    congestors = said.whole("nodes of the congestors", r"  (\d+) nodes running Congestion Tests.*")
+    output = Output(source=source, text=text)
+    version = output.token("title", r"NetworkLoad Tests v(\d+\.\d+)")
+    ranks = output.whole("MPI ranks", r"  Test with (\d+) MPI ranks \(\d+ nodes\)")
+    victims = output.whole("nodes of the victims", r"  (\d+) nodes running Network Tests")
+    congestors = output.whole("nodes of the congestors", r"  (\d+) nodes running Congestion Tests.*")
     tables = {name: list(_rows(text, name)) for name in (ALONE, LOADED, "key")}
     series = [
-        *_figures(said, tables[ALONE], ALONE),
-        *_figures(said, tables[LOADED], LOADED),
-        *_factors(said, tables["key"]),
+        *_figures(output, tables[ALONE], ALONE),
+        *_figures(output, tables[LOADED], LOADED),
+        *_factors(output, tables["key"]),
     ]
     names = [[row[0] for row in rows] for rows in tables.values()]
-    if not names[0] or any(each != names[0] for each in names):
+    if not names[0] or any(others != names[0] for others in names):
         raise UnreadableError(
-            source, "tables", f"{names} are not the same tests; the output ends with {said.last_line()!r}"
+            source, "tables", f"{names} are not the same tests; the output ends with {output.last_line()!r}"
         )
     return Reading(
         program="GPCNeT",
@@ -71,8 +71,8 @@ def _rows(text: str, wanted: str) -> Iterator[Row]:
             if "Avg" in cells:
                 heads = cells
             elif heads and len(cells) == len(heads) and cells[0].startswith(VICTIMS):
-                kept = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
-                yield [cells[0], *kept, cells[-1]]
+                values = [cell for head, cell in zip(heads, cells, strict=True) if head in COLUMNS]
+                yield [cells[0], *values, cells[-1]]
 
 
 def _heading(line: str) -> str | None:
@@ -80,10 +80,10 @@ def _heading(line: str) -> str | None:
     return next((name for heading, name in TABLES.items() if words.startswith(heading)), None)
 
 
-def _figures(said: Output, rows: Sequence[Row], load: str) -> Iterator[Series]:
+def _figures(output: Output, rows: Sequence[Row], load: str) -> Iterator[Series]:
     for test, average, p99, unit in rows:
         for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
-            value = reading.finite(token, said.source, f"{test}, {load}, {statistic}")
+            value = reading.finite(token, output.source, f"{test}, {load}, {statistic}")
             labels = {"test": test, "load": load, "statistic": statistic}
             if unit == "usec":
                 yield single("latency_us", value, **labels)
@@ -91,8 +91,8 @@ def _figures(said: Output, rows: Sequence[Row], load: str) -> Iterator[Series]:
                 yield single("bandwidth_gbyte_s", value * MIB_GBYTE, **labels)
 
 
-def _factors(said: Output, rows: Sequence[Row]) -> Iterator[Series]:
+def _factors(output: Output, rows: Sequence[Row]) -> Iterator[Series]:
     for test, average, p99, _ in rows:
         for statistic, token in zip(COLUMNS.values(), (average, p99), strict=True):
-            value = reading.finite(token.removesuffix("X"), said.source, f"factor of {test}, {statistic}")
+            value = reading.finite(token.removesuffix("X"), output.source, f"factor of {test}, {statistic}")
             yield single("impact_percent", 100 * value, test=test, load=LOADED, statistic=statistic)

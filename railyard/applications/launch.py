@@ -1,4 +1,4 @@
-"""What one launch of a third-party program left in its job's folder, made into benchmark output.
+"""Make benchmark output from the files that one launch of a third-party program left in its job's folder.
 
     launch-NNN.out      what the program printed
     launch-NNN.left     the file that it wrote, for programs that do
@@ -9,8 +9,8 @@
     launch-NNN.json     the benchmark output, made here
 
 Models: which parser reads a benchmark's output: the patterns of its job, OSU's, or the function `parse` of this
-package's module with the benchmark's name. Leaves out how the files come there (`checks.application`) and what a launch
-is worth (`railyard.records.assemble`).
+package's module with the benchmark's name. Leaves out who writes the files (`checks.application`), and whether a
+launch is a result (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from railyard.records.benchmark import Series
 from railyard.records.json_io import Json
 from railyard.records.store import archive
 
-#: What a profiled case says in its parameter `profiled_by`.
+#: Value of the parameter `profiled_by` of a profiled case.
 PROFILER = "mpiP, persistent sends"
-#: The same of a case whose persistent sends were not counted: of earlier versions.
+#: Value in cases of earlier versions, which did not count persistent sends.
 MPIP_ALONE = "mpiP"
 #: Modules here whose `parse` reads something else than a program's output.
 HELPERS = ("mpip", "persistent")
 
 
 def programs() -> list[str]:
-    """The benchmarks that have a module with a parser, and OSU's."""
+    """Return the names of the programs with a parser in a module of this package, and of OSU's programs."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
     return [*(name for name in names if _module_parser(name)), *sorted(osu.PROGRAMS)]
 
@@ -49,7 +49,7 @@ def is_application(benchmark: str) -> bool:
 
 
 def need_parser(benchmark: str) -> None:
-    """Raise InputError for a program that nobody can read."""
+    """Raise InputError for a program without a parser."""
     if not is_application(benchmark):
         valid = (
             f"{', '.join(programs())}; or add railyard/applications/{benchmark}.py, or patterns to the check"
@@ -66,46 +66,46 @@ def read(
     ranks: int,
     read_by: Mapping[str, Json] | None = None,
 ) -> str:
-    """Make the benchmark output of a launch of so many ranks; why it is not a result, or nothing.
+    """Write the benchmark output of a launch of so many ranks; returns why it is no result, in one line, or nothing.
 
-    No output is made where the program's own is cut off, is no number, or is that of several worlds. `read_by` are the
-    patterns of a program without a module. A mistake in a parser is that launch's fault, named by file and line.
+    No output is written if the program's own is cut off, has no number, or is that of several MPI worlds. `read_by`
+    contains the patterns of a program without a parser. An exception in a parser is returned with its file and line.
     """
     try:
         parse = patterns.parser(patterns.load(read_by)) if read_by else parser(benchmark, parameters)
-        made, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
+        document, fault = _document(folder, stem, benchmark, parameters=parameters, ranks=ranks, parse=parse)
     except InputError as error:
         return str(error)
     except Exception as error:
         return broken(benchmark, error)
-    archive.write_whole(folder / f"{stem}.json", json.dumps(made), replace=True)
+    archive.write_whole(folder / f"{stem}.json", json.dumps(document), replace=True)
     return fault
 
 
 def broken(benchmark: str, error: Exception) -> str:
-    """A parser's own mistake in one line."""
+    """Return an exception of a parser as one line, with file and line number."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}, line {last.lineno}"
     return f"the parser of {benchmark} failed: {type(error).__name__}: {error} ({place})"
 
 
 def parser(benchmark: str, parameters: Mapping[str, Json]) -> Parser:
-    """Return what reads a benchmark's output; InputError where nothing does."""
+    """Return the parser of a benchmark's output; InputError if there is none."""
     if benchmark in osu.PROGRAMS:
         return osu.parser(benchmark, parameters["sizes_bytes"])
     need_parser(benchmark)
-    found = _module_parser(benchmark)
-    assert found is not None
-    return found
+    parse = _module_parser(benchmark)
+    assert parse is not None
+    return parse
 
 
 def _module_parser(benchmark: str) -> Parser | None:
-    """The function `parse` of the module with the benchmark's name; None where there is no such module."""
+    """Return the function `parse` of the module with the benchmark's name; None if there is no such module."""
     name = f"{__package__}.{benchmark}"
     if not benchmark.isidentifier() or importlib.util.find_spec(name) is None:
         return None
-    found = getattr(importlib.import_module(name), "parse", None)
-    return found if callable(found) and benchmark not in HELPERS else None
+    parse = getattr(importlib.import_module(name), "parse", None)
+    return parse if callable(parse) and benchmark not in HELPERS else None
 
 
 def _document(
@@ -128,7 +128,7 @@ def _document(
 
 
 def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> Sequence[Series]:
-    """Return what the profilers of a case counted; nothing for a case without one."""
+    """Return the series of a case's profiler; empty for a case without one."""
     if profiled_by not in (PROFILER, MPIP_ALONE):
         return ()
     path = folder / f"{stem}.mpiP"
@@ -137,5 +137,5 @@ def _profile(folder: Path, stem: str, profiled_by: Json, ranks: int) -> Sequence
 
 
 def _text(path: Path) -> str:
-    """Return what a launch wrote; nothing where it wrote none."""
+    """Return the text of a file; empty if there is none."""
     return path.read_text(errors="replace") if path.is_file() else ""

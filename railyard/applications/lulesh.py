@@ -1,6 +1,6 @@
-"""LULESH 2.0: zones per second of a Sedov blast wave, and whether the blast came out right.
+"""Read LULESH 2.0: zones per second of a Sedov blast wave, and whether its result is right.
 
-Models: standard output of `lulesh2.0`. Verified is what LLNL-TR-641973 asks for: the three measures of symmetry below
+Models: standard output of `lulesh2.0`. Verified is what LLNL-TR-641973 demands: the three measures of symmetry below
 1e-8 and, for a run to the end, the final origin energy to the six digits that are printed. That energy follows from the
 edge of the whole mesh alone (edge of a domain times the cube root of the ranks). Leaves out: runs cut short by `-i`,
 where symmetry alone is judged, and edges that are not in the table.
@@ -32,18 +32,18 @@ KNOWN: Mapping[int, tuple[int, str]] = {
 
 
 def parse(text: str, left: str, source: str) -> Reading:
-    """A run's reading; raises InputError for output that is cut off or not a number."""
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
     del left
-    said = Output(source=source, text=text)
-    edge = said.whole("Problem size", r"   Problem size        =  (\d+)")
-    ranks = said.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
-    iterations = said.whole("Iteration count", r"   Iteration count     =  (\d+)")
-    energy = said.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
+    output = Output(source=source, text=text)
+    edge = output.whole("Problem size", r"   Problem size        =  (\d+)")
+    ranks = output.whole("MPI tasks", r"   MPI tasks           =  (\d+)")
+    iterations = output.whole("Iteration count", r"   Iteration count     =  (\d+)")
+    energy = output.token("Final Origin Energy", rf"   Final Origin Energy = +{NUMBER}")
     finite(energy, source, "Final Origin Energy")
-    elapsed = said.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
-    fom = said.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
-    threads = said.lines(r"Num threads: (\d+)")
-    fault = _asymmetry(said) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)
+    elapsed = output.number("Elapsed time", rf"Elapsed time         = +{NUMBER} \(s\)")
+    fom = output.number("FOM", rf"FOM                  = +{NUMBER} \(z/s\)")
+    threads = output.lines(r"Num threads: (\d+)")
+    fault = _asymmetry(output) or _wrong_energy(edge * _cube_root(ranks, source), iterations, energy)
     series = [single("fom_zone_s", fom), single("elapsed_s", elapsed)]
     return Reading(
         program="LULESH",
@@ -59,21 +59,21 @@ def parse(text: str, left: str, source: str) -> Reading:
     )
 
 
-def _asymmetry(said: Output) -> str:
-    """The first measure of symmetry that is too large, or nothing."""
+def _asymmetry(output: Output) -> str:
+    """Return the first measure of symmetry that is too large, in one line; empty if none is."""
     for name in ("MaxAbsDiff", "TotalAbsDiff", "MaxRelDiff"):
-        found = said.number(name, rf"        {name} +=  *{NUMBER}")
-        if found >= SYMMETRY_LIMIT:
-            return f"LULESH: {name} is {found:g}, to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
+        value = output.number(name, rf"        {name} +=  *{NUMBER}")
+        if value >= SYMMETRY_LIMIT:
+            return f"LULESH: {name} is {value:g}, to be below {SYMMETRY_LIMIT:g}: the blast is not symmetric"
     return ""
 
 
 def _wrong_energy(edge: int, iterations: int, energy: str) -> str:
-    """Return what is wrong with the energy of a run to the end of a mesh that is known, or nothing."""
-    known = KNOWN.get(edge)
-    if known is None or known[0] != iterations or float(known[1]) == float(energy):
+    """Return what is wrong with the final energy, in one line; empty if it is right, or if no reference is known."""
+    reference = KNOWN.get(edge)
+    if reference is None or reference[0] != iterations or float(reference[1]) == float(energy):
         return ""
-    return f"LULESH: final origin energy is {energy}, to be {known[1]} for a mesh of edge {edge}"
+    return f"LULESH: final origin energy is {energy}, to be {reference[1]} for a mesh of edge {edge}"
 
 
 def _cube_root(ranks: int, source: str) -> int:

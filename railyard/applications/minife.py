@@ -1,8 +1,8 @@
-"""miniFE: Mflop/s of conjugate gradients on a finite-element mesh.
+"""Read miniFE: Mflop/s of conjugate gradients on a finite-element mesh.
 
 Models: standard output and the YAML file of `miniFE.x verify_solution=1`. Verified is the program's own comparison with
-the analytic solution near the middle of the cube (within 0.06); every rank that holds the largest error says so. Leaves
-out: the kernels' rates beside that of the whole solver, and programs built to time kernels alone.
+the analytic solution near the middle of the cube (within 0.06); every rank that holds the largest error prints it.
+Leaves out: the rates of single kernels, and programs built to time kernels alone.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ MATCHES = r"solution matches analytic solution to within \S+ or better\."
 
 
 def parse(text: str, left: str, source: str) -> Reading:
-    """A run's reading; raises InputError for output that is cut off or not a number."""
-    said, wrote = Output(source=source, text=text), Output(source=f"{source}, YAML", text=left)
-    norm = said.number("Final Resid Norm", rf"Final Resid Norm: {NUMBER}")
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    output, wrote = Output(source=source, text=text), Output(source=f"{source}, YAML", text=left)
+    norm = output.number("Final Resid Norm", rf"Final Resid Norm: {NUMBER}")
     ranks = wrote.whole("number of processors", r"  number of processors: (\d+)")
     iterations = wrote.whole("Iterations", r"  Iterations: (\d+)")
     rate = wrote.number("Total CG Mflops", rf"    Total CG Mflops: {NUMBER}")
     time = wrote.number("Total CG Time", rf"    Total CG Time: {NUMBER}")
     program = wrote.number("Total Program Time", rf"Total Program Time: {NUMBER}")
-    fault = _mismatch(said)
+    fault = _mismatch(output)
     series = [
         single("cg_mflop_s", rate),
         single("cg_s", time),
@@ -37,10 +37,12 @@ def parse(text: str, left: str, source: str) -> Reading:
     )
 
 
-def _mismatch(said: Output) -> str:
-    wrong = said.lines(rf"max absolute error is {NUMBER}:")
+def _mismatch(output: Output) -> str:
+    wrong = output.lines(rf"max absolute error is {NUMBER}:")
     if wrong:
         return f"miniFE: the largest error against the analytic solution is {wrong[0].group(1)}, to be at most 0.06"
     return (
-        "" if said.lines(MATCHES) else "miniFE: the solution was not verified: run it with verify_solution=1"
+        ""
+        if output.lines(MATCHES)
+        else "miniFE: the solution was not verified: run it with verify_solution=1"
     )

@@ -1,4 +1,4 @@
-"""MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
+"""Read MiniGhost: Gflop/s of a difference stencil with boundary exchange in three dimensions.
 
 Models: standard output and the file `results.yaml`. Verified is the program's own check, that the heat put in is still
 there within its tolerance. The program prints the rate twice, under two names; the first is taken. Leaves out: its own
@@ -17,11 +17,11 @@ BEYOND = (
 
 
 def parse(text: str, left: str, source: str) -> Reading:
-    """A run's reading; raises InputError for output that is cut off or not a number."""
-    said, wrote = Output(source=source, text=text), Output(source=f"{source}, results.yaml", text=left)
-    fault = _beyond(said)
+    """Return a run's reading; raises InputError for output that is cut off or not a number."""
+    output, wrote = Output(source=source, text=text), Output(source=f"{source}, results.yaml", text=left)
+    fault = _beyond(output)
     if not fault:
-        said.token("Computation within error tolerance", f"({WITHIN})")
+        output.token("Computation within error tolerance", f"({WITHIN})")
     ranks = wrote.whole("processes", r" processes: +(\d+)")
     rate = wrote.number("GFLOPS_Total", rf" GFLOPS_Total: +{NUMBER}")
     time = wrote.number("Total_time", rf" Total_time: +{NUMBER}")
@@ -31,9 +31,9 @@ def parse(text: str, left: str, source: str) -> Reading:
     )
 
 
-def _beyond(said: Output) -> str:
-    """The first error beyond the tolerance, or nothing."""
-    for line in said.lines(BEYOND):
+def _beyond(output: Output) -> str:
+    """Return the first error beyond the tolerance, in one line; empty if there is none."""
+    for line in output.lines(BEYOND):
         error, tolerance = float(line.group(1)), float(line.group(2))
         if not error <= tolerance:
             return f"MiniGhost: the error is {line.group(1)}, its tolerance {line.group(2)}"

@@ -1,4 +1,4 @@
-"""mpiP's report: the share of time that a program spends in MPI, by class of call, and how large its messages are.
+"""Read mpiP's report: the share of time that a program spends in MPI, by class of call, and how large its messages are.
 
 mpiP counts the time of persistent sends and not their bytes. So `parse` adds those that railyard's own library counted
 (`railyard.applications.persistent`) to mpiP's messages from point to point.
@@ -20,7 +20,7 @@ from railyard.applications.reading import NUMBER, Output, finite, single
 from railyard.base.errors import InputError
 from railyard.records.benchmark import Series
 
-#: What mpiP is told through its environment variable.
+#: Options of mpiP, in its environment variable.
 OPTIONS = "-k 0 -e -p -y -d"
 
 SHARE = "mpi_time_percent"
@@ -63,49 +63,49 @@ class Profile:
 
 
 def call_class(function: str) -> CallClass:
-    """The class of an MPI function named as mpiP names it, without `MPI_`."""
+    """Return the class of an MPI function named as mpiP names it, without `MPI_`."""
     if _POINT_TO_POINT.fullmatch(function):
         return CallClass.POINT_TO_POINT
     return CallClass.COLLECTIVE if _COLLECTIVE.fullmatch(function) else CallClass.OTHER
 
 
 def parse(text: str, source: str, sends: Sends | None = None) -> Profile:
-    """A report's profile; raises InputError for one that is cut off or lacks its options.
+    """Return the profile in a report; raises InputError for one that is cut off or lacks its options.
 
-    `sends` are the launch's persistent sends, None for a launch in which nobody counted them.
+    `sends` are the launch's persistent sends; None if they were not counted.
     """
-    said = Output(source=source, text=text)
-    said.token("mpiP", r"(@ mpiP)")
-    said.token("end", r"(@--- End of Report) -*")
-    total = said.lines(rf"   \* +{NUMBER} +{NUMBER} +{NUMBER}")
+    output = Output(source=source, text=text)
+    output.token("mpiP", r"(@ mpiP)")
+    output.token("end", r"(@--- End of Report) -*")
+    total = output.lines(rf"   \* +{NUMBER} +{NUMBER} +{NUMBER}")
     if len(total) != 1:
         raise InputError(source, "MPI Time", problem=f"{len(total)} lines of totals", valid="one")
     share = finite(total[0].group(3), source, "MPI%")
     series = [
         single(SHARE, share),
-        *_shares(said),
-        *_messages(said, sends),
-        *_histogram(SENT, _sent(said, sends)),
-        *_histogram(COLLECTIVE_TIME, _bins(said, "Aggregate Collective Time")),
+        *_shares(output),
+        *_messages(output, sends),
+        *_histogram(SENT, _sent(output, sends)),
+        *_histogram(COLLECTIVE_TIME, _bins(output, "Aggregate Collective Time")),
         *(_persistent(sends) if sends else ()),
     ]
-    return Profile(ranks=len(said.lines(r"@ MPI Task Assignment +: \d+ \S+")), series=series)
+    return Profile(ranks=len(output.lines(r"@ MPI Task Assignment +: \d+ \S+")), series=series)
 
 
-def _section(said: Output, title: str) -> str:
-    """The lines under a heading up to the next; nothing where the report does not have it."""
-    found = re.search(
-        rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", said.text, re.M | re.S
+def _section(output: Output, title: str) -> str:
+    """Return the lines under a heading up to the next one; empty if the report lacks the heading."""
+    match = re.search(
+        rf"^@--- {re.escape(title)}[^\n]*\n-+\n(.*?)(?=^-{{20,}}\n@---)", output.text, re.M | re.S
     )
-    return found[1] if found else ""
+    return match[1] if match else ""
 
 
-def _shares(said: Output) -> Iterator[Series]:
-    """Of all time, by class. The largest twenty functions are listed; no program of this suite has more."""
+def _shares(output: Output) -> Iterator[Series]:
+    """Yield the percent of all time in MPI, by class, of the at most twenty functions that mpiP lists."""
     row = rf"^(\w+) +\d+ +{NUMBER} +{NUMBER} +{NUMBER} +(\d+)"
     sums = dict.fromkeys(CallClass, 0.0)
     times = dict.fromkeys(CallClass, 0.0)
-    for line in re.finditer(row, _section(said, "Aggregate Time"), re.M):
+    for line in re.finditer(row, _section(output, "Aggregate Time"), re.M):
         times[call_class(line[1])] += float(line[2])
         sums[call_class(line[1])] += float(line[3])
     for kind, percent in sums.items():
@@ -113,19 +113,19 @@ def _shares(said: Output) -> Iterator[Series]:
             yield single(SHARE, round(percent, 2), **{"class": str(kind)})
 
 
-def _totals(said: Output) -> tuple[dict[CallClass, int], dict[CallClass, float]]:
+def _totals(output: Output) -> tuple[dict[CallClass, int], dict[CallClass, float]]:
     """Return number and bytes of the messages that mpiP counted, by class."""
     row = rf"^(\w+) +\d+ +(\d+) +{NUMBER} +{NUMBER} +{NUMBER}"
     counts, totals = dict.fromkeys(CallClass, 0), dict.fromkeys(CallClass, 0.0)
-    for line in re.finditer(row, _section(said, "Aggregate Sent Message Size"), re.M):
+    for line in re.finditer(row, _section(output, "Aggregate Sent Message Size"), re.M):
         counts[call_class(line[1])] += int(line[2])
         totals[call_class(line[1])] += float(line[3])
     return counts, totals
 
 
-def _messages(said: Output, sends: Sends | None) -> Iterator[Series]:
-    """Number and mean size of messages, by class; persistent sends are messages from point to point."""
-    counts, totals = _totals(said)
+def _messages(output: Output, sends: Sends | None) -> Iterator[Series]:
+    """Yield number and mean size of messages, by class; persistent sends count as point-to-point."""
+    counts, totals = _totals(output)
     if sends:
         counts[CallClass.POINT_TO_POINT] += sends.total.messages
         totals[CallClass.POINT_TO_POINT] += sends.total.size_bytes
@@ -136,7 +136,7 @@ def _messages(said: Output, sends: Sends | None) -> Iterator[Series]:
 
 
 def _persistent(sends: Sends) -> Iterator[Series]:
-    """Number, mean size and sizes of the persistent sends alone; the number is there where there was none."""
+    """Yield number, mean size and histogram of the persistent sends alone; without any, only the number 0."""
     total = sends.total
     yield single(PERSISTENT, total.messages)
     if total.messages:
@@ -147,15 +147,15 @@ def _persistent(sends: Sends) -> Iterator[Series]:
     yield from _histogram(PERSISTENT_SIZES, bins)
 
 
-def _sent(said: Output, sends: Sends | None) -> dict[int, float]:
+def _sent(output: Output, sends: Sends | None) -> dict[int, float]:
     """Return the percent of all bytes that were sent from point to point, by bin, with those of persistent sends.
 
     All bytes are those of every class: mpiP's percents add up to the share of point-to-point messages alone.
     """
-    bins = _bins(said, "Aggregate Point-To-Point Sent")
+    bins = _bins(output, "Aggregate Point-To-Point Sent")
     if not sends or not sends.total.size_bytes:
         return bins
-    of_mpip = sum(_totals(said)[1].values())
+    of_mpip = sum(_totals(output)[1].values())
     whole = of_mpip + sends.total.size_bytes
     shares = {largest: percent * of_mpip / whole for largest, percent in bins.items()}
     for largest, amount in sends.sizes.items():
@@ -168,11 +168,11 @@ def _bin(largest: int) -> int:
     return max(largest, SMALLEST_BIN)
 
 
-def _bins(said: Output, title: str) -> dict[int, float]:
-    """Percent of each bin of sizes, all functions and sizes of communicators together; by the bin's largest size."""
+def _bins(output: Output, title: str) -> dict[int, float]:
+    """Return largest size -> percent of each bin, over all functions and sizes of communicators."""
     row = rf"^(\w+) +{NUMBER} +\d+ - +\d+ +\d+ - +(\d+)"
     bins: dict[int, float] = {}
-    for line in re.finditer(row, _section(said, title), re.M):
+    for line in re.finditer(row, _section(output, title), re.M):
         bins[int(line[3])] = bins.get(int(line[3]), 0.0) + float(line[2])
     return bins
 

@@ -1,7 +1,7 @@
-"""OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
+"""Read the OSU Micro-Benchmarks: every line of every curve, with the data validated at each size.
 
 Models: standard output of the programs of `PROGRAMS`, run with `-c` where they can validate: a size whose column
-`Validation` does not say Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
+`Validation` is not Pass makes the run unverified. One-sided programs and barriers validate nothing. MB/s become
 GB/s by moving the point (OSU's MB are 1e6 bytes). Columns are found by their heads, so that a program with full
 statistics (`-f`) gives minimum and maximum as well. Leaves out: graphs, percentiles, PAPI.
 """
@@ -66,7 +66,7 @@ PASS = "Pass"
 
 
 def parser(program: str, sizes: Sequence[int]) -> reading.Parser:
-    """The parser of one program's output, which must have a line for each size and no other (none: barrier)."""
+    """Return the parser of one program, whose output must have one line per size; `sizes` is empty for a barrier."""
 
     def parse(text: str, left: str, source: str) -> Reading:
         del left
@@ -75,34 +75,34 @@ def parser(program: str, sizes: Sequence[int]) -> reading.Parser:
     return parse
 
 
-def _parse(program: str, sizes: Sequence[int], said: Output) -> Reading:
-    version = said.token("title", rf"# OSU MPI[ _]{re.escape(PROGRAMS[program])} v(\S+)")
-    heads, rows = _table(said)
+def _parse(program: str, sizes: Sequence[int], output: Output) -> Reading:
+    version = output.token("title", rf"# OSU MPI[ _]{re.escape(PROGRAMS[program])} v(\S+)")
+    heads, rows = _table(output)
     if fault := _invalid(program, heads, rows):
         return Reading(program=program, version=version, ranks=None, series=[], fault=fault)
-    found = [int(row[0]) for row in rows] if "Size" in heads else []
-    if found != list(sizes) or not rows:
-        missing = next((size for size in sizes if size not in found), "a line of figures")
+    printed = [int(row[0]) for row in rows] if "Size" in heads else []
+    if printed != list(sizes) or not rows:
+        missing = next((size for size in sizes if size not in printed), "a line of figures")
         raise InputError(
-            said.source,
+            output.source,
             "table",
-            problem=f"lacks {missing} after {said.last_line()!r}",
+            problem=f"lacks {missing} after {output.last_line()!r}",
             valid="output to the end",
         )
     return Reading(
-        program=program, version=version, ranks=None, series=list(_series(said.source, heads, rows))
+        program=program, version=version, ranks=None, series=list(_series(output.source, heads, rows))
     )
 
 
-def _table(said: Output) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows; `# Size` is the head `Size`. A row that is cut off is left out."""
+def _table(output: Output) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of the table; `# Size` is the head `Size`. A row that is cut off is left out."""
     lines = [
-        line.strip() for line in said.text.split("\n")[:-1]
+        line.strip() for line in output.text.split("\n")[:-1]
     ]  # what follows the last line's end is cut off
     at = next((n for n, line in enumerate(lines) if _is_head(line)), None)
     if at is None:
         raise InputError(
-            said.source, "table", problem=f"missing after {said.last_line()!r}", valid="output to the end"
+            output.source, "table", problem=f"missing after {output.last_line()!r}", valid="output to the end"
         )
     heads = re.split(r"\s{2,}", lines[at].removeprefix("#").strip())
     rows = [line.split() for line in lines[at + 1 :] if re.match(r"\d", line)]

@@ -1,7 +1,7 @@
-"""Read a program's output by patterns that its check holds, for a program that has no parser of its own.
+r"""Read a program's output by patterns that its check holds, for a program that has no parser of its own.
 
 Models: figures of merit, the number of ranks, parameters and limits, each one line of the output with NUMBER or a group
-where the wanted text is. A pattern is a regular expression for a whole line, or for several with `\\n` between them.
+where the wanted text is. A pattern is a regular expression for a whole line, or for several with `\n` between them.
 Leaves out programs whose figures are in a file or in a table: they have a module with a `parse` function.
 """
 
@@ -18,7 +18,7 @@ from railyard.records.json_io import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What must hold of a run: a printed number is at most `at_most`, or at most that share of another number."""
+    """A condition of a right run: a printed number is at most `at_most`, or at most that share of another number."""
 
     pattern: str
     at_most: float
@@ -27,11 +27,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
-    """How a program's output is read.
+    """The patterns of a program's output.
 
     `figures` are FOM -> pattern; a name ends in its unit (railyard/records/units.py), and the first is the score's.
-    `verified` is a line that only a right run prints; a run needs it, or a limit, to be verified. `ranks` holds the
-    number of ranks that the program itself counts, `parameters` what else is worth keeping.
+    `verified` is a line that only a right run prints; a run needs it, or a limit, to be verified. `ranks` matches the
+    number of ranks that the program itself counts, `parameters` what else the record is to contain.
     """
 
     program: str
@@ -43,7 +43,7 @@ class Patterns:
     version: str = "unknown"
 
     def __post_init__(self) -> None:
-        """Refuse, before anything runs, what could never give a figure."""
+        """Raise InputError for patterns that can never give a figure, before anything runs."""
         for name in self.figures:
             units.unit_of_new(name)
         if not self.figures:
@@ -63,30 +63,30 @@ class Patterns:
                 self.program,
                 "verified, limits",
                 problem="neither is named",
-                valid="a line or a limit that says a run was right",
+                valid="a line or a limit of a right run",
             )
 
     def document(self) -> dict[str, Json]:
-        """As a job keeps it."""
+        """Return the patterns as the JSON that a job contains."""
         return asdict(self)
 
 
 def load(document: Mapping[str, Json]) -> Patterns:
-    """The patterns of a job."""
+    """Return the patterns in a job's JSON."""
     limits = {name: Limit(**limit) for name, limit in document["limits"].items()}
     return Patterns(**{**document, "limits": limits})
 
 
 def parser(patterns: Patterns) -> Parser:
-    """The parser that patterns stand for."""
+    """Return a parser that applies patterns."""
 
     def parse(text: str, left: str, source: str) -> Reading:
         del left
-        said = Output(source=source, text=text)
-        series = [single(name, said.number(name, pattern)) for name, pattern in patterns.figures.items()]
-        ranks = said.whole("ranks", patterns.ranks) if patterns.ranks else None
-        parameters = {name: said.token(name, pattern) for name, pattern in patterns.parameters.items()}
-        fault = _fault(patterns, said)
+        output = Output(source=source, text=text)
+        series = [single(name, output.number(name, pattern)) for name, pattern in patterns.figures.items()]
+        ranks = output.whole("ranks", patterns.ranks) if patterns.ranks else None
+        parameters = {name: output.token(name, pattern) for name, pattern in patterns.parameters.items()}
+        fault = _fault(patterns, output)
         return Reading(
             program=patterns.program,
             version=patterns.version,
@@ -99,13 +99,13 @@ def parser(patterns: Patterns) -> Parser:
     return parse
 
 
-def _fault(patterns: Patterns, said: Output) -> str:
-    """Why a run is not verified; empty for one that is."""
-    if patterns.verified and not said.lines(patterns.verified):
+def _fault(patterns: Patterns, output: Output) -> str:
+    """Return why a run is not verified, in one line; empty for a verified one."""
+    if patterns.verified and not output.lines(patterns.verified):
         return f"{patterns.program}: no line matches {patterns.verified!r}, which a right run prints"
     for name, limit in patterns.limits.items():
-        found = said.number(name, limit.pattern)
-        most = limit.at_most * (said.number(f"{name}, share of", limit.share_of) if limit.share_of else 1.0)
-        if not found <= most:
-            return f"{patterns.program}: {name} is {found:g}, to be at most {most:g}"
+        value = output.number(name, limit.pattern)
+        most = limit.at_most * (output.number(f"{name}, share of", limit.share_of) if limit.share_of else 1.0)
+        if not value <= most:
+            return f"{patterns.program}: {name} is {value:g}, to be at most {most:g}"
     return ""

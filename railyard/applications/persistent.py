@@ -1,4 +1,4 @@
-"""Messages that a program sent by persistent requests, which mpiP does not count (benchmarks/persistent/).
+"""Read the messages that a program sent by persistent requests, which mpiP does not count (benchmarks/persistent/).
 
 Models: the file `railyard-persistent/1` of one launch (docs/formats.md): messages and bytes of each rank, and of all
 ranks by powers of two. A file whose numbers contradict each other is refused. Leaves out: what mpiP counts
@@ -56,16 +56,16 @@ def load(path: Path, ranks: int) -> Sends:
 def parse(document: Json, source: str, ranks: int) -> Sends:
     """Return the sends in a document; raises InputError naming the field that is wrong."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        found = document.get("format") if isinstance(document, dict) else document
-        raise InputError(source, "format", str(found)[:60], FORMAT)
+        format_name = document.get("format") if isinstance(document, dict) else document
+        raise InputError(source, "format", str(format_name)[:60], FORMAT)
     rows = _rows(document, source, "ranks", "rank")
     if [number for number, _ in rows] != list(range(ranks)):
         raise InputError(
             source, "ranks", problem=f"{len(rows)} ranks", valid=f"ranks 0 to {ranks - 1} in order"
         )
     classes = _rows(document, source, "sizes", "size_bytes")
-    for place, (largest, amount) in enumerate(classes):
-        _check_class(largest, amount, classes[place - 1][0] if place else -1, f"{source}: sizes[{place}]")
+    for index, (largest, amount) in enumerate(classes):
+        _check_class(largest, amount, classes[index - 1][0] if index else -1, f"{source}: sizes[{index}]")
     sends = Sends(ranks=tuple(amount for _, amount in rows), sizes=dict(classes))
     by_size = sum(sends.sizes.values(), Amount())
     if by_size != sends.total:
@@ -82,7 +82,7 @@ def _rows(document: Mapping[str, Json], source: str, name: str, key: str) -> lis
         raise InputError(
             source, name, problem="no list", valid=f"a list of objects with {key}, messages, bytes"
         )
-    return [_row(row, key, f"{source}: {name}[{place}]") for place, row in enumerate(rows)]
+    return [_row(row, key, f"{source}: {name}[{index}]") for index, row in enumerate(rows)]
 
 
 def _row(row: Json, key: str, place: str) -> tuple[int, Amount]:

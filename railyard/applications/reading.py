@@ -1,4 +1,4 @@
-"""What one run of a third-party program said, and how it is found in text that was written for people.
+"""Find figures in the output of a third-party program, which was written for people.
 
 Models: `Reading`, the common result of every parser, and `Output`, a text in which each wanted line has one anchored
 pattern. A line that is absent, there twice, or holds no finite number is an InputError that names program and field:
@@ -21,7 +21,7 @@ NUMBER = r"([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf|Na
 
 
 class UnreadableError(InputError):
-    """Output in which something wanted is not there, or more than once: not a wrong value, so without a valid one."""
+    """Output in which a line is missing, or exists several times. There is no valid value to name."""
 
     def __init__(self, source: str, field: str, words: str) -> None:
         super().__init__(source, field, words, "")
@@ -33,9 +33,9 @@ class UnreadableError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One run. `fault` says why the program's own verification failed, and then there are no series.
+    """The figures of one run. If the program's own verification failed, `fault` is the reason, and there are no series.
 
-    `ranks` is the number of ranks that the program itself says it had, None for one that does not say.
+    `ranks` is the number of ranks that the program reports; None if it reports none.
     """
 
     program: str
@@ -62,38 +62,41 @@ class Output:
     text: str
 
     def number(self, name: str, pattern: str) -> float:
-        """The finite number that the only line like `pattern` holds; `pattern` has NUMBER once."""
+        """Return the finite number in the only line that matches `pattern`, which contains NUMBER once."""
         return finite(self.token(name, pattern), self.source, name)
 
     def whole(self, name: str, pattern: str) -> int:
-        """The same for a count, `pattern` has a group of digits."""
+        """Return the whole number in the only line that matches `pattern`, which has one group of digits."""
         return int(self.token(name, pattern))
 
     def token(self, name: str, pattern: str) -> str:
-        """The first group of the only line like `pattern`, which must match from the line's start to its end."""
-        found = self.lines(pattern)
-        if len(found) == 1:
-            return found[0].group(1)
-        if found:
+        """Return the first group of the only line that `pattern` matches from its start to its end.
+
+        Raises UnreadableError if no line matches, or several do.
+        """
+        matches = self.lines(pattern)
+        if len(matches) == 1:
+            return matches[0].group(1)
+        if matches:
             why = "the pattern fits several lines, or several programs ran, each alone"
             raise UnreadableError(
-                self.source, name, f"{len(found)} lines match {pattern!r}, expected one: {why}"
+                self.source, name, f"{len(matches)} lines match {pattern!r}, expected one: {why}"
             )
         ends = f"the output ends with {self.last_line()!r}"
         raise UnreadableError(self.source, name, f"no line matches {pattern!r}; {ends}")
 
     def lines(self, pattern: str) -> list[re.Match[str]]:
-        """Every line like `pattern` that has its end: half a number is none. Trailing blanks do not matter."""
+        """Return the matches of whole lines, apart from trailing blanks; a last line without end is none."""
         return list(re.finditer(rf"^{pattern}[ \t\r]*\n", self.text, re.MULTILINE))
 
     def last_line(self) -> str:
-        """The last line with anything in it, at most 60 characters."""
+        """Return the last line that is not blank, cut to 60 characters."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         return lines[-1][:60] if lines else "nothing"
 
 
 def finite(token: str, source: str, name: str) -> float:
-    """The number that a program printed; InputError for NaN and infinities."""
+    """Return a printed number as a float; InputError for NaN and infinities."""
     value = float(token)
     if not math.isfinite(value):
         raise InputError(source, name, token, "a finite number")
@@ -101,11 +104,11 @@ def finite(token: str, source: str, name: str) -> float:
 
 
 def shifted(token: str, places: int, source: str, name: str) -> float:
-    """The same with its decimal point moved, so that MB/s become GB/s without a digit changed."""
+    """Return a printed number times ten to the power `places`, without rounding: -3 turns MB/s into GB/s."""
     finite(token, source, name)
     return float(Decimal(token).scaleb(places))
 
 
 def single(fom: str, value: float, **labels: Label) -> Series:
-    """A series of one sample: such programs print one figure a run."""
+    """Return a series of one sample, because such programs print one figure per run."""
     return Series(fom=fom, labels=labels, samples=(value,))

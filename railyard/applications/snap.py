@@ -1,4 +1,4 @@
-"""SNAP: sweeps of discrete ordinates through a regular mesh, as the program's output file has them.
+"""Read SNAP: sweeps of discrete ordinates through a regular mesh, as the program's output file has them.
 
 Models: standard output and the output file of a run with a manufactured solution. Verified is the program's comparison
 with that solution, and its line that every group has converged. The figure of merit is the program's inverse grind
@@ -20,13 +20,13 @@ LARGEST = rf"    Manufactured/Computed Solutions Max Diff= +{NUMBER}"
 
 def parse(text: str, left: str, source: str) -> Reading:
     """Return a run's reading; raises InputError for output that is cut off or not a number."""
-    said, wrote = Output(source=source, text=text), Output(source=f"{source}, snap.out", text=left)
+    output, wrote = Output(source=source, text=text), Output(source=f"{source}, snap.out", text=left)
     ranks = wrote.whole("npey", r"     npey= +(\d+)") * wrote.whole("npez", r"     npez= +(\d+)")
-    iterations = said.whole("No. Inners", r"  No\. Outers= *\d+ +No\. Inners= *(\d+)")
+    iterations = output.whole("No. Inners", r"  No\. Outers= *\d+ +No\. Inners= *(\d+)")
     error = wrote.number("Max Diff", LARGEST)
     solve = wrote.number("Solve", rf"    Solve +{NUMBER}")
     rate = wrote.token("Inverse Grind Time FOM", rf"  Inverse Grind Time FOM \(1/ns\) +{NUMBER}")
-    fault = _fault(said, error)
+    fault = _fault(output, error)
     series = [
         single("cells_per_s", shifted(rate, PLACES, source, "Inverse Grind Time FOM")),
         single("solve_s", solve),
@@ -41,9 +41,9 @@ def parse(text: str, left: str, source: str) -> Reading:
     )
 
 
-def _fault(said: Output, error: float) -> str:
-    """Return why a run is not verified; empty for one that is."""
-    if not said.lines(CONVERGED):
+def _fault(output: Output, error: float) -> str:
+    """Return why a run is not verified, in one line; empty for a verified one."""
+    if not output.lines(CONVERGED):
         return f"SNAP: no line {CONVERGED.strip()!r}, which a run prints that has converged"
     if not 0 <= error <= TOLERANCE:
         return f"SNAP: the largest difference is {error:g}, to be at most {TOLERANCE:g}"

@@ -1,4 +1,4 @@
-"""What a virtual torus counted during one launch, as series: Pedretti et al., CUG'13, Figures 6 and 7, of any program.
+"""Make series of what a virtual torus counted during a launch: Pedretti et al., CUG'13, Figures 6 and 7.
 
 Models: `railyard torus counters --json` between two moments on the network `router`. Each router's stalls are added up
 by class of link (host, X, Y, Z); the mean over routers and the most of any router are kept, as the paper draws them. An
@@ -40,13 +40,13 @@ def series(reading: CounterReading) -> list[Series]:
         valid = "counters of a torus with --network router, whose buffers are finite"
         raise InputError(reading.torus, "input_stall_ns", problem="not counted", valid=valid)
     sent = _by_router((link.target, link.bytes) for link in reading.links if _is(link, HOST, "+"))
-    found = [single("injected_bytes", _mean(sent)), single("most_injected_bytes", max(sent.values()))]
+    series = [single("injected_bytes", _mean(sent)), single("most_injected_bytes", max(sent.values()))]
     for letter, name in CLASSES.items():
         for kind, stalls in (("input", _input(reading, letter)), ("output", _output(reading, letter))):
             if stalls:
-                found.append(single(f"mean_{kind}_stall_us", _mean(stalls) / 1e3, links=name))
-                found.append(single(f"most_{kind}_stall_us", max(stalls.values()) / 1e3, links=name))
-    return found
+                series.append(single(f"mean_{kind}_stall_us", _mean(stalls) / 1e3, links=name))
+                series.append(single(f"most_{kind}_stall_us", max(stalls.values()) / 1e3, links=name))
+    return series
 
 
 def _input(reading: CounterReading, letter: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""UMT2013: unknowns per second of a sweep through an unstructured mesh, as `SuOlsonTest` prints it.
+"""Read UMT2013: unknowns per second of a sweep through an unstructured mesh, as `SuOlsonTest` prints it.
 
 Models: standard output of the Su-Olson problem. Verified is the material's energy where the analytic solution is known:
 every printed error is at most `TOLERANCE`. The figure of merit is the program's: unknowns x iterations / time of work.

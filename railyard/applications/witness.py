@@ -1,4 +1,4 @@
-"""The witness of a launch: which rank of the program's own MPI world ran where (benchmarks/witness/witness.c).
+"""Read the witness of a launch: which rank of the program's own MPI world ran where (benchmarks/witness/witness.c).
 
 Models: the file `railyard-witness/1`, whose `mpi` and `ranks` are those of a benchmark's output. Leaves out: whether
 the placement was obeyed; `railyard.records.assemble` compares.
@@ -32,12 +32,12 @@ class Witness:
 
     @property
     def size(self) -> int:
-        """The ranks of the program's MPI_COMM_WORLD."""
+        """Return the number of ranks of the program's MPI_COMM_WORLD."""
         return int(self.mpi["ranks"])
 
 
 def load(path: Path) -> Witness:
-    """The witness in a file; raises InputError for one that is absent or something else."""
+    """Return the witness in a file; raises InputError if the file is missing or something else."""
     if not path.is_file():
         raise UnreadableError(path.name, "witness", "the program never started MPI (built without it?)")
     document = json_io.read(path)

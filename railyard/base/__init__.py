@@ -1,4 +1,4 @@
-"""The ground floor: errors, the checkout, host names, worker processes, and reading YAML and schemas.
+"""Provide what every other room may import: errors, the checkout, host names, worker processes, YAML and schemas.
 
-Knows nothing of topologies, jobs and records; every other room may import it.
+Leaves out topologies, jobs and records.
 """

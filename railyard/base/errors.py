@@ -1,4 +1,4 @@
-"""The one error class that a user sees: which input, which field, which value, and what would have been valid."""
+"""Define the errors that a user sees as one line: bad input (`InputError`), failure of the machine (`RunError`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def as_seen(text: str) -> str:
-    """Return a text with every unprintable character as its escape: no name in a bag steers a terminal."""
+    """Return a text with unprintable characters escaped, so that a name in a file cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -19,7 +19,7 @@ class InputError(ValueError):
     """Bad input in one line; the command line prints it and exits with 2, without a traceback.
 
     `source` names the file or option, `field` the path inside it (may be empty), and `valid` what is accepted there.
-    What is wrong is either a `value` that was found, which is quoted, or a `problem` in prose, which is not:
+    The message quotes `value`, which the input has, or contains `problem`, which is prose:
     `topology.yml: extents: 0 is not valid; expected 1 or more`, `hosts: no node; expected one node per line`.
     """
 
@@ -32,15 +32,15 @@ class InputError(ValueError):
         super().__init__(as_seen(f"{place}: {problem or f'{value!r} is not valid'}; expected {valid}"))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Return how another process makes the same error from its parts."""
+        """Return how a worker process passes the error to its parent."""
         return _made, (type(self), self.source, self.field, self.value, self.valid, self.problem)
 
 
 def _made(*parts: Any) -> InputError:
     kind, source, field, value, valid, problem = parts
-    made: InputError = kind(source, field, value, valid, problem=problem)
-    return made
+    error: InputError = kind(source, field, value, valid, problem=problem)
+    return error
 
 
 class RunError(RuntimeError):
-    """Something railyard asked of the machine failed (a command, a permission, a missing program)."""
+    """A failure of the machine in one line: a command, a permission, a missing program. The exit status is 1."""

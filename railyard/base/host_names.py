@@ -1,6 +1,6 @@
 """Match host names with and without their domains, and fold lists of them.
 
-Below all rooms, because commands on records match names and start without the libraries of topologies.
+It is in this room because commands on records match names and must start without numpy.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ _SHORT = re.compile(r"[^.]*(?:\.[0-9]+(?![^.]))*")
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """Return names in their order as a Slurm host list: neighbours that differ in a number are one, `n[0-3,7]`."""
+    """Return names as a Slurm host list, in order; neighbours that differ in a number are one entry, `n[0-3,7]`."""
     lists: list[str] = []
-    around = ("", "")
+    affixes = ("", "")
     numbers: list[int] = []
     for name in [*names, ""]:
         match = _NUMBERED.fullmatch(name)
-        if match and numbers and (match[1], match[3]) == around:
+        if match and numbers and (match[1], match[3]) == affixes:
             numbers.append(int(match[2]))
             continue
         if numbers:
             middle = f"[{_ranges(numbers)}]" if len(numbers) > 1 else str(numbers[0])
-            lists.append(f"{around[0]}{middle}{around[1]}")
-        around, numbers = ((match[1], match[3]), [int(match[2])]) if match else (("", ""), [])
+            lists.append(f"{affixes[0]}{middle}{affixes[1]}")
+        affixes, numbers = ((match[1], match[3]), [int(match[2])]) if match else (("", ""), [])
         if name and not match:
             lists.append(name)
     return lists
@@ -49,23 +49,23 @@ def short(name: str) -> str:
     return _SHORT.match(name)[0]  # type: ignore[index]  # it matches every text
 
 
-def matched(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return name -> the same host's name in a source: equal, or alike but for a domain.
+def matched(names: Iterable[str], source_names: Iterable[str]) -> dict[str, str]:
+    """Return name -> the name of the same host in `source_names`: the equal one, or one that differs in its domain.
 
-    One of the two may have a domain that the other lacks. Where the domains differ, the hosts are one if no other of
-    the names and no other of the source has that short name. A short name that two hosts of the source begin with
-    matches neither.
+    Either of the two may lack the domain. Two different domains match only if no other name on either side has the same
+    short name. A short name that two names of the source begin with matches neither. Names without a match are left
+    out.
     """
-    exact, names = set(known), list(names)
+    exact, names = set(source_names), list(names)
     matches = {name: name for name in names if name in exact}
     others = [name for name in names if name not in exact]
     return matches | (_alike(others, names, exact) if others else {})
 
 
-def _alike(others: Iterable[str], names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return some of the names -> the one known name that is alike but for a domain."""
+def _alike(others: Iterable[str], names: Iterable[str], source_names: Iterable[str]) -> dict[str, str]:
+    """Return each of `others` that has one match -> that name of the source, which differs in its domain."""
     by_label: dict[str, list[str]] = {}
-    for name in known:
+    for name in source_names:
         by_label.setdefault(name.partition(".")[0], []).append(name)
     counts = Counter(map(short, set(names)))
     matches: dict[str, str] = {}

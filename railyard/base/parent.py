@@ -1,4 +1,4 @@
-"""Processes that end with their parent, however the parent ends: kill -9 included. Linux alone."""
+"""Start processes that end with their parent, even if that is killed by `kill -9`. Works on Linux only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a JSON Schema refuses, said in one line of the reader's terms: field, value, what is valid.
+"""Check a document against a JSON Schema, and report the fault in one line: field, value, what is valid.
 
-Serves topologies and records alike. Leaves out everything but the fault that explains a refusal best.
+Used for topologies and records alike. Reports only the fault that explains a refusal best.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """One schema: `quick` says yes or no about a hundred times as fast as the validator that explains a no."""
+    """One schema; `quick` decides about a hundred times as fast as the validator that explains a refusal."""
 
     quick: jsonschema_rs.Draft202012Validator
     content: Mapping[str, Any]
@@ -37,20 +37,20 @@ class Validator:
 
 
 def validator(schema: Path) -> Validator:
-    """The validator of a schema file."""
+    """Return the validator of a schema file."""
     content = json.loads(schema.read_text(encoding="utf-8"))
     return Validator(quick=jsonschema_rs.Draft202012Validator(content), content=content)
 
 
 def validate(document: Any, against: Validator, source: str) -> None:
-    """Raises InputError for the fault that explains a refusal best; `source` names the file."""
+    """Raise InputError for the fault that explains a refusal best; `source` names the file."""
     if _surely_valid(document, against):
         return
     fault = best_fault(document, against)
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
         field, value, valid = _explain(
-            path, rule, fault.validator_value, schema=fault.schema, found=fault.instance
+            path, rule, fault.validator_value, schema=fault.schema, value_of_part=fault.instance
         )
         raise InputError(source, field_path(field), value, valid)
 
@@ -63,7 +63,7 @@ def _surely_valid(document: Any, against: Validator) -> bool:
 
 
 def best_fault(document: Any, against: Validator) -> Any:
-    """Return the fault that explains a refusal best, or None; parts that are surely valid are not looked at again."""
+    """Return the fault that explains a refusal best, or None for a valid document."""
     import jsonschema  # here: a tenth of a second that only a refusal needs
 
     def properties(validator: Any, wanted: Any, part: Any, _schema: Any) -> Iterator[Any]:
@@ -72,9 +72,9 @@ def best_fault(document: Any, against: Validator) -> Any:
                 yield from validator.descend(part[name], schema, path=name, schema_path=name)
 
     def items(validator: Any, schema: Any, part: Any, _schema: Any) -> Iterator[Any]:
-        for place, item in enumerate(part) if isinstance(part, list) else ():
+        for index, item in enumerate(part) if isinstance(part, list) else ():
             if not _surely_valid(item, against.of_part(schema)):
-                yield from validator.descend(item, schema, path=place)
+                yield from validator.descend(item, schema, path=index)
 
     of_parts = {"properties": properties, "items": items}
     explaining: Any = jsonschema.validators
@@ -83,7 +83,7 @@ def best_fault(document: Any, against: Validator) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """A value as an error message may show it: scalars, cut when long; containers by their size."""
+    """Return a value for an error message: a scalar, cut if it is long, or the size of a container."""
     if isinstance(value, str) and len(value) > _SHOWN_CHARACTERS:
         return value[:_SHOWN_CHARACTERS] + "..."
     if isinstance(value, Mapping):
@@ -94,7 +94,7 @@ def shown(value: Any) -> Any:
 
 
 def field_path(path: Iterable[str | int]) -> str:
-    """`launches[3].series[0].fom`; a key that is no plain name is quoted: the path stays on one line."""
+    """Return a path as text, such as `launches[3].series[0].fom`; a key that is no plain name is quoted."""
     parts = [_field_part(part) for part in path]
     return "".join(parts).removeprefix(".")
 
@@ -106,16 +106,16 @@ def _field_part(part: str | int) -> str:
 
 
 def _explain(
-    path: list[str | int], rule: str, wanted: Any, *, schema: Any, found: Any
+    path: list[str | int], rule: str, wanted: Any, *, schema: Any, value_of_part: Any
 ) -> tuple[list[str | int], Any, str]:
     if rule == "required":
-        missing = next(name for name in wanted if name not in found)
+        missing = next(name for name in wanted if name not in value_of_part)
         return [*path, missing], "missing", "this field is required"
     if rule == "additionalProperties":
-        known = schema.get("properties", {})
-        extra = next(name for name in found if name not in known)
-        return [*path, extra], "an unknown field", f"one of {', '.join(sorted(known)) or 'no field'}"
-    return path, shown(found), _wanted_text(rule, wanted, schema)
+        allowed = schema.get("properties", {})
+        extra = next(name for name in value_of_part if name not in allowed)
+        return [*path, extra], "an unknown field", f"one of {', '.join(sorted(allowed)) or 'no field'}"
+    return path, shown(value_of_part), _wanted_text(rule, wanted, schema)
 
 
 def _wanted_text(rule: str, wanted: Any, schema: Mapping[str, Any]) -> str:

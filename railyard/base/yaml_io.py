@@ -46,7 +46,7 @@ def _mark(event: yaml.Event) -> yaml.Mark | None:
 
 
 def loads(text: str) -> Any:
-    """Return the document in a text; raises yaml.YAMLError for one that is none, or that may do harm."""
+    """Return the document in a text; raises yaml.YAMLError for text that is not YAML, or that is unsafe to load."""
     try:
         document = yaml.load(text, Loader=_Loader)  # a subclass of SafeLoader
     except (RecursionError, ValueError, TypeError) as error:

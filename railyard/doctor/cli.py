@@ -1,4 +1,4 @@
-"""`railyard doctor`: looks at this machine, says what railyard can do here, prints the configuration to start from."""
+"""Define the command `railyard doctor`: report what railyard can do here, and print a configuration to start from."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def doctor(only_fragment: bool, as_json: bool, on_a_node: bool, spack_scope: Pat
         return
     machine = trial.with_nics_of_a_node(look()) if on_a_node else look()
     if as_json:
-        found = [asdict(finding) for finding in diagnosis.findings(machine)]
-        click.echo(json.dumps({"machine": asdict(machine), "findings": found}, indent=1))
+        rows = [asdict(finding) for finding in diagnosis.findings(machine)]
+        click.echo(json.dumps({"machine": asdict(machine), "findings": rows}, indent=1))
         return
     fragment = diagnosis.fragment(machine)
     if reason := trial.fault(fragment, diagnosis.system_name(machine)):

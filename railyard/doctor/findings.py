@@ -1,7 +1,8 @@
-"""What a machine's parts let railyard do, what a missing part would add, and the reframe.yml fragment to start from.
+"""List what each part of a machine enables, or would enable, and write the reframe.yml fragment to start from.
 
-Pure: `railyard.doctor.inventory` looks. The fragment is a whole configuration file, to be given after reframe.yml
-(`-C reframe.yml -C FRAGMENT`); what cannot be seen from here, such as accounts and topologies, is left to its reader.
+Pure: `railyard.doctor.inventory` finds the parts. The fragment is a whole configuration file, to be given after
+reframe.yml (`-C reframe.yml -C FRAGMENT`); what cannot be seen from here, such as accounts and topologies, is left to
+its reader.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from railyard.doctor.inventory import Machine, Mpi, Scheduler
 
 DEFAULT_NODES = 16
 LAUNCHERS = {"slurm": "srun", "squeue": "srun"}
-#: The stack that NIC policies are told to, by fabric; MPICH and Cray MPICH have their own.
+#: The communication stack that gets the settings of NIC policies, by fabric; MPICH and Cray MPICH have their own.
 STACKS = {"infiniband": "ucx", "omni-path": "psm2", "ethernet": "openmpi-tcp"}
 #: MPIs that use the stack of the fabric.
 TAKES_FABRIC = frozenset({"openmpi", "openmpi5"})
@@ -32,7 +33,7 @@ ACCESS = {
     "squeue": ("--partition={name}",),
     "pbs": ("-q {name}", "-l place=scatter:excl"),
 }
-#: What srun is asked for, where it has it; other libraries are served by the cluster's default.
+#: Value of `srun --mpi` for an MPI, where srun has it; other MPIs use the cluster's default.
 PMI = {"openmpi": "pmix", "openmpi5": "pmix", "mpich": "pmi2", "mvapich2": "pmi2"}
 #: Folder of the benchmarks in build/: Debian's wrappers have one each, any other machine has `site`.
 BUILD = {"mpicc.openmpi": "openmpi", "mpicc.mpich": "mpich"}
@@ -63,7 +64,7 @@ class Finding:
 
 
 def findings(machine: Machine) -> Iterator[Finding]:
-    """Every part, in the order in which a user would ask."""
+    """Yield a finding for every part: scheduler, MPI, NICs, then tools."""
     scheduler = machine.scheduler
     partitions = ", ".join(f"{p.name} ({p.nodes} nodes)" for p in scheduler.partitions)
     yield Finding(
@@ -111,11 +112,11 @@ def findings(machine: Machine) -> Iterator[Finding]:
 
 
 def _pmi(machine: Machine) -> Finding:
-    asked = ", ".join(machine.scheduler.pmi)
+    interfaces = ", ".join(machine.scheduler.pmi)
     return Finding(
         part="srun --mpi",
-        there=bool(asked),
-        found=asked,
+        there=bool(interfaces),
+        found=interfaces,
         enables="ranks started by srun: Open MPI by pmix, MPICH by pmi2; otherwise use launcher mpirun",
     )
 
@@ -131,8 +132,8 @@ def _virtual_torus(machine: Machine) -> Finding:
     )
 
 
-def _tool(part: str, found: str, enables: str) -> Finding:
-    return Finding(part=part, there=bool(found), found=found, enables=enables)
+def _tool(part: str, value: str, enables: str) -> Finding:
+    return Finding(part=part, there=bool(value), found=value, enables=enables)
 
 
 def _numa(node: int) -> str:
@@ -140,12 +141,12 @@ def _numa(node: int) -> str:
 
 
 def system_name(machine: Machine) -> str:
-    """Return what records call the machine: the cluster's name, the same from each login node, or the host's."""
+    """Return the name of the machine in records: the cluster's name, the same from each login node, or the host's."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", (machine.scheduler.cluster or machine.hostname).lower())
 
 
 def fragment(machine: Machine) -> str:
-    """The configuration file to start from, as text."""
+    """Return the configuration file to start from, as text."""
     name = system_name(machine)
     stem = re.sub(r"\d+$", "", machine.hostname)
     mpis = machine.mpis or (Mpi(name="none", version="", compiler="mpicc"),)
@@ -207,7 +208,9 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
         stack = [NETMODS[mpi.netmod]]
     by_pals = machine.scheduler.has_pals and mpi.name in STARTED_BY_PALS
     launched = ["pals"] if by_pals else []
-    library = [] if by_pals and mpi.name == "mpich" else [mpi.name]  # `mpich` stands for Hydra's mpiexec
+    library = (
+        [] if by_pals and mpi.name == "mpich" else [mpi.name]
+    )  # the feature `mpich` selects Hydra's mpiexec
     folder = BUILD.get(mpi.compiler, "site")
     variables = [["PATH", f'"{CHECKOUT}/build/benchmarks-{folder}/bin:$PATH"']]
     if (pmi := PMI.get(mpi.name)) in machine.scheduler.pmi:
@@ -223,5 +226,5 @@ def _environment(machine: Machine, mpi: Mpi, system: str) -> dict[str, Any]:
 
 
 def _environment_name(mpi: str) -> str:
-    """Not one that reframe.yml has already."""
+    """Return a name for an environment that reframe.yml does not use already."""
     return f"{mpi}-here"

@@ -1,7 +1,7 @@
-"""What a machine has that railyard can use: scheduler, MPI, NICs, containers, Spack, permissions. Only looks.
+"""Find what railyard can use on a machine: scheduler, MPI, NICs, containers, Spack, permissions. Changes nothing.
 
-Programs are asked for their versions and lists, /sys for devices; nothing is started that changes anything. What the
-compute nodes have and this one lacks is not seen. Leaves out what follows from it (`railyard.doctor`).
+Versions and lists come from programs, devices from /sys. Devices that only the compute nodes have are not found. Leaves
+out what follows from it (`railyard.doctor.findings`).
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Scheduler:
 
     @property
     def chosen(self) -> Partition | None:
-        """The partition that a configuration starts with: the scheduler's default, or the one with the most nodes."""
-        return max(self.partitions, key=lambda each: (each.default, each.nodes), default=None)
+        """Return the scheduler's default partition, or else the one with the most nodes."""
+        return max(self.partitions, key=lambda partition: (partition.default, partition.nodes), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mpi:
     """An MPI library: openmpi, mpich, cray-mpich, intel-mpi or mvapich2, its version and its compiler.
 
-    `netmod` is what an MPICH was built for, ofi or ucx; empty where nothing says it.
+    `netmod` is the network layer of an MPICH, ofi or ucx; empty if unknown.
     """
 
     name: str
@@ -67,9 +67,9 @@ class Mpi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """A network device; `fabric` is infiniband, omni-path, slingshot or ethernet, `numa_node` -1 where nobody says.
+    """A network device; `fabric` is infiniband, omni-path, slingshot or ethernet, `numa_node` is -1 if unknown.
 
-    `name` has the port where the stack wants it: mlx5_0:1.
+    `name` contains the port if the stack needs it: mlx5_0:1.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """All of it. `tools` maps a tool to its version or path; an empty text says that it is not there."""
+    """The parts of a machine. `tools` maps a tool to its version or path, which is empty for a missing one."""
 
     hostname: str
     cpus: int
@@ -97,12 +97,12 @@ class Machine:
 
     @property
     def devices(self) -> tuple[Nic, ...]:
-        """The NICs that jobs have: a login node's Ethernet cards are its own, adapters of a fabric are everywhere."""
+        """Return the NICs that compute nodes have, too: a login node's Ethernet cards are left out."""
         return tuple(nic for nic in self.nics if self.nics_of_a_node or nic.fabric != "ethernet")
 
 
 def look(sys: Path = SYS, environment: Mapping[str, str] = os.environ) -> Machine:
-    """Look at this machine; `sys` is where its /sys is."""
+    """Return the parts of this machine; `sys` is the folder of its /sys."""
     return Machine(
         hostname=platform.node().partition(".")[0],
         cpus=os.cpu_count() or 1,
@@ -134,7 +134,7 @@ def built_benchmarks() -> list[Path]:
 
 
 def scheduler() -> Scheduler:
-    """The scheduler whose commands are here and answer; local where none does."""
+    """Return the first scheduler whose command is on the PATH and works; `local` if there is none."""
     if partitions := _output(["sinfo", "--noheader", "--format", "%P %D"]):
         return Scheduler(
             name="slurm" if _succeeds(["sacct", "--noheader"]) else "squeue",
@@ -144,8 +144,8 @@ def scheduler() -> Scheduler:
             cluster=_cluster(),
         )
     for name, command, sign in OTHERS:
-        if shutil.which(command[0]) and re.search(sign, said := _output(command), re.IGNORECASE):
-            version = next(iter(said.splitlines()), "").strip()
+        if shutil.which(command[0]) and re.search(sign, answer := _output(command), re.IGNORECASE):
+            version = next(iter(answer.splitlines()), "").strip()
             return _pbs(version) if name == "pbs" else Scheduler(name=name, version=version)
     return Scheduler(name="local")
 
@@ -162,9 +162,9 @@ OTHERS = (
 
 def _pbs(version: str) -> Scheduler:
     """Return a PBS with its server's name and default queue (qstat(1B), -B -f), and whether PALS is its mpiexec."""
-    said = _output(["qstat", "-B", "-f"])
-    server = re.search(r"^Server: *([^.\s]+)", said, re.M)
-    queue = re.search(r"^ *default_queue *= *(\S+)", said, re.M)
+    answer = _output(["qstat", "-B", "-f"])
+    server = re.search(r"^Server: *([^.\s]+)", answer, re.M)
+    queue = re.search(r"^ *default_queue *= *(\S+)", answer, re.M)
     return Scheduler(
         name="pbs",
         version=version,
@@ -175,13 +175,13 @@ def _pbs(version: str) -> Scheduler:
 
 
 def _cluster() -> str:
-    """Return the name that Slurm has for the machine, the same on each of its login nodes."""
-    found = re.search(r"^ClusterName\s*=\s*(\S+)", _output(["scontrol", "show", "config"]), re.M)
-    return found[1] if found else ""
+    """Return Slurm's name of the cluster, which is the same on each login node; empty without Slurm."""
+    match = re.search(r"^ClusterName\s*=\s*(\S+)", _output(["scontrol", "show", "config"]), re.M)
+    return match[1] if match else ""
 
 
 def nics(sys: Path) -> tuple[Nic, ...]:
-    """The network devices: adapters of high-speed fabrics, or where there are none the interfaces of Ethernet cards."""
+    """Return the adapters of high-speed fabrics, or else the interfaces of Ethernet cards."""
     fast = [nic for path in sorted((sys / "class/infiniband").glob("*")) for nic in _adapter(path)]
     fast += [_nic(path, "slingshot") for path in sorted((sys / "class/cxi").glob("*"))]
     if fast:
@@ -227,47 +227,47 @@ def _partitions(text: str) -> tuple[Partition, ...]:
 
 
 def _pmi() -> tuple[str, ...]:
-    """Return what `srun --mpi` takes; Slurm lists it one a line, after a heading."""
-    said = _output(["srun", "--mpi=list"])
-    return tuple(word for word in re.findall(r"^\s*(\w+)\s*$", said, re.M) if word != "none")
+    """Return the values of `srun --mpi`, which Slurm lists one per line after a heading."""
+    answer = _output(["srun", "--mpi=list"])
+    return tuple(word for word in re.findall(r"^\s*(\w+)\s*$", answer, re.M) if word != "none")
 
 
 def _mpis(environment: Mapping[str, str]) -> list[Mpi]:
     if version := environment.get("CRAY_MPICH_VERSION"):
         return [Mpi(name="cray-mpich", version=version, compiler="cc")]
-    found: dict[str, Mpi] = {}
+    by_name: dict[str, Mpi] = {}
     for wrapper in filter(shutil.which, WRAPPERS):
         mpi = _identified(wrapper, environment)
         if mpi is not None:
-            found.setdefault(mpi.name, mpi)
-    return list(found.values())
+            by_name.setdefault(mpi.name, mpi)
+    return list(by_name.values())
 
 
 def _identified(wrapper: str, environment: Mapping[str, str]) -> Mpi | None:
-    """Return the MPI of a compiler wrapper, by what the wrapper and its library say, not by its name."""
+    """Return the MPI of a compiler wrapper, by the versions that its programs print and not by its name."""
     shown = _output([wrapper, "-show"])
-    beside = Path(shutil.which(wrapper) or "").resolve().parent
+    folder = Path(shutil.which(wrapper) or "").resolve().parent
     suffix = wrapper.partition(".")[2]
-    said = "\n".join(_said(name, options, beside, suffix) for name, options in VERSIONS)
+    answers = "\n".join(_version(name, options, folder, suffix) for name, options in VERSIONS)
     for name, pattern in SIGNS:
-        if version := re.search(pattern, f"{shown}\n{said}"):
-            netmod = re.search(r"MPICH Device:\s+ch4:(\w+)", said)
+        if version := re.search(pattern, f"{shown}\n{answers}"):
+            netmod = re.search(r"MPICH Device:\s+ch4:(\w+)", answers)
             return Mpi(name=name, version=version[1], compiler=wrapper, netmod=netmod[1] if netmod else "")
     if "intel" in shown.lower() and (root := environment.get("I_MPI_ROOT")):
         return Mpi(name="intel-mpi", version=Path(root).name, compiler=wrapper)
     return None
 
 
-def _said(name: str, options: list[str], beside: Path, suffix: str) -> str:
-    """Return what a program beside a wrapper says of its version: Debian's `mpirun.mpich` before `mpirun`."""
+def _version(name: str, options: list[str], folder: Path, suffix: str) -> str:
+    """Return the version that a program in the wrapper's folder prints: Debian's `mpirun.mpich` before `mpirun`."""
     names = [f"{name}.{suffix}", name] if suffix else [name]
-    program = next((beside / each for each in names if (beside / each).is_file()), None)
+    program = next((folder / name for name in names if (folder / name).is_file()), None)
     return _output([str(program), *options]) if program else ""
 
 
 #: Compiler wrappers in order of preference; Debian's names first, because there they are the exact ones.
 WRAPPERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "mpiicx", "mpiicc")
-#: Programs beside a wrapper that say their version.
+#: Programs in a wrapper's folder that print their version.
 VERSIONS: tuple[tuple[str, list[str]], ...] = (
     ("mpirun", ["--version"]),
     ("mpichversion", []),
@@ -301,7 +301,7 @@ TOOLS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
 
 
 def _apptainer() -> str:
-    """Version of the machine's Apptainer, of the checkout's own (`make apptainer`), or of SingularityCE."""
+    """Return the version of the machine's Apptainer, of the checkout's own (`make apptainer`), or of SingularityCE."""
     programs = ("apptainer", str(BUILD / "apptainer/bin/apptainer"), "singularity")
     return next(filter(None, (_first([program, "--version"]) for program in programs)), "")
 
@@ -311,7 +311,7 @@ def _first(command: list[str]) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """Return what a command says; empty where it is not there, fails or does not answer."""
+    """Return the output of a command; empty if it is missing, fails, or takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):

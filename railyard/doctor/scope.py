@@ -14,7 +14,7 @@ from railyard.doctor.inventory import Mpi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """What containers/mpi-scope calls an MPI, and what the builds' variable MPI calls it."""
+    """Names of an MPI: that of containers/mpi-scope, and that of the builds' variable MPI."""
 
     family: str
     build: str
@@ -31,11 +31,11 @@ KNOWN: Mapping[str, Names] = {
 
 def write(folder: Path, mpis: Sequence[Mpi]) -> str:
     """Write the scope of the first MPI that Spack's recipes know; return the command that builds with it."""
-    found = next((mpi for mpi in mpis if mpi.name in KNOWN), None)
-    if found is None:
+    chosen = next((mpi for mpi in mpis if mpi.name in KNOWN), None)
+    if chosen is None:
         has = ", ".join(f"{mpi.name} {mpi.version}" for mpi in mpis) or "no MPI"
         raise InputError("--spack-scope", "", problem=f"{has} is here", valid=f"one of {', '.join(KNOWN)}")
-    names = KNOWN[found.name]
+    names = KNOWN[chosen.name]
     command = [str(CHECKOUT / "containers/mpi-scope"), str(folder), names.family]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

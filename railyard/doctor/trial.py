@@ -22,7 +22,7 @@ SHOW_NICS += "print(json.dumps([asdict(nic) for nic in inventory.nics(inventory.
 
 
 def fault(fragment: str, system: str) -> str:
-    """Return why ReFrame cannot use a fragment: it is loaded, and one check dry-run; empty where it works."""
+    """Load a fragment into ReFrame and dry-run one check; returns why that fails, empty if it works."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "mine.yml")
         path.write_text(fragment, encoding="utf-8")
@@ -47,11 +47,11 @@ def fault(fragment: str, system: str) -> str:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
-    tried = re.search(r"Ran (\d+)/", said)
+    output = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    tried = re.search(r"Ran (\d+)/", output)
     if done.returncode == 0 and tried and int(tried[1]):
         return ""
-    wrong = re.search(r"(?:Reason: |ERROR: |SKIP\s*\] .*?\[)(.*)", said)
+    wrong = re.search(r"(?:Reason: |ERROR: |SKIP\s*\] .*?\[)(.*)", output)
     return wrong[1].strip() if wrong else f"no check runs on {system} with an MPI that was found"
 
 
@@ -69,5 +69,5 @@ def with_nics_of_a_node(machine: Machine) -> Machine:
         raise RunError(f"--on-a-node: srun: {error.strerror}") from error
     if done.returncode:
         raise RunError(f"--on-a-node: srun failed: {' '.join(done.stderr.split())}")
-    nics = tuple(Nic(**each) for each in json.loads(done.stdout.splitlines()[-1]))
+    nics = tuple(Nic(**nic) for nic in json.loads(done.stdout.splitlines()[-1]))
     return dataclasses.replace(machine, nics=nics, nics_of_a_node=True)

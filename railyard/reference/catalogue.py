@@ -105,8 +105,8 @@ def _launchers() -> list[tuple[str, str, str]]:
 
 def _topology(name: str) -> str:
     text = (TOPOLOGIES / f"{name}.yml").read_text()
-    found = re.search(r"^description: *(.+)$", text, re.MULTILINE)
-    return found[1].strip("'\" ") if found else text.partition("\n")[0].lstrip("# ")
+    match = re.search(r"^description: *(.+)$", text, re.MULTILINE)
+    return match[1].strip("'\" ") if match else text.partition("\n")[0].lstrip("# ")
 
 
 def _unit(unit: units.Unit) -> str:
@@ -118,8 +118,8 @@ def _groups() -> list[Path]:
 
 
 def _summary(path: Path) -> str:
-    found = re.search(r"^SUMMARY\s+(.+)$", path.read_text(), re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^SUMMARY\s+(.+)$", path.read_text(), re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _group(path: Path) -> str:

@@ -89,7 +89,7 @@ def variables() -> list[Variable]:
     declared = [*_fields()]
     for path, node in sorted(_classes(), key=lambda pair: pair[0].name != "base.py"):
         lines = path.read_text().splitlines()
-        declared += [made for statement in node.body if (made := _variable(statement, node.name, lines))]
+        declared += [entry for statement in node.body if (entry := _variable(statement, node.name, lines))]
     return declared
 
 

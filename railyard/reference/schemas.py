@@ -77,7 +77,7 @@ def _below(part: Schema, root: Schema, prefix: str, seen: tuple[str, ...]) -> It
 
 
 def _resolved(part: Schema, root: Schema) -> Schema:
-    """Return the definition that a `$ref` names, with what stands next to the reference."""
+    """Return the definition that a `$ref` names, merged with the keys next to the reference."""
     reference = part.get("$ref", "")
     if not reference.startswith("#/"):
         return part

@@ -2,7 +2,7 @@
 
     python -m railyard.reference --tables
 
-A table stands between two comment lines, `<!-- generated: NAME -->` and `<!-- end -->`. Its cells come from rendering
+A table is between two comment lines, `<!-- generated: NAME -->` and `<!-- end -->`. Its cells come from rendering
 small placements and policies, so that the page cannot disagree with the code. A test compares both.
 """
 
@@ -53,7 +53,7 @@ SHOWN = (
 
 def rewritten(text: str) -> str:
     """Return a page with its generated tables as the objects are now."""
-    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}{found[4]}", text)
+    return BLOCK.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[4]}", text)
 
 
 def write(page: Path = PAGE) -> None:
@@ -135,7 +135,7 @@ def _launch(launcher: Launcher, binding: Binding) -> str:
 
 
 def _differing(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the words of a command between those that begin and end both, an option with its value."""
+    """Return the words of a command that another lacks: those between the equal words at both ends."""
     first = _equal(words, others)
     first -= words[first - 1].startswith("-") and "=" not in words[first - 1]
     last = _equal(words[:first:-1], others[:first:-1])
@@ -143,7 +143,7 @@ def _differing(words: Sequence[str], others: Sequence[str]) -> list[str]:
 
 
 def _equal(words: Sequence[str], others: Sequence[str]) -> int:
-    """Return how many words two commands begin with that are equal."""
+    """Return the number of equal words at the beginning of two commands."""
     pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False))
     return len(list(pairs))
 
@@ -176,17 +176,17 @@ def _stacks() -> str:
 
 def _told(stack: Stack, policy: Policy) -> str:
     try:
-        told = policies.settings(policy, stack, HOST)
+        settings = policies.settings(policy, stack, HOST)
     except InputError:
         return "-"
     always = _common(stack)
-    own = {name: value for name, value in told.environment.items() if name not in always}
+    own = {name: value for name, value in settings.environment.items() if name not in always}
     words = _assigned(own)
-    if not told.by_local_rank:
+    if not settings.by_local_rank:
         return words
-    values = zip(*(variables.values() for variables in told.by_local_rank), strict=True)
-    texts = ("/".join(each if len(set(each)) > 1 else each[:1]) for each in values)
-    by_rank = (f"{name}={text}" for name, text in zip(told.by_local_rank[0], texts, strict=True))
+    values = zip(*(variables.values() for variables in settings.by_local_rank), strict=True)
+    texts = ("/".join(columns if len(set(columns)) > 1 else columns[:1]) for columns in values)
+    by_rank = (f"{name}={text}" for name, text in zip(settings.by_local_rank[0], texts, strict=True))
     return " ".join(filter(None, ["wrapper:", *map(code, by_rank), words]))
 
 
@@ -196,12 +196,12 @@ def _always(stack: Stack) -> str:
 
 def _common(stack: Stack) -> Mapping[str, str]:
     """Return the variables that have the same values under every policy of a stack, if it has several."""
-    told = [policies.settings(policy, stack, HOST) for policy in SHOWN if policy.kind in TABLE[stack]]
-    return _shared(told) if len(told) > 1 else {}
+    settings = [policies.settings(policy, stack, HOST) for policy in SHOWN if policy.kind in TABLE[stack]]
+    return _shared(settings) if len(settings) > 1 else {}
 
 
-def _shared(told: list[Settings]) -> dict[str, str]:
-    first, *others = told
+def _shared(settings: list[Settings]) -> dict[str, str]:
+    first, *others = settings
     return {
         name: value
         for name, value in first.environment.items()

@@ -1,1 +1,1 @@
-"""Tenders: what is requested, whether a bid is complete, how bids compare (docs/tender.md)."""
+"""Read tender files, check whether bids are complete, and rank them (docs/tender.md)."""

@@ -1,8 +1,8 @@
-"""A bid: the records of a bag or a bundle, with everything that the checker found wrong in each.
+"""Read a bid, a bag or a bundle of records, and apply the strict check to each record.
 
-Models: every record is read and judged once. Many are judged on every processor, a batch at a time, and what the
-tender needs of them comes back; those that were without a fault before are in `kept`. Records of one case share what
-follows from the case alone. Leaves out: the rules (`railyard.records.strict_rules`), the tender
+Models: every record is read and judged once. Many are judged by one process per processor, in batches, which return
+what the tender needs of them. Judgements of earlier runs without a fault are in `railyard.tender.kept`. Records of one
+case share what follows from the case alone. Leaves out: the rules (`railyard.records.strict_rules`), the tender
 (`railyard.tender.completeness`).
 """
 
@@ -29,16 +29,16 @@ from railyard.records.store.bag import Bid, Signed
 from railyard.tender import judged, kept
 from railyard.tender.judged import Judged, Ran
 
-#: Fewer records are judged without other processes.
+#: Number of records below which no other processes are started.
 _FEW = 200
 _BATCH = 25
-#: Objects that are made before rubbish is looked for; records hold no circles.
+#: Objects between two garbage collections, which find nothing because records have no reference cycles.
 _BEFORE_RUBBISH = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """A bid as it was read. `broken` is what is wrong with the file itself or with records that cannot be read."""
+    """A bid as it was read. `broken` lists faults of the file itself, and of records that cannot be read."""
 
     path: Path
     bid: Bid
@@ -49,7 +49,7 @@ class Read:
 
 
 class _Task(NamedTuple):
-    """A record to judge: its path in the bag, and the sum that it must have; or in a bundle, and its bytes."""
+    """A record to judge: its path, and in a bag its expected digest, in a bundle its bytes."""
 
     path: Path
     name: str
@@ -58,7 +58,7 @@ class _Task(NamedTuple):
 
 
 class _Verdict(NamedTuple):
-    """What was found of one record; `is_whole` is False where the bag itself is not what its manifest says."""
+    """The judgement of one record; `is_whole` is False if its file differs from the bag's manifest."""
 
     name: str
     record: Judged | None
@@ -76,10 +76,10 @@ class _Opened:
 
 
 def read(path: Path, allowed: Path | None = None, *, again: bool = False) -> Read:
-    """Read a bid and apply the strict check to each of its records; never raises for what is wrong inside.
+    """Read a bid and apply the strict check to each of its records; faults inside are returned and not raised.
 
-    Where a bid has many records, those that this checker found without a fault before are not judged again, unless
-    `again` is True.
+    Of a bid with many records, those that passed an earlier run are not judged again, unless `again` is True. `allowed`
+    is a file of accepted signers.
     """
     return read_all([path], allowed, again=again)[0]
 
@@ -94,41 +94,41 @@ def read_all(paths: Sequence[Path], allowed: Path | None = None, *, again: bool 
         stack.callback(gc.set_threshold, *gc.get_threshold())
         gc.set_threshold(_BEFORE_RUBBISH)
         many: _Many | None = None
-        found = []
-        for each in opened:
-            tasks = iter(each.tasks)
+        bids = []
+        for item in opened:
+            tasks = iter(item.tasks)
             first = list(itertools.islice(tasks, _FEW))
             if len(first) == _FEW and many is None:
                 pool = stack.enter_context(workers(os.cpu_count() or 1))
                 many = _Many(pool, {} if again else kept.load())
-            found.append(_gathered(each, _verdicts(itertools.chain(first, tasks), many)))
+            bids.append(_gathered(item, _verdicts(itertools.chain(first, tasks), many)))
         if many is not None and many.made:
             kept.save({**many.known, **many.made})
-        return found
+        return bids
 
 
 class _Many:
-    """Judges the records of large bids: `known` are judgements of earlier runs by key, `made` those of this one."""
+    """Judges the records of large bids: `known` maps a key to an earlier judgement, `made` to one of this run."""
 
-    def __init__(self, pool: ProcessPoolExecutor, known: Mapping[bytes, bytes]) -> None:
-        """Judge by the processes of a pool what is not known."""
-        self.known = known
+    def __init__(self, pool: ProcessPoolExecutor, known_lines: Mapping[bytes, bytes]) -> None:
+        """Judge records without an earlier judgement by the processes of `pool`."""
+        self.known = known_lines
         self.made: dict[bytes, bytes] = {}
         self._pool = pool
 
     def begin(self, batch: Sequence[_Task]) -> Callable[[], Sequence[_Verdict]]:
         """Begin to judge a batch, and return the function that waits for its verdicts."""
-        keys = [_key(each) for each in batch]
+        keys = [_key(task) for task in batch]
         lines = [self.known.get(key) for key in keys]
-        if None not in lines and None not in (known := [kept.parsed(line or b"") for line in lines]):
-            return lambda: [_again(task, record) for task, record in zip(batch, known, strict=True)]
+        if None not in lines and None not in (parsed := [kept.parsed(line or b"") for line in lines]):
+            return lambda: [_again(task, record) for task, record in zip(batch, parsed, strict=True)]
         future = self._pool.submit(_judge_all, batch)
         return lambda: self._judged(keys, future.result())
 
     def _judged(self, keys: Sequence[bytes], verdicts: Sequence[_Verdict]) -> Sequence[_Verdict]:
-        for key, each in zip(keys, verdicts, strict=True):
-            if each.record is not None and not each.faults:
-                self.made[key] = kept.written(each.record)
+        for key, verdict in zip(keys, verdicts, strict=True):
+            if verdict.record is not None and not verdict.faults:
+                self.made[key] = kept.written(verdict.record)
         return verdicts
 
 
@@ -141,7 +141,7 @@ def _place(task: _Task) -> str:
 
 
 def _again(task: _Task, record: Judged | None) -> _Verdict:
-    """Return the verdict of an earlier run on a record; the file's sum is compared as always."""
+    """Return the verdict of an earlier run on a record, after comparing the file's digest."""
     try:
         if task.digest:
             bag.content(task.path, task.name, task.digest)
@@ -165,7 +165,7 @@ def _verdicts(tasks: Iterator[_Task], many: _Many | None) -> Iterator[_Verdict]:
 
 
 def _judge_all(batch: Sequence[_Task]) -> list[_Verdict]:
-    return [_judge(each) for each in batch]
+    return [_judge(task) for task in batch]
 
 
 def _judge(task: _Task) -> _Verdict:
@@ -175,32 +175,32 @@ def _judge(task: _Task) -> _Verdict:
         return _Verdict(task.name, None, [Fault(field="", text=str(error))], is_whole=False)
     try:
         if task.digest:
-            made, is_as_written = bag.parse_as_written(task.path, task.name, content)
+            record, is_as_written = bag.parse_as_written(task.path, task.name, content)
         else:
             member = bundle.Member(path=task.name, content=content)
-            made, is_as_written = bundle.parse_as_written(task.path, member)
+            record, is_as_written = bundle.parse_as_written(task.path, member)
     except InputError as error:
         text = str(error).removeprefix(f"{error.source}: ")
         return _Verdict(task.name, None, [Fault(field=task.name, text=text)])
-    strict = strict_rules.judged(made, is_as_written=is_as_written)
-    named = [Fault(field=f"record {made.id}: {each.field}", text=each.text) for each in strict]
-    return _Verdict(task.name, judged.of_record(made, content), named)
+    strict = strict_rules.judged(record, is_as_written=is_as_written)
+    named = [Fault(field=f"record {record.id}: {fault.field}", text=fault.text) for fault in strict]
+    return _Verdict(task.name, judged.of_record(record, content), named)
 
 
 def _gathered(opened: _Opened, verdicts: Iterator[_Verdict]) -> Read:
-    """Return the bid; of a bag or a bundle that is not whole no record counts."""
+    """Return the bid; a bag or a bundle that is not whole has no records."""
     records: list[Judged] = []
     faults: list[Fault] = []
     broken = list(opened.broken)
     try:
-        for each in verdicts:
-            if not each.is_whole:
-                return _broken(opened, each.faults)
-            if each.record is None:
-                broken += each.faults
+        for verdict in verdicts:
+            if not verdict.is_whole:
+                return _broken(opened, verdict.faults)
+            if verdict.record is None:
+                broken += verdict.faults
             else:
-                records.append(each.record)
-                faults += each.faults
+                records.append(verdict.record)
+                faults += verdict.faults
     except InputError as error:  # the bundle ends badly
         return _broken(opened, [Fault(field="", text=str(error))])
     return Read(
@@ -222,12 +222,12 @@ def _of_bag(path: Path, allowed: Path | None) -> _Opened:
 
 
 def _of_bundle(path: Path, allowed: Path | None) -> _Opened:
-    """A bundle has a sign-off and no signature."""
+    """Return an opened bundle, which has a sign-off and no signature."""
     try:
         bid = Bid(bidder=bundle.manifest_of(path).signed_off_by, tier="baseline")
     except InputError as error:
         return _unreadable(path, error)
-    tasks = (_Task(path, each.path, content=each.content) for each in bundle.members(path))
+    tasks = (_Task(path, member.path, content=member.content) for member in bundle.members(path))
     return _Opened(path=path, bid=bid, signed=Signed(), tasks=tasks, broken=[])
 
 
@@ -238,7 +238,7 @@ def _unreadable(path: Path, error: InputError) -> _Opened:
 
 def values(records: Sequence[Judged], placement: str, nic_policy: str) -> Iterator[Ran]:
     """Yield each launch that is a result of a combination."""
-    for each in records:
-        for launch in each.launches:
+    for record in records:
+        for launch in record.launches:
             if launch.is_result and launch.placement == placement and launch.nic_policy == nic_policy:
                 yield launch

@@ -1,4 +1,4 @@
-"""An evaluation as a page for a board: the verdict on one screen, and below it the evidence that it links to.
+"""Render an evaluation as a page for a board: the verdict on one screen, and the evidence below it.
 
 Models: one file without scripts, fonts or pictures from elsewhere; it prints on A4 and reads on a phone. Leaves out:
 curves and placements, which `railyard report` draws of the same records.
@@ -16,19 +16,19 @@ from railyard.tender import completeness
 from railyard.tender.evaluation import SCENARIOS, Evaluation, Interval, Line
 from railyard.tender.metrics import FORMULAS
 
-#: Characters of a fault on the first screen.
+#: Most characters of a fault on the first screen.
 MOST_OF_A_FAULT = 90
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(found: Evaluation) -> str:
+def page(result: Evaluation) -> str:
     """Return the page as HTML."""
     import jinja2  # here, because no other command of `railyard tender` needs it
     from markupsafe import Markup
 
     style = (TEMPLATES / "board.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    scored = [line for line in found.lines if line.score]
+    scored = [line for line in result.lines if line.score]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -37,15 +37,15 @@ def page(found: Evaluation) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("board.html.j2").render(
-        found=found,
+        found=result,
         style=Markup(style),
         style_hash=f"sha256-{digest}",
-        metric=FORMULAS[found.tender.metric],
-        bids=len(found.lines),
+        metric=FORMULAS[result.tender.metric],
+        bids=len(result.lines),
         complete=len(scored),
         scored=scored,
         scenarios=SCENARIOS,
-        by_hand=list(completeness.by_hand(found.tender)),
+        by_hand=list(completeness.by_hand(result.tender)),
         first_fault=_first_fault,
         worse=list(_worse(scored)),
         top=max((line.score.high for line in scored if line.score), default=1.0),
@@ -53,12 +53,12 @@ def page(found: Evaluation) -> str:
 
 
 def _worse(lines: Sequence[Line]) -> Iterator[tuple[str, str, Interval]]:
-    """Yield bidder, case and speedup of each case that is surely slower than the reference."""
+    """Yield bidder, case and speedup of each case whose interval is below that of the reference."""
     for line in lines:
         yield from ((line.bidder, name, it) for name, it in line.cases.items() if it.high < 1)
 
 
 def _first_fault(line: Line) -> tuple[str, str]:
-    """Return the first rule with a fault, and the fault's first words; the bid's own part of the page has all of it."""
+    """Return the first rule with a fault, and the beginning of the fault's text."""
     rule = next(rule for rule in line.rules if rule.faults)
     return rule.name, textwrap.shorten(rule.faults[0].text, MOST_OF_A_FAULT, placeholder=" ...")

@@ -1,4 +1,4 @@
-"""`railyard tender`: write a bid's bag, check it against a request, evaluate several."""
+"""Define the command `railyard tender`: pack a bid, check it against a tender file, evaluate several."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show_preset(name: str, nodes: int | None) -> None:
     Without NAME it lists the presets.
     """
     if not name:
-        click.echo("\n".join(f"{each:<8} {presets.load(each).title}" for each in presets.names()))
+        click.echo("\n".join(f"{name:<8} {presets.load(name).title}" for name in presets.names()))
         return
     for rule in presets.load(name).rules:
         reason = presets.why_not(rule, nodes)
@@ -148,8 +148,8 @@ def evaluate(
 ) -> None:
     """Rank BIDS (bags or bundles) by the tender's metric with intervals; incomplete bids have no score."""
     wanted = request.load(request_file)
-    found = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
-    _write(text.FORMATS[form](found), output)
+    result = evaluation.evaluate(wanted, bids.read_all(given, allowed_signers, again=again))
+    _write(text.FORMATS[form](result), output)
 
 
 @tender.command()
@@ -169,10 +169,10 @@ def retain(
     before, now = bids.read_all([bid, later], allowed_signers)
     for fault in [*now.broken, *now.faults]:
         click.echo(f"{later}: {': '.join(filter(None, [fault.field, fault.text]))}")
-    found = retention.promises(wanted, before, now)
-    for each in found:
-        click.echo(text.promise(each, wanted.retention))
-    is_kept = all(each.verdict is retention.Kept.KEPT for each in found)
+    promises = retention.promises(wanted, before, now)
+    for promise in promises:
+        click.echo(text.promise(promise, wanted.retention))
+    is_kept = all(promise.verdict is retention.Kept.KEPT for promise in promises)
     ctx.exit(0 if is_kept and not now.broken and not now.faults else 1)
 
 
@@ -193,11 +193,11 @@ def export(
 ) -> None:
     """Describe BID in the vocabulary of other tools."""
     wanted = request.load(request_file)
-    found = bids.read(bid, allowed_signers)
+    opened = bids.read(bid, allowed_signers)
     if form == "ro-crate":
-        _write(exports.ro_crate(found), output)
+        _write(exports.ro_crate(opened), output)
     else:
-        _write(exports.in_toto(found, completeness.check(wanted, found), request_file), output)
+        _write(exports.in_toto(opened, completeness.check(wanted, opened), request_file), output)
 
 
 def _write(content: str | bytes, output: Path | None) -> None:

@@ -1,4 +1,7 @@
-"""Whether a bid is complete and by the rules: each rule one function, all applied, every fault named."""
+"""Check whether a bid is complete. Each rule is a function that yields the faults of a bid; all are applied.
+
+The docstring of a rule is its text in the output of `railyard tender`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ Check = Callable[[Tender, Read], Iterator[Fault]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruled:
-    """One rule and what it found in a bid."""
+    """One rule and its faults in a bid."""
 
     name: str
     text: str
@@ -48,7 +51,7 @@ def by_hand(tender: Tender) -> Iterator[tuple[str, Rule]]:
 
 def values_of(case: Case, records: Sequence[Judged]) -> list[float]:
     """Return the figure of merit of every launch that answers a case, whichever record it is in."""
-    answering = [each for each in records if case.is_met_by(each)]
+    answering = [record for record in records if case.is_met_by(record)]
     key = case.fom, point(case.labels)
     launches = bids.values(answering, case.placement, case.nic_policy)
     return [launch.values[key] for launch in launches if key in launch.values]
@@ -106,7 +109,7 @@ def sessions(tender: Tender, bid: Read) -> Iterator[Fault]:
             by_session.setdefault(read.session, []).append(read)
     for session, records in by_session.items():
         previous = None
-        for number, read in enumerate(sorted(records, key=lambda each: each.number)):
+        for number, read in enumerate(sorted(records, key=lambda record: record.number)):
             if (read.number, read.previous) != (number, previous):
                 yield Fault(field=f"session {session}", text=f"the record before {read.id} is missing")
                 break
@@ -188,16 +191,16 @@ def speedups(tender: Tender, bid: Read) -> Iterator[Fault]:
 
 def pledges(tender: Tender, bid: Read) -> Iterator[Fault]:
     """Every pledge is of a case of the tender; what is measured reaches it, unless the tender scores pledges."""
-    known = {case.name: case for case in tender.cases}
+    by_name = {case.name: case for case in tender.cases}
     for name, pledged in bid.bid.pledges.items():
-        if name not in known:
+        if name not in by_name:
             yield Fault(field="pledges", text=f"{name!r} is no case of the tender")
             continue
-        values = values_of(known[name], bid.records)
+        values = values_of(by_name[name], bid.records)
         if (
             tender.scored == "measured"
             and values
-            and is_worse(known[name], statistics.median(values), pledged)
+            and is_worse(by_name[name], statistics.median(values), pledged)
         ):
             text = f"median {statistics.median(values):.6g}; the pledge is {pledged:.6g}"
             yield Fault(field=f"case {name}", text=text)
@@ -218,7 +221,7 @@ def is_worse(case: Case, value: float, than: float) -> bool:
 
 
 def scored_values(tender: Tender, case: Case, bid: Read) -> list[float]:
-    """Return what the evaluation counts of a case: every launch's figure, or the pledge alone."""
+    """Return the values of a case that the evaluation uses: every launch's figure, or only the pledge."""
     pledged = bid.bid.pledges.get(case.name)
     if tender.scored == "pledged" and pledged is not None:
         return [pledged]
@@ -226,7 +229,7 @@ def scored_values(tender: Tender, case: Case, bid: Read) -> list[float]:
 
 
 def nodes_of(case: Case, records: Sequence[Judged]) -> int | None:
-    """Return how many nodes a bid used for a case; None where no record answers it."""
+    """Return how many nodes a bid used for a case; None if no record answers it."""
     return next((read.nodes for read in records if case.is_met_by(read)), None)
 
 

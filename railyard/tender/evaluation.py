@@ -1,9 +1,9 @@
-"""How complete bids compare by the tender's metric, with intervals and with what would change the ranking.
+"""Rank complete bids by the tender's metric, with intervals and with the changes that would alter the ranking.
 
-Models: a case counts by the median of its launches; `metrics` has the formulas. Intervals are percentile bootstraps
-over launches, as in `analysis.stats.score`. The sensitivity is how often each bid wins when launches are drawn again,
-when all weights are drawn between half and double, and when every median is disturbed by noise; and whether another bid
-wins when one weight is halved, doubled, or its case left out. Leaves out: prices.
+Models: the value of a case is the median of its launches; `metrics` has the formulas. Intervals are percentile
+bootstraps over launches, as in `analysis.stats.score`. The sensitivity is how often each bid wins when launches are
+drawn again, when all weights are drawn between half and double, and when every median is disturbed by noise; and
+whether another bid wins when one weight is halved, doubled, or its case left out. Leaves out: prices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOISE = (0.01, 0.02, 0.05)
 #: Weights are drawn between 1 / SPREAD and SPREAD times the tender's.
 SPREAD = 2.0
 WEIGHTS = "weights between half and double"
-#: How many weights the sensitivity draws.
+#: Number of sets of weights that the sensitivity draws.
 WEIGHT_DRAWS = 300
 SCENARIOS = (WEIGHTS, *(f"noise of {100 * share:g} % on every case" for share in NOISE))
 
@@ -44,8 +44,8 @@ class Interval:
 class Line:
     """A bid in the evaluation; without a score where it is not complete.
 
-    `cases` are speedups over the reference. `wins` is the share of draws of launches that it wins, `wins_by` the same
-    under each disturbance of `SCENARIOS`. `pledges` are what it committed to.
+    `cases` are speedups over the reference. `wins` is the share of bootstrap draws in which this bid ranks first,
+    `wins_by` the same under each disturbance of `SCENARIOS`. `pledges` maps a case to the promised value.
     """
 
     bidder: str
@@ -76,7 +76,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
-    """A complete bid: the medians of its cases, as they are and as drawn again."""
+    """A complete bid: the medians of its cases, exact and in bootstrap draws."""
 
     exact: Mapping[str, Floats]
     drawn: Mapping[str, Floats]
@@ -92,31 +92,31 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
     ruled = [completeness.check(tender, bid) for bid in read]
     chance = np.random.default_rng(SEED)
     drawn = {
-        place: _draw(tender, bid, chance)
-        for place, (bid, rules) in enumerate(zip(read, ruled, strict=True))
+        index: _draw(tender, bid, chance)
+        for index, (bid, rules) in enumerate(zip(read, ruled, strict=True))
         if not any(rule.faults for rule in rules)
     }
     weights = {case.name: case.weight for case in tender.cases}
-    scores = {place: _score(tender, each, each.drawn, weights) for place, each in drawn.items()}
+    scores = {index: _score(tender, values, values.drawn, weights) for index, values in drawn.items()}
     wins, disturbed = _wins(scores), _disturbed(tender, drawn, weights, chance)
     lines = {}
-    for place, bid in enumerate(read):
-        lines[place] = Line(
+    for index, bid in enumerate(read):
+        lines[index] = Line(
             bidder=bid.bid.bidder,
             signed=bid.signed.text,
             tier=bid.bid.tier,
-            rules=ruled[place],
+            rules=ruled[index],
             pledges=bid.bid.pledges,
-            wins=wins.get(place, 0.0),
-            wins_by={name: shares[place] for name, shares in disturbed.items() if place in shares},
-            **_scored(tender, drawn.get(place), weights),
+            wins=wins.get(index, 0.0),
+            wins_by={name: shares[index] for name, shares in disturbed.items() if index in shares},
+            **_scored(tender, drawn.get(index), weights),
         )
     order = sorted(lines, key=lambda place: _rank(lines[place]))
     return Evaluation(
         tender=tender,
-        lines=[lines[place] for place in order],
+        lines=[lines[index] for index in order],
         sentence=_sentence(
-            [lines[place] for place in order], [scores[place] for place in order if place in scores]
+            [lines[index] for index in order], [scores[index] for index in order if index in scores]
         ),
         flips=_flips(tender, drawn, lines, weights),
     )
@@ -125,8 +125,8 @@ def evaluate(tender: Tender, read: Sequence[Read]) -> Evaluation:
 def _draw(tender: Tender, bid: Read, chance: np.random.Generator) -> _Drawn:
     values = {case.name: completeness.scored_values(tender, case, bid) for case in tender.cases}
     return _Drawn(
-        exact={name: np.array([np.median(each)]) for name, each in values.items()},
-        drawn={name: median_draws(each, chance) for name, each in values.items()},
+        exact={name: np.array([np.median(samples)]) for name, samples in values.items()},
+        drawn={name: median_draws(samples, chance) for name, samples in values.items()},
         nodes={case.name: completeness.nodes_of(case, bid.records) or case.nodes for case in tender.cases},
         system_nodes=bid.bid.nodes or 0,
     )
@@ -167,39 +167,39 @@ def _disturbed(
     tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
 ) -> dict[str, dict[int, float]]:
     """Return how often each bid wins with other weights, and with noise on every median."""
-    found = {WEIGHTS: _wins_by_weights(tender, drawn, weights, chance)}
+    shares = {WEIGHTS: _wins_by_weights(tender, drawn, weights, chance)}
     for name, share in zip(SCENARIOS[1:], NOISE, strict=True):
         scores = {}
-        for place, bid in drawn.items():
+        for index, bid in drawn.items():
             noisy = {
                 case: median * np.exp(share * chance.standard_normal(DRAWS))
                 for case, median in bid.exact.items()
             }
-            scores[place] = _score(tender, bid, noisy, weights)
-        found[name] = _wins(scores)
-    return found
+            scores[index] = _score(tender, bid, noisy, weights)
+        shares[name] = _wins(scores)
+    return shares
 
 
 def _wins_by_weights(
     tender: Tender, drawn: Mapping[int, _Drawn], weights: Weights, chance: np.random.Generator
 ) -> dict[int, float]:
-    scores: dict[int, list[float]] = {place: [] for place in drawn}
+    scores: dict[int, list[float]] = {index: [] for index in drawn}
     for _ in range(WEIGHT_DRAWS if drawn else 0):
         factors = SPREAD ** chance.uniform(-1, 1, len(weights))
         changed = {
             name: weight * factor for (name, weight), factor in zip(weights.items(), factors, strict=True)
         }
-        for place, bid in drawn.items():
-            scores[place].append(_exact(tender, bid, changed))
-    return _wins({place: np.array(each) for place, each in scores.items()})
+        for index, bid in drawn.items():
+            scores[index].append(_exact(tender, bid, changed))
+    return _wins({index: np.array(values) for index, values in scores.items()})
 
 
 def _wins(scores: Mapping[int, Floats]) -> dict[int, float]:
     if not scores:
         return {}
     places = list(scores)
-    best = np.argmax(np.stack([scores[place] for place in places]), axis=0)
-    return {place: float(np.mean(best == number)) for number, place in enumerate(places)}
+    best = np.argmax(np.stack([scores[index] for index in places]), axis=0)
+    return {index: float(np.mean(best == number)) for number, index in enumerate(places)}
 
 
 def _interval(exact: float, drawn: Floats) -> Interval:
@@ -212,7 +212,7 @@ def _rank(line: Line) -> tuple[bool, float, str]:
 
 
 def _sentence(lines: Sequence[Line], scores: Sequence[Floats]) -> str:
-    """The award in one sentence, which says whether the lead is more than noise."""
+    """Return the award in one sentence, with whether the lead is larger than noise."""
     complete = [line for line in lines if line.score is not None]
     if not complete or complete[0].score is None:
         return "No bid is complete, so none is ranked."
@@ -229,18 +229,18 @@ def _sentence(lines: Sequence[Line], scores: Sequence[Floats]) -> str:
 def _flips(
     tender: Tender, drawn: Mapping[int, _Drawn], lines: Mapping[int, Line], weights: Weights
 ) -> list[str]:
-    """Which single change of a weight makes another bid the best."""
+    """Return which single change of a weight makes another bid the best."""
     if len(drawn) < 2:
         return []
 
     def best(changed: Weights) -> int:
         return max(drawn, key=lambda place: _exact(tender, drawn[place], changed))
 
-    usual, found = best(weights), []
+    usual, flips = best(weights), []
     for name in weights:
         changes = {"halved": 0.5, "doubled": 2.0, **({"left out": 0.0} if len(weights) > 1 else {})}
         for word, factor in changes.items():
             other = best({**weights, name: factor * weights[name]})
             if other != usual:
-                found.append(f"with the weight of {name} {word}, {lines[other].bidder} is best")
-    return found
+                flips.append(f"with the weight of {name} {word}, {lines[other].bidder} is best")
+    return flips

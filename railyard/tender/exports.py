@@ -1,4 +1,4 @@
-"""A checked bid in the vocabularies of others: RO-Crate metadata, and an in-toto statement of the check's result.
+"""Export a checked bid in standard vocabularies: RO-Crate metadata, and an in-toto statement of the check's result.
 
 Models: RO-Crate 1.1 describes the bag, its records and attachments, and for each record the action that made it. The
 statement is in-toto's version 1 with the predicate test-result 0.1, whose subjects are the bag's files by digest.

@@ -1,7 +1,7 @@
-"""What a tender needs of a record that the strict check judged: a hundredth of the record, so that many fit in memory.
+"""Reduce a judged record to what a tender needs: a hundredth of its size, so that many fit in memory.
 
-Models: a record's identity, case and run, and each launch's values, without samples, ranks and evidence. These were
-looked at when the record was judged. Leaves out: the verdict (`railyard.tender.bids`).
+Models: a record's identity, case and run, and each launch's values, without samples, ranks and evidence. The
+strict check has used those already. Leaves out: the verdict (`railyard.tender.bids`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from railyard.records.store import archive, entries
 class Ran(NamedTuple):
     """One launch. `values` are those of its series, `samples` a digest that two launches share only if one is a copy.
 
-    A tuple, because a bid may have a hundred thousand.
+    It is a tuple because a bid may have a hundred thousand launches.
     """
 
     place: int
@@ -35,7 +35,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One record. `nodes` and `nics` are how many; `nics` is None where the record does not say. `path` is in a bag."""
+    """One record. `nodes` and `nics` are numbers; `nics` is None if not recorded. `path` is its path in a bag."""
 
     id: str
     sha256: str
@@ -70,7 +70,7 @@ def of_record(read: Record, content: bytes = b"") -> Judged:
         schema=str(read.document["schema"]),
         path=archive.name_of(read, content),
         created=read.created,
-        started=min((each.started for each in read.launches if each.started), default=read.created),
+        started=min((launch.started for launch in read.launches if launch.started), default=read.created),
         origin=read.origin,
         system=read.system.name,
         commit=str(read.provenance["railyard"]["git_commit"]),

@@ -1,4 +1,4 @@
-"""The scores of public procurements: SSP, SSI, SSNI, P_tot, and a weighted geometric mean.
+"""Compute the scores of public procurements: SSP, SSI, SSNI, P_tot, and a weighted geometric mean.
 
 Models: each metric is one formula over the medians of a bid's cases, so that the bounds of a score follow from medians
 of launches drawn again. Every formula names the public document that it comes from; docs/tender.md works one through.
@@ -22,10 +22,10 @@ _HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a metric is worked out from: a bid's medians, the nodes each case ran on, and the nodes of its system.
+    """The input of a metric: a bid's medians, the nodes that each case ran on, and the nodes of its system.
 
     `medians` has one value or many draws for each case, in the unit of the case's figure of merit. `weights` are the
-    tender's, or others to see what they change.
+    tender's, or varied ones for the sensitivity.
     """
 
     tender: Tender
@@ -36,7 +36,7 @@ class Given:
 
     @property
     def cases(self) -> list[Case]:
-        """The cases that count: those with a weight above 0."""
+        """Return the cases with a weight above 0."""
         return [case for case in self.tender.cases if self.weights[case.name] > 0]
 
 
@@ -65,7 +65,7 @@ def seconds(case: Case, medians: Floats) -> Floats:
     unit = units.unit_of(case.fom)
     if unit.measures == "time":
         return medians * _SECONDS[unit.suffix]
-    assert case.work is not None  # the tender file was refused otherwise
+    assert case.work is not None  # `request.load` refuses a tender without it
     return case.work / medians
 
 
@@ -81,12 +81,12 @@ def _geometric_mean(given: Given) -> Floats:
 
 
 def _ssi(given: Given) -> Floats:
-    found = {}
+    values = {}
     for case in given.cases:
         utilisation = case.nodes_of_reference / given.nodes[case.name]
         utilisation *= given.system_nodes / given.tender.nodes_of_reference
-        found[case.name] = case.capability * utilisation * speedup(case, given.medians[case.name])
-    return _weighted(given, found)
+        values[case.name] = case.capability * utilisation * speedup(case, given.medians[case.name])
+    return _weighted(given, values)
 
 
 def _ssni(given: Given) -> Floats:
@@ -94,7 +94,7 @@ def _ssni(given: Given) -> Floats:
 
 
 def _ssp(given: Given) -> Floats:
-    """SSP has no weights: every case counts the same."""
+    """Return SSP, which has no weights."""
     logs = []
     for case in given.cases:
         assert case.work is not None

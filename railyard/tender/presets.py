@@ -1,7 +1,7 @@
-"""Rule sets of public procurements, as data in results/presets: each rule with the public document that it comes from.
+"""Read the rules of public procurements from results/presets; each rule names the public document that it comes from.
 
 Models: a preset is a list of rules. A rule that records can answer names a program, message sizes, nodes and ranks. Any
-other says why people have to judge it. Leaves out: what a program must achieve, which is the buyer's to say.
+other contains the reason why people have to judge it. Leaves out: what a program must achieve, which the buyer decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYSTEM, PER_NIC = "system", "nic"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """What a record must be to answer a rule; `sizes_bytes` are readings of one size, such as 25 MB and 25 MiB."""
+    """The conditions of a record that answers a rule; `sizes_bytes` are readings of one size: 25 MB, 25 MiB."""
 
     program: str
     sizes_bytes: tuple[int, ...] = ()
@@ -36,11 +36,11 @@ class Test:
     forbidden_options: tuple[str, ...] = ()
 
     def problem(self, records: Sequence[Judged], system_nodes: int | None) -> str:
-        """Return why no record answers the rule, in one line, or nothing if one does."""
-        found = [read for read in records if read.benchmark == self.program]
-        if not found:
+        """Return why no record answers the rule, in one line, empty if one does."""
+        records_of_program = [read for read in records if read.benchmark == self.program]
+        if not records_of_program:
             return f"no record of {self.program}"
-        problems = [self._of_record(read, system_nodes) for read in found]
+        problems = [self._of_record(read, system_nodes) for read in records_of_program]
         return "" if "" in problems else problems[0]
 
     def _of_record(self, read: Judged, system_nodes: int | None) -> str:
@@ -72,7 +72,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: `text` in our words, the public document it comes from, and a test or the reason why there is none."""
+    """One rule: railyard's summary `text`, its public source, and a test or the reason why there is none."""
 
     name: str
     text: str
@@ -83,7 +83,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A procurement's rules, and the metric and tiers that hold where the tender file names none."""
+    """A procurement's rules, and the metric and tiers that apply if the tender file names none."""
 
     name: str
     title: str
@@ -120,9 +120,9 @@ def load(name: str) -> Preset:
     document = yaml_io.read(path)
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
-    rules = tuple(_rule(each) for each in document["rules"])
-    known = {key: document[key] for key in ("title", "metric") if key in document}
-    return Preset(name=name, rules=rules, tiers=tuple(document.get("tiers", [])), **known)
+    rules = tuple(_rule(rule) for rule in document["rules"])
+    given = {key: document[key] for key in ("title", "metric") if key in document}
+    return Preset(name=name, rules=rules, tiers=tuple(document.get("tiers", [])), **given)
 
 
 _LISTS: Collection[str] = ("sizes_bytes", "forbidden_options")

@@ -1,4 +1,4 @@
-"""The tender file: what a bid must hold (schema: results/schema/tender-v1.json)."""
+"""Read a tender file: what a bid must contain (schema: results/schema/tender-v1.json)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA = "tender-v1.json"
 
 
 class Metric(StrEnum):
-    """How a bid's cases become one score (`railyard.tender.metrics` has the formulas and their sources)."""
+    """Names of the formulas that make one score of a bid's cases (`railyard.tender.metrics`)."""
 
     GEOMETRIC_MEAN = "geometric-mean"
     SSI = "ssi"
@@ -70,7 +70,7 @@ class Case:
 
     @property
     def better(self) -> Better:
-        """Which direction of the figure of merit is better."""
+        """Return which direction of the figure of merit is better."""
         return units.unit_of(self.fom).better
 
     def is_met_by(self, read: Judged) -> bool:
@@ -102,13 +102,13 @@ class Tender:
 
     @property
     def nodes_of_reference(self) -> int:
-        """The size of the reference system; the tender file was refused where the metric needs it and it is missing."""
+        """Return the number of nodes of the reference system; `load` refuses a tender that needs and lacks it."""
         assert self.reference_nodes is not None
         return self.reference_nodes
 
 
 def load(path: Path) -> Tender:
-    """Return the tender in a file; raises InputError, in one line, for a file that is none."""
+    """Return the tender in a file; raises InputError, in one line, for a file without one."""
     try:
         document = yaml_io.read(path)
     except OSError as error:
@@ -123,43 +123,43 @@ def load(path: Path) -> Tender:
     chosen = tuple(presets.load(name) for name in document.get("presets", []))
     tiers = next((preset.tiers for preset in chosen if preset.tiers), ("baseline",))
     metric = next((preset.metric for preset in chosen if preset.metric), Metric.GEOMETRIC_MEAN)
-    known = {name: document[name] for name in _AS_THEY_ARE if name in document}
-    made = Tender(
-        **known,
+    given = {name: document[name] for name in _AS_THEY_ARE if name in document}
+    tender = Tender(
+        **given,
         origins=tuple(map(Origin, document["origins"])),
         cases=cases,
         presets=chosen,
         tiers=tuple(document.get("tiers", tiers)),
         metric=Metric(document.get("metric", metric)),
     )
-    _check_metric(made, str(path))
-    return made
+    _check_metric(tender, str(path))
+    return tender
 
 
 _AS_THEY_ARE = ("title", "challenge", "signed", "reference_nodes", "scored", "retention")
 
 
 def _check_metric(tender: Tender, source: str) -> None:
-    """Raise InputError where the tender lacks what its metric is worked out from."""
+    """Raise InputError if the tender lacks an input of its metric."""
     if tender.metric in OF_TWO_SYSTEMS and tender.reference_nodes is None:
         raise InputError(
             source, "reference_nodes", None, f"the size of the reference system, for {tender.metric}"
         )
-    for place, case in enumerate(tender.cases):
+    for index, case in enumerate(tender.cases):
         is_time = units.unit_of(case.fom).measures == "time"
         is_needed = tender.metric is Metric.SSP or (tender.metric is Metric.P_TOT and not is_time)
         if is_needed and case.work is None:
             wanted = f"the operations of one run, for {tender.metric}"
-            raise InputError(source, f"cases[{place}].work", None, wanted)
+            raise InputError(source, f"cases[{index}].work", None, wanted)
 
 
 def _check(cases: tuple[Case, ...], source: str) -> None:
-    """Raise InputError for a name twice and for a figure of merit of which no direction is better."""
+    """Raise InputError for a name twice and for a figure of merit without a better direction."""
     names = [case.name for case in cases]
-    for place, case in enumerate(cases):
-        if names.index(case.name) != place:
-            raise InputError(source, f"cases[{place}].name", case.name, "each name once")
-        if units.unit_of(case.fom, source, f"cases[{place}].fom").better is Better.NEITHER:
+    for index, case in enumerate(cases):
+        if names.index(case.name) != index:
+            raise InputError(source, f"cases[{index}].name", case.name, "each name once")
+        if units.unit_of(case.fom, source, f"cases[{index}].fom").better is Better.NEITHER:
             raise InputError(
-                source, f"cases[{place}].fom", case.fom, "a figure of merit with a better direction"
+                source, f"cases[{index}].fom", case.fom, "a figure of merit with a better direction"
             )

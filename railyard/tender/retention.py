@@ -1,4 +1,4 @@
-"""Whether a later measurement reaches what a bid promised: at acceptance, or after years of service.
+"""Compare a later measurement with what a bid promised: at acceptance, or after years of service.
 
 Models: each case of the tender, the later median over the pledge, or over the bid's own median where there is no
 pledge, turned so that above 1 is better; bounds by drawing the launches of both again. The tender file names the share
@@ -74,9 +74,9 @@ def _made(
     case: Case,
     before: Sequence[float],
     pledge: float | None,
-    found: tuple[float, Interval, Kept] | None,
+    outcome: tuple[float, Interval, Kept] | None,
 ) -> Promise:
-    later, ratio, verdict = found or (None, None, Kept.NOT_MEASURED)
+    later, ratio, verdict = outcome or (None, None, Kept.NOT_MEASURED)
     promised = float(np.median(before)) if before else float("nan")
     return Promise(
         case=case, promised=promised, is_pledge=pledge is not None, later=later, ratio=ratio, verdict=verdict

@@ -1,4 +1,4 @@
-"""An evaluation as a spreadsheet in Office Open XML, which Excel and LibreOffice open.
+"""Write an evaluation as a spreadsheet in Office Open XML, which Excel and LibreOffice open.
 
 Models: one sheet of scores, one of cases, one of faults. A number is a number whatever decimal mark the reader's
 language has, which a CSV file cannot give; a text is an inline string and never a formula. Leaves out: formulas,
@@ -26,9 +26,9 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def workbook(found: Evaluation) -> bytes:
+def workbook(result: Evaluation) -> bytes:
     """Return the bytes of an .xlsx file."""
-    sheets = {"Scores": list(_scores(found)), "Cases": list(_cases(found)), "Faults": list(_faults(found))}
+    sheets = {"Scores": list(_scores(result)), "Cases": list(_cases(result)), "Faults": list(_faults(result))}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in _files(sheets).items():
@@ -36,14 +36,14 @@ def workbook(found: Evaluation) -> bytes:
     return out.getvalue()
 
 
-def _scores(found: Evaluation) -> Iterator[Row]:
-    metric = FORMULAS[found.tender.metric]
-    yield [found.tender.title]
-    yield [found.sentence]
+def _scores(result: Evaluation) -> Iterator[Row]:
+    metric = FORMULAS[result.tender.metric]
+    yield [result.tender.title]
+    yield [result.sentence]
     yield [f"{metric.name}: {metric.formula}"]
     shares = ["wins when drawn again", *SCENARIOS]
     yield ["bid", "complete", "score", "low", "high", *shares, "tier", "signature", "faults"]
-    for line in found.lines:
+    for line in result.lines:
         wins: list[Cell] = [line.wins, *(line.wins_by.get(name) for name in SCENARIOS)]
         yield [
             line.bidder,
@@ -56,18 +56,18 @@ def _scores(found: Evaluation) -> Iterator[Row]:
         ]
 
 
-def _cases(found: Evaluation) -> Iterator[Row]:
+def _cases(result: Evaluation) -> Iterator[Row]:
     yield ["case", "figure of merit", "reference", "weight", "bid", "speedup", "low", "high", "pledge"]
-    for case in found.tender.cases:
-        for line in found.lines:
+    for case in result.tender.cases:
+        for line in result.lines:
             numbers = _numbers(line.cases.get(case.name))
             pledge = line.pledges.get(case.name)
             yield [case.name, case.fom, case.reference, case.weight, line.bidder, *numbers, pledge]
 
 
-def _faults(found: Evaluation) -> Iterator[Row]:
+def _faults(result: Evaluation) -> Iterator[Row]:
     yield ["bid", "rule", "field", "fault"]
-    for line in found.lines:
+    for line in result.lines:
         yield from _faults_of(line)
 
 
@@ -105,7 +105,7 @@ def _files(sheets: Mapping[str, Sequence[Row]]) -> dict[str, str]:
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{related}</Relationships>',
     }
     for number, name in numbered:
-        rows = "".join(_row(place, row) for place, row in enumerate(sheets[name], 1))
+        rows = "".join(_row(number, row) for number, row in enumerate(sheets[name], 1))
         files[f"xl/worksheets/sheet{number}.xml"] = (
             f'<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
         )
@@ -113,12 +113,12 @@ def _files(sheets: Mapping[str, Sequence[Row]]) -> dict[str, str]:
 
 
 def _row(number: int, row: Row) -> str:
-    cells = "".join(_cell(f"{_column(place)}{number}", cell) for place, cell in enumerate(row))
+    cells = "".join(_cell(f"{_column(index)}{number}", cell) for index, cell in enumerate(row))
     return f'<row r="{number}">{cells}</row>'
 
 
 def _column(place: int) -> str:
-    assert place < 26  # no sheet here is wider
+    assert place < 26  # the sheets here have fewer columns
     return chr(ord("A") + place)
 
 

@@ -1,4 +1,4 @@
-"""An evaluation as a file: Markdown or a page for people, a spreadsheet or CSV for evaluators, JSON for programs."""
+"""Render an evaluation as Markdown, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from railyard.tender.metrics import FORMULAS
 from railyard.tender.retention import Promise
 
 
-def markdown(found: Evaluation) -> str:
+def markdown(result: Evaluation) -> str:
     """Return the verdict first, then scores, cases, sensitivity and the faults of incomplete bids."""
-    return "\n".join(_markdown(found)) + "\n"
+    return "\n".join(_markdown(result)) + "\n"
 
 
-def _markdown(found: Evaluation) -> Iterator[str]:
-    metric = FORMULAS[found.tender.metric]
-    yield f"# {_plain(found.tender.title)}\n\n{_plain(found.sentence)}\n"
+def _markdown(result: Evaluation) -> Iterator[str]:
+    metric = FORMULAS[result.tender.metric]
+    yield f"# {_plain(result.tender.title)}\n\n{_plain(result.sentence)}\n"
     yield f"Score: {_plain(metric.name)}. {_plain(metric.formula)}.\n"
     yield "| bid | score | 95 % | wins when drawn again | tier | signature |\n|---|---|---|---|---|---|"
-    for line in found.lines:
+    for line in result.lines:
         score = f"{line.score.value:.4g}" if line.score else f"not complete, {line.faults} faults"
         interval = f"{line.score.low:.4g} to {line.score.high:.4g}" if line.score else ""
         wins = f"{100 * line.wins:.0f} %" if line.score else ""
         yield _row([line.bidder, score, interval, wins, line.tier, line.signed])
-    scored = [line for line in found.lines if line.score]
+    scored = [line for line in result.lines if line.score]
     if scored:
         yield "\n## Cases\n\nThe speedup over the reference, above 1 is better, with its 95 % interval.\n"
         yield _row(["case", "weight", *(line.bidder for line in scored)])
         yield "|" + "---|" * (2 + len(scored))
-        for case in found.tender.cases:
+        for case in result.tender.cases:
             yield _row([case.name, f"{case.weight:g}", *(_text(line.cases[case.name]) for line in scored)])
     yield "\n## Sensitivity\n"
     if len(scored) > 1:
@@ -45,10 +45,10 @@ def _markdown(found: Evaluation) -> Iterator[str]:
             yield _row([name, *(f"{100 * line.wins_by[name]:.0f} %" for line in scored)])
         yield ""
     yield (
-        "\n".join(f"- {_plain(each)}" for each in found.flips)
+        "\n".join(f"- {_plain(flip)}" for flip in result.flips)
         or "No single weight, halved, doubled or 0, changes the best bid."
     )
-    for line in found.lines:
+    for line in result.lines:
         yield from _faults(line)
 
 
@@ -71,20 +71,20 @@ def _row(cells: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that Markdown shows as it is."""
+    """Return plain text with Markdown's marks escaped."""
     escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def comma_separated(found: Evaluation) -> str:
+def comma_separated(result: Evaluation) -> str:
     """Return a line for each bid and case, and one for each bid's score; cells that begin a formula are quoted."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["bid", "case", "weight", "ratio", "low", "high", "complete", "faults"])
-    for line in found.lines:
+    for line in result.lines:
         rows = {
             "score": (line.score, ""),
-            **{c.name: (line.cases.get(c.name), c.weight) for c in found.tender.cases},
+            **{c.name: (line.cases.get(c.name), c.weight) for c in result.tender.cases},
         }
         for name, (interval, weight) in rows.items():
             numbers = [interval.value, interval.low, interval.high] if interval else ["", "", ""]
@@ -97,14 +97,14 @@ def _cell(text: str) -> str:
     return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text
 
 
-def as_json(found: Evaluation) -> str:
+def as_json(result: Evaluation) -> str:
     """Return the whole evaluation as a JSON document."""
     document: dict[str, Json] = {
         "format": "railyard-evaluation/1",
-        "title": found.tender.title,
-        "sentence": found.sentence,
-        "metric": str(found.tender.metric),
-        "flips": list(found.flips),
+        "title": result.tender.title,
+        "sentence": result.sentence,
+        "metric": str(result.tender.metric),
+        "flips": list(result.flips),
         "bids": [
             {
                 "bidder": line.bidder,
@@ -122,7 +122,7 @@ def as_json(found: Evaluation) -> str:
                     for fault in rule.faults
                 ],
             }
-            for line in found.lines
+            for line in result.lines
         ],
     }
     return json.dumps(document, indent=1) + "\n"
@@ -132,14 +132,14 @@ def _numbers(interval: Interval | None) -> Json:
     return None if interval is None else {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def promise(found: Promise, least: float) -> str:
+def promise(promised: Promise, least: float) -> str:
     """Return one line of a case's promise and whether it is kept."""
-    what = "pledge" if found.is_pledge else "median of the bid"
-    head = f"{found.verdict:<12} {found.case.name}: {what} {found.promised:.6g}"
-    if found.ratio is None or found.later is None:
-        return f"{head}; {found.case.launches} results are needed"
-    ratio = f"{found.ratio.value:.3f} ({found.ratio.low:.3f} to {found.ratio.high:.3f})"
-    return f"{head}, later {found.later:.6g}: {ratio} of what was promised; at least {least:g} is needed"
+    what = "pledge" if promised.is_pledge else "median of the bid"
+    head = f"{promised.verdict:<12} {promised.case.name}: {what} {promised.promised:.6g}"
+    if promised.ratio is None or promised.later is None:
+        return f"{head}; {promised.case.launches} results are needed"
+    ratio = f"{promised.ratio.value:.3f} ({promised.ratio.low:.3f} to {promised.ratio.high:.3f})"
+    return f"{head}, later {promised.later:.6g}: {ratio} of what was promised; at least {least:g} is needed"
 
 
 FORMATS: Mapping[str, Callable[[Evaluation], str | bytes]] = {

@@ -450,7 +450,7 @@ def test_a_run_outside_of_its_limit_is_not_verified(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({"figures": {}}, "at least one figure of merit"),
-        ({"verified": ""}, "a line or a limit that says a run was right"),
+        ({"verified": ""}, "a line or a limit of a right run"),
         ({"figures": {"total_mflops": "x"}}, "a name ending in a unit that fits it"),
         (
             {"figures": {"total_mflop_s": "x", "total_s": "y"}},
