@@ -57,7 +57,6 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
                     config->beside_ranks, check_ranks());
     else if (check_ranks() < 2)
         problem_set(problem, "1 rank sends nothing; valid: 2 ranks or more");
-    output_probe(config->json, problem);
 }
 
 const struct option_table congestor_options = {

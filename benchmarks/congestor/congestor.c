@@ -14,9 +14,8 @@
  */
 #include "congestor/config.h"
 #include "counters/nics.h"
+#include "lib/engine/benchmark.h"
 #include "lib/measure/clock.h"
-#include "lib/output/report.h"
-#include "lib/output/table.h"
 #include "lib/run/check.h"
 
 #include <errno.h>
@@ -38,6 +37,7 @@ static const char *const end_names[] = {"", "rounds", "stop", "limit"};
 
 struct congestor {
     struct config config;
+    struct load_ranks ranks; /* those that send this load */
     struct load load;
     double *round_s; /* of this rank; on rank 0 at last the slowest rank's */
     int kept;        /* of them: the first SAMPLES_ROOM rounds */
@@ -61,7 +61,8 @@ static bool is_beside(const struct config *config) {
 /* ---- rounds ---- */
 
 /* Collective. False on all ranks, with the message printed, when the data of any rank are wrong. */
-static bool verify(struct congestor *congestor) {
+static bool verify(void *state) {
+    struct congestor *congestor = state;
     struct problem problem = {0};
     if (!load_verified_round(&congestor->load))
         problem_set(&problem, "data are wrong, no time is printed: pattern %s on rank %d",
@@ -148,15 +149,13 @@ static void send_rounds(struct congestor *congestor) {
 }
 
 /* Collective. The word that the load is there; a problem on rank 0 where it cannot be written. */
-static bool tell_ready(const char *path) {
+static bool write_ready_file(const char *path) {
     struct problem problem = {0};
     FILE *file = path && check_rank() == 0 ? fopen(path, "w") : NULL;
     if (path && check_rank() == 0 && (!file || fclose(file) != 0))
         problem_set(&problem, "--ready %s: cannot be written: %s", path, strerror(errno));
     return !problem_agree(&problem, congestor_options.program);
 }
-
-/* ---- print and write ---- */
 
 static uint64_t round_bytes(const struct congestor *congestor) {
     const struct load *load = &congestor->load;
@@ -179,8 +178,46 @@ static void add_series(const struct congestor *congestor, struct series_list *li
     series_add(list, rate);
 }
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct congestor *congestor = context;
+/* Collective. The NICs are counted while the load is there, and at no other time: the program has no hooks.
+ */
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct congestor *congestor = state;
+    for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
+        congestor->load.pattern->round(&congestor->load);
+    struct nics *nics = nics_begin();
+    bool ready = write_ready_file(congestor->config.ready);
+    if (ready)
+        send_rounds(congestor);
+    nics_end(nics);
+    if (ready && check_rank() == 0 && congestor->rounds > 0)
+        add_series(congestor, list);
+    (void)evidence;
+    return ready ? EXIT_SUCCESS : EXIT_NOT_WRITTEN;
+}
+
+/* Collective. The ranks beside have a communicator of their own, and so have the others. */
+static bool prepare(void *state) {
+    struct congestor *congestor = state;
+    const struct config *config = &congestor->config;
+    bool beside = is_beside(config);
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, beside, check_rank(), &congestor->ranks.comm));
+    congestor->ranks.seed = config->seed;
+    load_open(&congestor->load, beside ? config->beside : config->pattern,
+              beside ? &config->beside_size : &config->size, congestor->ranks);
+    return true;
+}
+
+static void release(void *state) {
+    struct congestor *congestor = state;
+    load_close(&congestor->load);
+    MPI_CHECK(MPI_Comm_free(&congestor->ranks.comm));
+    free(congestor->round_s);
+}
+
+/* ---- print and write ---- */
+
+static void write_parameters(struct json *json, const void *state) {
+    const struct congestor *congestor = state;
     json_key_text(json, "pattern", congestor->load.pattern->name);
     json_key_integer(json, "size_bytes", (int64_t)congestor->load.bytes);
     json_key_integer(json, "window", congestor->load.in_flight);
@@ -203,75 +240,22 @@ static void write_parameters(struct json *json, const void *context) {
     json_key_integer(json, "beside_rounds_sent", congestor->beside_rounds);
 }
 
-static void print_heading(const void *context, const struct evidence_list *evidence) {
-    const struct congestor *congestor = context;
-    table_heading(congestor_options.program, evidence);
+static void print_heading(const void *state) {
+    const struct congestor *congestor = state;
     (void)printf(
         "\n%d rounds of %llu bytes of payload in %.3g s, ended by %s; first and last round verified\n\n",
         congestor->rounds, (unsigned long long)round_bytes(congestor), congestor->elapsed_s,
         end_names[congestor->end]);
 }
 
-/* Collective. Prints and writes. */
-static int report_load(const struct congestor *congestor) {
-    struct series_list list = {0};
-    struct evidence_list evidence;
-    evidence_gather(&evidence);
-    if (check_rank() == 0 && congestor->rounds > 0)
-        add_series(congestor, &list);
-    struct document document = {congestor_options.program, write_parameters, congestor, &evidence, &list};
-    int status = report(&document, print_heading, congestor->config.json);
-    series_free(&list);
-    evidence_free(&evidence);
-    return status;
-}
-
-/* Collective. The NICs are counted while the load is there, and at no other time. */
-static int run_load(struct congestor *congestor) {
-    if (!verify(congestor))
-        return EXIT_DATA_WRONG;
-    for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
-        congestor->load.pattern->round(&congestor->load);
-    struct nics *nics = nics_begin();
-    bool told = tell_ready(congestor->config.ready);
-    if (told)
-        send_rounds(congestor);
-    nics_end(nics);
-    if (!told)
-        return EXIT_NOT_WRITTEN;
-    return verify(congestor) ? report_load(congestor) : EXIT_DATA_WRONG;
-}
-
-/* Collective. The ranks beside have a communicator of their own, and so have the others. */
-static int run_among(struct congestor *congestor) {
-    const struct config *config = &congestor->config;
-    bool beside = is_beside(config);
-    struct load_ranks among = {.seed = config->seed};
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, beside, check_rank(), &among.comm));
-    load_open(&congestor->load, beside ? config->beside : config->pattern,
-              beside ? &config->beside_size : &config->size, among);
-    int status = run_load(congestor);
-    load_close(&congestor->load);
-    MPI_CHECK(MPI_Comm_free(&among.comm));
-    return status;
-}
-
-static int run(int argc, char **argv) {
-    struct congestor *congestor = check_alloc(1, sizeof *congestor);
-    enum options_outcome outcome = options_settle(&congestor_options, argc, argv, &congestor->config);
-    int status = options_status(outcome);
-    if (outcome == OPTIONS_RUN) {
-        status = run_among(congestor);
-    }
-    free(congestor->round_s);
-    free(congestor);
-    return status;
-}
-
-/* Not check_main, which counts the NICs from MPI's start on. */
 int main(int argc, char **argv) {
-    check_mpi_init(&argc, &argv);
-    int status = run(argc, argv);
-    MPI_CHECK(MPI_Finalize());
-    return status;
+    static const struct benchmark benchmark = {.options = &congestor_options,
+                                               .state_bytes = sizeof(struct congestor),
+                                               .prepare = prepare,
+                                               .verify = verify,
+                                               .measure = measure,
+                                               .release = release,
+                                               .write_parameters = write_parameters,
+                                               .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

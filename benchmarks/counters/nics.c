@@ -382,3 +382,13 @@ void nics_end(struct nics *nics) {
     (void)nics;
 }
 #endif
+
+static void *begin(void) {
+    return nics_begin();
+}
+
+static void end(void *begun) {
+    nics_end(begun);
+}
+
+const struct run_hooks nics_hooks = {begin, end};

@@ -16,6 +16,8 @@
 #ifndef RAILYARD_COUNTERS_NICS_H
 #define RAILYARD_COUNTERS_NICS_H
 
+#include "lib/run/check.h"
+
 struct nics;
 
 /* Collective over MPI_COMM_WORLD. Reads for the first time; NULL on all ranks where nothing is to be counted.
@@ -25,5 +27,8 @@ struct nics *nics_begin(void);
 /* Collective. Reads again, writes the file, and frees; NULL does nothing. A file that cannot be written is
  * one line on stderr and stops nothing. */
 void nics_end(struct nics *nics);
+
+/* Both, for a benchmark that counts from MPI's start to its end. */
+extern const struct run_hooks nics_hooks;
 
 #endif

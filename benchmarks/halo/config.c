@@ -141,7 +141,6 @@ static void settle(void *configuration, unsigned mask, struct problem *problem) 
     settle_grid(config, given(mask, "dimensions") || config->preset, problem);
     settle_cells(config, problem);
     memory_open(&config->memory, problem);
-    output_probe(config->sampling.json, problem);
 }
 
 const struct option_table halo_options = {

@@ -11,32 +11,29 @@
  *
  * Leaves out: computation, and the memory between the faces (face.h).
  */
+#include "counters/nics.h"
 #include "halo/config.h"
 #include "halo/faces.h"
 #include "halo/variants.h"
+#include "lib/engine/benchmark.h"
 #include "lib/measure/timed.h"
-#include "lib/output/output.h"
 #include "lib/output/parameters.h"
-#include "lib/output/report.h"
 #include "lib/output/table.h"
-#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
-#include "lib/run/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char program[] = "halo";
 
-/* Payload rounds: the data differ before and after the timed repeats. */
-enum { ROUND_BEFORE, ROUND_AFTER };
-
 struct halo {
     struct halo_config config;
     struct grid grid;
     struct faces faces;
     struct exchange exchanges[HALO_VARIANTS];
-    int samples; /* of each variant */
+    int samples;       /* of each variant */
+    int verifications; /* each with data of its own */
+    bool open;
 };
 
 static const struct halo_variant *variant_at(int index) {
@@ -50,20 +47,36 @@ static int chosen_count(const struct halo *halo) {
     return count;
 }
 
-static void open_variants(struct halo *halo) {
+/* Collective. Places the ranks on the grid and opens the variants. */
+static bool prepare(void *state) {
+    struct halo *halo = state;
+    struct problem problem = {0};
+    if (halo->config.rank_map) {
+        halo->config.order = GRID_RANK_MAP;
+        grid_read(&halo->config.grid, halo->config.rank_map, &halo->grid, &problem);
+    } else {
+        grid_fill(&halo->config.grid, halo->config.order, &halo->grid);
+    }
+    if (problem_agree(&problem, program))
+        return false;
     faces_make(&halo->config, &halo->grid, &halo->faces);
     for (int v = 0; v < HALO_VARIANTS; v++) {
         halo->exchanges[v] = (struct exchange){.faces = &halo->faces, .neighbours = MPI_COMM_NULL};
         if (halo->config.variants[v])
             variant_at(v)->open(&halo->exchanges[v]);
     }
+    halo->open = true;
+    return true;
 }
 
-static void close_variants(struct halo *halo) {
-    for (int v = 0; v < HALO_VARIANTS; v++)
+static void release(void *state) {
+    struct halo *halo = state;
+    for (int v = 0; halo->open && v < HALO_VARIANTS; v++)
         if (halo->config.variants[v])
             variant_at(v)->close(&halo->exchanges[v]);
-    faces_free(&halo->faces);
+    if (halo->open)
+        faces_free(&halo->faces);
+    grid_free(&halo->grid);
 }
 
 /* ---- are the data right? ---- */
@@ -80,7 +93,9 @@ static bool verify_variant(struct halo *halo, int v, int round) {
     return !problem_agree(&problem, program);
 }
 
-static bool verify(struct halo *halo, int round) {
+static bool verify(void *state) {
+    struct halo *halo = state;
+    int round = halo->verifications++;
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (halo->config.variants[v] && !verify_variant(halo, v, round))
             return false;
@@ -181,8 +196,8 @@ static void add_series(const struct halo *halo, int v, struct samples *samples, 
             free(samples->of_fom[fom]);
 }
 
-/* Collective. Everything that is measured. */
-static void measure(struct halo *halo, struct series_list *list) {
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct halo *halo = state;
     struct samples samples[HALO_VARIANTS] = {0};
     const struct sampling *sampling = &halo->config.sampling;
     int first = sampling_first(sampling);
@@ -203,6 +218,8 @@ static void measure(struct halo *halo, struct series_list *list) {
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (halo->config.variants[v])
             add_series(halo, v, &samples[v], list);
+    (void)evidence;
+    return EXIT_SUCCESS;
 }
 
 /* ---- print and write ---- */
@@ -234,8 +251,8 @@ static void write_variants(struct json *json, const bool *chosen) {
     json_array_end(json);
 }
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct halo *halo = context;
+static void write_parameters(struct json *json, const void *state) {
+    const struct halo *halo = state;
     const struct halo_config *config = &halo->config;
     parameters_extents(json, "grid", &config->grid);
     json_key_integer(json, "dimensions", config->dimensions);
@@ -268,10 +285,9 @@ static void print_faces(const struct halo *halo) {
     (void)printf("; sent + received per rank and iteration %s\n", size);
 }
 
-static void print_heading(const void *context, const struct evidence_list *evidence) {
-    const struct halo *halo = context;
+static void print_heading(const void *state) {
+    const struct halo *halo = state;
     char text[EXTENTS_TEXT_BYTES];
-    table_heading(program, evidence);
     extents_text(&halo->config.grid, text);
     (void)printf(", grid %s, %s\n", text, grid_order_name(halo->config.order));
     extents_text(&halo->config.cells, text);
@@ -280,52 +296,15 @@ static void print_heading(const void *context, const struct evidence_list *evide
     (void)printf("every ghost cell verified; times are the maximum over ranks\n\n");
 }
 
-/* Collective. Gathers who ran where, prints and writes. */
-static int report_halo(const struct halo *halo, const struct series_list *list) {
-    struct evidence_list evidence;
-    evidence_gather(&evidence);
-    struct document document = {program, write_parameters, halo, &evidence, list};
-    int status = report(&document, print_heading, halo->config.sampling.json);
-    evidence_free(&evidence);
-    return status;
-}
-
-static int run_halo(struct halo *halo) {
-    struct series_list list = {0};
-    int status = EXIT_DATA_WRONG;
-    open_variants(halo);
-    if (verify(halo, ROUND_BEFORE)) {
-        measure(halo, &list);
-        if (verify(halo, ROUND_AFTER))
-            status = report_halo(halo, &list);
-    }
-    series_free(&list);
-    close_variants(halo);
-    return status;
-}
-
-/* Collective. Places the ranks on the grid. */
-static void place(struct halo *halo, struct problem *problem) {
-    if (halo->config.rank_map) {
-        halo->config.order = GRID_RANK_MAP;
-        grid_read(&halo->config.grid, halo->config.rank_map, &halo->grid, problem);
-    } else {
-        grid_fill(&halo->config.grid, halo->config.order, &halo->grid);
-    }
-}
-
-static int run(int argc, char **argv) {
-    struct halo halo = {0};
-    struct problem problem = {0};
-    enum options_outcome outcome = options_settle(&halo_options, argc, argv, &halo.config);
-    if (outcome != OPTIONS_RUN)
-        return options_status(outcome);
-    place(&halo, &problem);
-    int status = problem_agree(&problem, program) ? EXIT_USAGE : run_halo(&halo);
-    grid_free(&halo.grid);
-    return status;
-}
-
 int main(int argc, char **argv) {
-    return check_main(argc, argv, run);
+    static const struct benchmark benchmark = {.options = &halo_options,
+                                               .state_bytes = sizeof(struct halo),
+                                               .prepare = prepare,
+                                               .verify = verify,
+                                               .measure = measure,
+                                               .release = release,
+                                               .hooks = &nics_hooks,
+                                               .write_parameters = write_parameters,
+                                               .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

@@ -9,15 +9,12 @@
  *
  * Leaves out: the source of the noise, and a core that is slow all the time (its shortest time is longer).
  */
-#include "lib/input/options.h"
+#include "counters/nics.h"
+#include "lib/engine/benchmark.h"
 #include "lib/input/rows.h"
 #include "lib/measure/clock.h"
 #include "lib/measure/payload.h"
-#include "lib/output/output.h"
 #include "lib/output/parameters.h"
-#include "lib/output/report.h"
-#include "lib/output/table.h"
-#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -68,7 +65,6 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     (void)given;
     if (config->quantum_s > 10)
         problem_set(problem, "--quantum %g: longer than 10 s", config->quantum_s);
-    output_probe(config->json, problem);
 }
 
 static const struct option_table table = {
@@ -122,7 +118,8 @@ static uint64_t allreduced(uint64_t word) {
 }
 
 /* Collective. Every rank did the same work, and the allreduce adds up. */
-static bool verify(const struct noise *noise) {
+static bool verify(void *state) {
+    const struct noise *noise = state;
     struct problem problem = {0};
     uint64_t ranks = (uint64_t)check_ranks();
     uint64_t own = work(noise->steps);
@@ -130,6 +127,12 @@ static bool verify(const struct noise *noise) {
     if (allreduced(own) != ranks * work(noise->steps))
         problem_set(&problem, "data are wrong, no time is printed: the sum over ranks of the same work");
     return !problem_agree(&problem, program);
+}
+
+static bool prepare(void *state) {
+    struct noise *noise = state;
+    noise->steps = calibrate(noise->config.quantum_s);
+    return true;
 }
 
 /* ---- measure ---- */
@@ -191,7 +194,7 @@ static void measure_repeat(struct noise *noise, int repeat) {
         100 * fmax(0, delay_s) / fmax(mean_delay_s, clock_tick_s() + 1e-12);
 }
 
-static void measure(struct noise *noise) {
+static void measure_repeats(struct noise *noise) {
     int repeats = noise->config.repeats;
     for (int fom = 0; fom < FOMS; fom++)
         noise->of_fom[fom] = check_alloc((size_t)repeats, sizeof(double));
@@ -206,8 +209,6 @@ static void measure(struct noise *noise) {
     MPI_CHECK(MPI_Gather(noise->own_percent, repeats, MPI_DOUBLE, noise->of_rank, repeats, MPI_DOUBLE, 0,
                          MPI_COMM_WORLD));
 }
-
-/* ---- print and write ---- */
 
 static void add(struct series_list *list, struct series series, const double *samples, int count) {
     series.count = count;
@@ -230,8 +231,26 @@ static void add_series(const struct noise *noise, const struct evidence_list *ev
     }
 }
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct noise *noise = context;
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct noise *noise = state;
+    measure_repeats(noise);
+    if (check_rank() == 0)
+        add_series(noise, evidence, list);
+    return EXIT_SUCCESS;
+}
+
+static void release(void *state) {
+    struct noise *noise = state;
+    for (int fom = 0; fom < FOMS; fom++)
+        free(noise->of_fom[fom]);
+    free(noise->own_percent);
+    free(noise->of_rank);
+}
+
+/* ---- print and write ---- */
+
+static void write_parameters(struct json *json, const void *state) {
+    const struct noise *noise = state;
     json_key(json, "quantum_s");
     json_double(json, noise->config.quantum_s);
     json_key(json, "steps");
@@ -240,45 +259,21 @@ static void write_parameters(struct json *json, const void *context) {
     json_key_integer(json, "repeats", noise->config.repeats);
 }
 
-static void print_heading(const void *context, const struct evidence_list *evidence) {
-    const struct noise *noise = context;
-    table_heading(program, evidence);
+static void print_heading(const void *state) {
+    const struct noise *noise = state;
     (void)printf("\n%d quanta of %llu steps a repeat; the work of all ranks verified\n\n",
                  noise->config.count, (unsigned long long)noise->steps);
 }
 
-/* Collective. Prints and writes. */
-static int report_noise(const struct noise *noise) {
-    struct series_list list = {0};
-    struct evidence_list evidence;
-    evidence_gather(&evidence);
-    if (check_rank() == 0)
-        add_series(noise, &evidence, &list);
-    struct document document = {program, write_parameters, noise, &evidence, &list};
-    int status = report(&document, print_heading, noise->config.json);
-    series_free(&list);
-    evidence_free(&evidence);
-    return status;
-}
-
-static int run(int argc, char **argv) {
-    struct noise noise = {0};
-    enum options_outcome outcome = options_settle(&table, argc, argv, &noise.config);
-    if (outcome != OPTIONS_RUN)
-        return options_status(outcome);
-    noise.steps = calibrate(noise.config.quantum_s);
-    int status = EXIT_DATA_WRONG;
-    if (verify(&noise)) {
-        measure(&noise);
-        status = report_noise(&noise);
-    }
-    for (int fom = 0; fom < FOMS; fom++)
-        free(noise.of_fom[fom]);
-    free(noise.own_percent);
-    free(noise.of_rank);
-    return status;
-}
-
 int main(int argc, char **argv) {
-    return check_main(argc, argv, run);
+    static const struct benchmark benchmark = {.options = &table,
+                                               .state_bytes = sizeof(struct noise),
+                                               .prepare = prepare,
+                                               .verify = verify,
+                                               .measure = measure,
+                                               .release = release,
+                                               .hooks = &nics_hooks,
+                                               .write_parameters = write_parameters,
+                                               .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

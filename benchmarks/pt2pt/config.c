@@ -58,7 +58,6 @@ static void settle_engine(struct pt2pt_config *config, struct problem *problem) 
         problem_set(problem, "1 rank: pairs are measured; expected 2 ranks or more");
     points_check(&config->engine.points, problem);
     memory_open(&config->engine.memory, problem);
-    output_probe(config->engine.sampling.json, problem);
 }
 
 static void settle(void *configuration, unsigned given, struct problem *problem) {

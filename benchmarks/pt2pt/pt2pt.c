@@ -13,15 +13,12 @@
  *
  * Leaves out: the choice of routes, and where in the network pairs meet.
  */
+#include "counters/nics.h"
+#include "lib/engine/benchmark.h"
 #include "lib/measure/payload.h"
-#include "lib/output/output.h"
 #include "lib/output/parameters.h"
-#include "lib/output/report.h"
-#include "lib/output/table.h"
-#include "lib/ranks/evidence.h"
 #include "lib/ranks/lattice.h"
 #include "lib/run/check.h"
-#include "lib/run/problem.h"
 #include "pt2pt/config.h"
 #include "pt2pt/hop_pairs.h"
 #include "pt2pt/lines.h"
@@ -54,8 +51,11 @@ struct units {
 };
 
 struct run {
-    const struct program *program;
     struct pt2pt_config config;
+    const struct program *program;
+    struct set *sets; /* own the labels of the series */
+    int measured;     /* sets with pairs, and those whose data were right */
+    int verified;
     struct coordinates coordinates;
     struct lattice lattice;
     struct where where;
@@ -419,6 +419,8 @@ static bool run_set(struct run *run, struct set *set, const struct evidence_list
         series_missing(set, engine, list);
     } else {
         good = team_measure(&set->team, engine, run->program->options->program, result);
+        run->measured++;
+        run->verified += good;
         if (good && check_rank() == 0) {
             series_of_set(set, result, engine, evidence, list);
             note_units(run, result);
@@ -429,15 +431,23 @@ static bool run_set(struct run *run, struct set *set, const struct evidence_list
     return good;
 }
 
-static bool run_sets(struct run *run, struct set *sets, const struct evidence_list *evidence,
-                     struct series_list *list) {
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct run *run = state;
+    int sets = run->program->set_count(run);
     bool good = true;
-    for (int i = 0; good && i < run->program->set_count(run); i++) {
-        run->program->make_set(run, i, &sets[i]);
-        good = run_set(run, &sets[i], evidence, list);
-        team_free(&sets[i].team);
+    run->sets = check_alloc((size_t)sets, sizeof *run->sets);
+    for (int i = 0; good && i < sets; i++) {
+        run->program->make_set(run, i, &run->sets[i]);
+        good = run_set(run, &run->sets[i], evidence, list);
+        team_free(&run->sets[i].team);
     }
-    return good;
+    return good ? EXIT_SUCCESS : EXIT_DATA_WRONG;
+}
+
+/* The data of each size were compared before and after its samples (engine.h). */
+static bool verify(void *state) {
+    const struct run *run = state;
+    return run->verified == run->measured;
 }
 
 /* ---- print and write ---- */
@@ -468,8 +478,8 @@ static void write_units(struct json *json, const struct run *run) {
     json_array_end(json);
 }
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct run *run = context;
+static void write_parameters(struct json *json, const void *state) {
+    const struct run *run = state;
     const struct engine_config *engine = &run->config.engine;
     run->program->write_parameters(json, run);
     parameters_numbers(json, "sizes_bytes", &engine->points.sizes);
@@ -488,29 +498,12 @@ static void write_parameters(struct json *json, const void *context) {
     write_units(json, run);
 }
 
-static void print_heading(const void *context, const struct evidence_list *evidence) {
-    const struct run *run = context;
+static void print_heading(const void *state) {
+    const struct run *run = state;
     const struct engine_config *engine = &run->config.engine;
-    table_heading(run->program->options->program, evidence);
     run->program->print_details(run);
     (void)printf("\nwindow %d, %d repeats; every size verified; clocks within %.3g us of each other\n\n",
                  engine->window, engine->sampling.repeats, 1e6 * run->clock_bound_s);
-}
-
-static int measure(struct run *run) {
-    struct series_list list = {0};
-    struct evidence_list evidence;
-    int status = EXIT_DATA_WRONG;
-    evidence_gather(&evidence);
-    struct document document = {run->program->options->program, write_parameters, run, &evidence, &list};
-    (void)points_list(&run->config.engine.points, run->point);
-    struct set *sets = check_alloc((size_t)run->program->set_count(run), sizeof *sets); /* own the labels */
-    if (run_sets(run, sets, &evidence, &list))
-        status = report(&document, print_heading, run->config.engine.sampling.json);
-    series_free(&list);
-    free(sets);
-    evidence_free(&evidence);
-    return status;
 }
 
 /* Collective. False on all ranks, with the message printed, when the coordinates cannot be used. */
@@ -527,33 +520,37 @@ static bool read_torus(struct run *run) {
     return true;
 }
 
-static int run_settled(struct run *run) {
+static bool prepare(void *state) {
+    struct run *run = state;
     struct problem problem = {0};
+    run->program = this_program();
     if (!read_torus(run))
-        return EXIT_USAGE;
+        return false;
     run->program->prepare(run, &problem);
-    return problem_agree(&problem, run->program->options->program) ? EXIT_USAGE : measure(run);
+    (void)points_list(&run->config.engine.points, run->point);
+    return !problem_agree(&problem, run->program->options->program);
 }
 
-static void free_run(struct run *run) {
+static void release(void *state) {
+    struct run *run = state;
     hop_pairs_free(&run->hop_pairs);
     nodes_free(&run->where.nodes);
+    free(run->sets);
     free(run->position);
     free(run->node_at);
     lattice_free(&run->lattice);
     coordinates_free(&run->coordinates);
-    free(run);
-}
-
-static int run_program(int argc, char **argv) {
-    struct run *run = check_alloc(1, sizeof *run);
-    run->program = this_program();
-    enum options_outcome outcome = options_settle(run->program->options, argc, argv, &run->config);
-    int status = outcome == OPTIONS_RUN ? run_settled(run) : options_status(outcome);
-    free_run(run);
-    return status;
 }
 
 int main(int argc, char **argv) {
-    return check_main(argc, argv, run_program);
+    const struct benchmark benchmark = {.options = this_program()->options,
+                                        .state_bytes = sizeof(struct run),
+                                        .prepare = prepare,
+                                        .verify = verify,
+                                        .measure = measure,
+                                        .release = release,
+                                        .hooks = &nics_hooks,
+                                        .write_parameters = write_parameters,
+                                        .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

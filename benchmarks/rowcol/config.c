@@ -80,7 +80,6 @@ static void settle(void *configuration, unsigned given, struct problem *problem)
     settle_ways(config, options_given(&rowcol_options, given, "splits"), problem);
     check_sizes(config, problem);
     memory_open(&config->memory, problem);
-    output_probe(config->sampling.json, problem);
 }
 
 const struct option_table rowcol_options = {

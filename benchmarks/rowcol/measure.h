@@ -25,6 +25,8 @@ struct point {
 struct run {
     struct rowcol_config config;
     struct standing standing;
+    int measured; /* ways to split, and those whose data were right */
+    int verified;
     int point_count;
     struct point points[POINTS_MAX];
     enum start start; /* what it was */

@@ -9,11 +9,9 @@
  *
  * Leaves out: splits that run alone.
  */
-#include "lib/output/output.h"
+#include "counters/nics.h"
+#include "lib/engine/benchmark.h"
 #include "lib/output/parameters.h"
-#include "lib/output/report.h"
-#include "lib/output/table.h"
-#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
 #include "rowcol/collect.h"
 #include "rowcol/config.h"
@@ -58,11 +56,6 @@ static void find_box(struct run *run, struct problem *problem) {
     lattice_make(&standing->coordinates, check_ranks(), &standing->lattice);
     box_find(&standing->lattice, &standing->coordinates, check_ranks(), standing->path, &standing->box,
              problem);
-}
-
-static void free_standing(struct standing *standing) {
-    coordinates_free(&standing->coordinates);
-    lattice_free(&standing->lattice);
 }
 
 static bool is_measured(const struct run *run, int way) {
@@ -228,6 +221,8 @@ static bool run_way(struct run *run, int way, const struct evidence_list *eviden
                     struct series_list *list) {
     struct recording mine;
     bool good = rowcol_measure(run, way, program, &mine);
+    run->measured++;
+    run->verified += good;
     if (good)
         collect_way(run, way, &mine, evidence, list);
     note_clock(run, &mine);
@@ -243,16 +238,23 @@ static void add_missing(int way, struct series_list *list) {
                                      .reason = "1 rank in each split"});
 }
 
-static bool run_ways(struct run *run, const struct evidence_list *evidence, struct series_list *list) {
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct run *run = state;
     for (int way = 0; way < SPLIT_WAYS; way++) {
         if (!run->config.ways[way])
             continue;
         if (!is_measured(run, way))
             add_missing(way, list);
         else if (!run_way(run, way, evidence, list))
-            return false;
+            return EXIT_DATA_WRONG;
     }
-    return true;
+    return EXIT_SUCCESS;
+}
+
+/* The data of each collective and size were compared before and after its samples (measure.c). */
+static bool verify(void *state) {
+    const struct run *run = state;
+    return run->verified == run->measured;
 }
 
 /* ---- print and write ---- */
@@ -272,8 +274,8 @@ static void write_names(struct json *json, const struct rowcol_config *config) {
     json_array_end(json);
 }
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct run *run = context;
+static void write_parameters(struct json *json, const void *state) {
+    const struct run *run = state;
     const struct standing *standing = &run->standing;
     parameters_torus(json, standing->path, &standing->coordinates);
     parameters_integers(json, "box_nodes", standing->box.length, standing->path ? TORUS_DIMENSIONS : 0);
@@ -298,10 +300,9 @@ static void write_parameters(struct json *json, const void *context) {
     parameters_times(json, &run->config.sampling);
 }
 
-static void print_heading(const void *context, const struct evidence_list *evidence) {
-    const struct run *run = context;
+static void print_heading(const void *state) {
+    const struct run *run = state;
     const struct box *box = &run->standing.box;
-    table_heading(program, evidence);
     if (run->standing.path)
         (void)printf(", %dx%dx%d nodes, %d a router (along Y), %d rank%s a node", box->length[0],
                      box->length[1], box->length[2], run->standing.lattice.nodes_per_router,
@@ -311,42 +312,36 @@ static void print_heading(const void *context, const struct evidence_list *evide
                  1e6 * run->clock_bound_s);
 }
 
-static int measure(struct run *run) {
-    struct series_list list = {0};
-    struct evidence_list evidence;
-    int status = EXIT_DATA_WRONG;
-    evidence_gather(&evidence);
-    struct document document = {program, write_parameters, run, &evidence, &list};
-    if (run_ways(run, &evidence, &list))
-        status = report(&document, print_heading, run->config.sampling.json);
-    series_free(&list);
-    evidence_free(&evidence);
-    return status;
-}
-
-static int run_settled(struct run *run) {
+static bool prepare(void *state) {
+    struct run *run = state;
     struct problem problem = {0};
     list_points(run);
     find_standing(run, &problem);
     if (problem_agree(&problem, program))
-        return EXIT_USAGE;
+        return false;
     find_box(run, &problem);
     if (!problem_is_set(&problem)) {
         check_memory(run, &problem);
         check_ways(run, &problem);
     }
-    return problem_agree(&problem, program) ? EXIT_USAGE : measure(run);
+    return !problem_agree(&problem, program);
 }
 
-static int run_program(int argc, char **argv) {
-    struct run *run = check_alloc(1, sizeof *run);
-    enum options_outcome outcome = options_settle(&rowcol_options, argc, argv, &run->config);
-    int status = outcome == OPTIONS_RUN ? run_settled(run) : options_status(outcome);
-    free_standing(&run->standing);
-    free(run);
-    return status;
+static void release(void *state) {
+    struct run *run = state;
+    coordinates_free(&run->standing.coordinates);
+    lattice_free(&run->standing.lattice);
 }
 
 int main(int argc, char **argv) {
-    return check_main(argc, argv, run_program);
+    static const struct benchmark benchmark = {.options = &rowcol_options,
+                                               .state_bytes = sizeof(struct run),
+                                               .prepare = prepare,
+                                               .verify = verify,
+                                               .measure = measure,
+                                               .release = release,
+                                               .hooks = &nics_hooks,
+                                               .write_parameters = write_parameters,
+                                               .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

@@ -12,14 +12,12 @@
  */
 #include "sonar/config.h"
 
+#include "counters/nics.h"
 #include "counters/railyard-counters.h"
+#include "lib/engine/benchmark.h"
 #include "lib/measure/idle.h"
 #include "lib/measure/payload.h"
-#include "lib/output/output.h"
-#include "lib/output/table.h"
-#include "lib/ranks/evidence.h"
 #include "lib/run/check.h"
-#include "lib/run/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +44,9 @@ struct sonar {
     char *remote;
     int source;
     int destination;
+    int measured; /* points, and those whose data were right */
+    int verified;
+    const struct evidence_list *evidence;
 };
 
 static bool takes_part(const struct sonar *sonar) {
@@ -163,16 +164,26 @@ static double per_ping(const struct sonar *sonar, const struct echo *with, const
 
 /* ---- are the data right? ---- */
 
-static void verify(struct sonar *sonar, int mode, int payload, size_t bytes, struct problem *problem) {
+static bool verify_point(struct sonar *sonar, int mode, int payload, size_t bytes) {
+    struct problem problem = {0};
     char *expected = check_alloc(bytes, 1);
     fill(sonar, expected, bytes, payload);
     if (check_rank() == sonar->destination) {
         payload_test_fault(sonar->remote, bytes, check_rank());
         if (memcmp(sonar->remote, expected, bytes) != 0)
-            problem_set(problem, "data are wrong, nothing is printed: rank %d, %s of %zu bytes", check_rank(),
-                        sonar_mode_name(mode), bytes);
+            problem_set(&problem, "data are wrong, nothing is printed: rank %d, %s of %zu bytes",
+                        check_rank(), sonar_mode_name(mode), bytes);
     }
     free(expected);
+    bool good = !problem_agree(&problem, program);
+    sonar->measured++;
+    sonar->verified += good;
+    return good;
+}
+
+static bool verify(void *state) {
+    const struct sonar *sonar = state;
+    return sonar->verified == sonar->measured;
 }
 
 /* ---- series ---- */
@@ -242,7 +253,6 @@ static void add_all(struct series *series, struct series_list *list) {
 static bool measure_point(struct sonar *sonar, int mode, int payload, size_t bytes,
                           struct series_list *list) {
     struct series series[FOMS];
-    struct problem problem = {0};
     struct echo silence = {0};
     struct echo echo = {0};
     for (int fom = 0; fom < FOMS; fom++)
@@ -256,9 +266,8 @@ static bool measure_point(struct sonar *sonar, int mode, int payload, size_t byt
         if (good && check_rank() == 0)
             keep(sonar, &echo, &silence, bytes, series);
     }
-    verify(sonar, mode, payload, bytes, &problem);
     add_all(series, list);
-    return good && !problem_agree(&problem, program);
+    return verify_point(sonar, mode, payload, bytes) && good;
 }
 
 static void add_impossible(int mode, struct series_list *list) {
@@ -277,7 +286,8 @@ static bool measure_mode(struct sonar *sonar, int mode, struct series_list *list
     return true;
 }
 
-static bool measure(struct sonar *sonar, struct series_list *list) {
+static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
+    struct sonar *sonar = state;
     bool good = true;
     for (int mode = 0; good && mode < MODES; mode++) {
         if (!sonar->config.modes[mode])
@@ -287,13 +297,14 @@ static bool measure(struct sonar *sonar, struct series_list *list) {
         else
             good = measure_mode(sonar, mode, list);
     }
-    return good;
+    sonar->evidence = evidence;
+    return good ? EXIT_SUCCESS : EXIT_DATA_WRONG;
 }
 
 /* ---- print and write ---- */
 
-static void write_parameters(struct json *json, const void *context) {
-    const struct sonar *sonar = context;
+static void write_parameters(struct json *json, const void *state) {
+    const struct sonar *sonar = state;
     const struct sonar_config *config = &sonar->config;
     json_key_text(json, "group", railyard_counters_group(sonar->counters));
     json_key(json, "sizes_bytes");
@@ -309,23 +320,12 @@ static void write_parameters(struct json *json, const void *context) {
     json_unsigned(json, config->seed);
 }
 
-static int report(const struct sonar *sonar, const struct series_list *list) {
-    struct problem problem = {0};
-    struct evidence_list evidence;
-    evidence_gather(&evidence);
-    if (check_rank() == 0) {
-        struct document document = {program, write_parameters, sonar, &evidence, list};
-        (void)printf(
-            "%s %s: %s to %s, counter group %s; %d pings a sounding, silence subtracted, data verified\n\n",
-            program, RAILYARD_VERSION, evidence_host_of(&evidence, sonar->source),
-            evidence_host_of(&evidence, sonar->destination), railyard_counters_group(sonar->counters),
-            sonar->config.pings);
-        table_print(list);
-        if (sonar->config.json)
-            output_write(sonar->config.json, &document, &problem);
-    }
-    evidence_free(&evidence);
-    return problem_agree(&problem, program) ? EXIT_NOT_WRITTEN : EXIT_SUCCESS;
+static void print_heading(const void *state) {
+    const struct sonar *sonar = state;
+    (void)printf(": %s to %s, counter group %s; %d pings per sounding, silence subtracted, data verified\n\n",
+                 evidence_host_of(sonar->evidence, sonar->source),
+                 evidence_host_of(sonar->evidence, sonar->destination),
+                 railyard_counters_group(sonar->counters), sonar->config.pings);
 }
 
 /* ---- set up ---- */
@@ -345,7 +345,6 @@ static void open_window(struct sonar *sonar) {
     int made_by_all = 0;
     size_t bytes = sonar_largest_size(&sonar->config);
     char *exposed = check_rank() == sonar->destination ? sonar->remote : sonar->local;
-    sonar->window = MPI_WIN_NULL;
     if (!sonar->config.modes[MODE_PUT] && !sonar->config.modes[MODE_GET])
         return;
     made = MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
@@ -359,42 +358,41 @@ static void open_window(struct sonar *sonar) {
     MPI_CHECK(MPI_Win_lock_all(0, sonar->window));
 }
 
-static void close_window(struct sonar *sonar) {
-    if (sonar->window == MPI_WIN_NULL)
-        return;
-    MPI_CHECK(MPI_Win_unlock_all(sonar->window));
-    MPI_CHECK(MPI_Win_free(&sonar->window));
-}
-
-static int run_sonar(struct sonar *sonar) {
-    struct series_list list = {0};
-    int status = EXIT_DATA_WRONG;
+static bool prepare(void *state) {
+    struct sonar *sonar = state;
+    struct railyard_counters_options options = {.group = sonar->config.group, .root = sonar->config.root};
     size_t bytes = sonar_largest_size(&sonar->config);
+    sonar->destination = check_ranks() - 1;
+    sonar->window = MPI_WIN_NULL;
+    if (railyard_counters_init(MPI_COMM_WORLD, &options, &sonar->counters) != 0 || !both_lead(sonar))
+        return false;
     sonar->local = check_alloc_pages(bytes);
     sonar->remote = check_alloc_pages(bytes);
     open_window(sonar);
-    if (measure(sonar, &list))
-        status = report(sonar, &list);
-    close_window(sonar);
-    series_free(&list);
-    free(sonar->local);
-    free(sonar->remote);
-    return status;
+    return true;
 }
 
-static int run(int argc, char **argv) {
-    struct sonar sonar = {.destination = check_ranks() - 1};
-    enum options_outcome outcome = options_settle(&sonar_options, argc, argv, &sonar.config);
-    if (outcome != OPTIONS_RUN)
-        return options_status(outcome);
-    struct railyard_counters_options options = {.group = sonar.config.group, .root = sonar.config.root};
-    if (railyard_counters_init(MPI_COMM_WORLD, &options, &sonar.counters) != 0)
-        return EXIT_USAGE;
-    int status = both_lead(&sonar) ? run_sonar(&sonar) : EXIT_USAGE;
-    railyard_counters_free(&sonar.counters);
-    return status;
+static void release(void *state) {
+    struct sonar *sonar = state;
+    if (sonar->window != MPI_WIN_NULL) {
+        MPI_CHECK(MPI_Win_unlock_all(sonar->window));
+        MPI_CHECK(MPI_Win_free(&sonar->window));
+    }
+    free(sonar->local);
+    free(sonar->remote);
+    if (sonar->counters)
+        railyard_counters_free(&sonar->counters);
 }
 
 int main(int argc, char **argv) {
-    return check_main(argc, argv, run);
+    static const struct benchmark benchmark = {.options = &sonar_options,
+                                               .state_bytes = sizeof(struct sonar),
+                                               .prepare = prepare,
+                                               .verify = verify,
+                                               .measure = measure,
+                                               .release = release,
+                                               .hooks = &nics_hooks,
+                                               .write_parameters = write_parameters,
+                                               .print_heading = print_heading};
+    return benchmark_main(argc, argv, &benchmark);
 }

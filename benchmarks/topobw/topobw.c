@@ -84,7 +84,12 @@ static void write_document(const struct topobw *run, const struct evidence_list 
                            struct problem *problem) {
     struct series_list list = {0};
     struct topobw_document context = {run, evidence};
-    struct document document = {program, topobw_write_parameters, &context, evidence, &list};
+    struct document document = {.benchmark = program,
+                                .write_parameters = topobw_write_parameters,
+                                .context = &context,
+                                .evidence = evidence,
+                                .list = &list,
+                                .verified = run->verified};
     char *names = check_alloc((size_t)run->plan.link_count, LINK_NAME_BYTES);
     topobw_series(run, names, &list);
     output_write_more(run->config.json, &document, topobw_write_verdict, problem);
@@ -152,7 +157,8 @@ static int run_topobw(struct topobw *run) {
     if (!run->stuck && !end_counting(run, &counters))
         return EXIT_NOT_WRITTEN;
     deadline_arm(START_LIMIT_S);
-    int status = problem_agree(&problem, program) ? EXIT_DATA_WRONG : report(run);
+    run->verified = !problem_agree(&problem, program); /* every message was compared (stream.h) */
+    int status = run->verified ? report(run) : EXIT_DATA_WRONG;
     end_if_stuck(run, status);
     deadline_disarm();
     return status;

@@ -49,9 +49,10 @@ QUICK = {
     "pt2pt": ["--units", "ranks", "--sizes", "8,64KiB", "--repeats", "3", "--min-time-per-point", "0"],
     "noise": ["--quantum", "1e-5", "--count", "10", "--repeats", "2"],
 }
-#: The same of programs that need the nodes' coordinates, or two hosts, or another program beside. topobw keeps its
+#: The same of programs that need the nodes' coordinates, or two hosts, or have no --repeats. topobw keeps its
 #: retests: on a busy machine one reading may take any time.
 MORE = {
+    "congestor": ["--rounds", "3", "--size", "1KiB"],
     "paths": ["--sizes", "1KiB", "--repeats", "1", "--min-time-per-point", "0", "--warmup-time", "0"],
     "topobw": ["--size", "1KiB", "--messages", "2", "--repeats", "1", "--tolerance", "99"],
     "sonar": [

@@ -22,6 +22,14 @@ bool options_given(const struct option_table *table, unsigned given, const char 
     return row >= 0 && (given >> row & 1u);
 }
 
+const char *options_text(const struct option_table *table, const void *configuration, const char *name) {
+    const char *text = NULL;
+    int row = find_row(table, name, strlen(name));
+    if (row >= 0)
+        memcpy(&text, (const char *)configuration + table->rows[row].offset, sizeof text);
+    return text;
+}
+
 int options_status(enum options_outcome outcome) {
     return outcome == OPTIONS_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 }

@@ -162,7 +162,7 @@ static void write_document(FILE *file, const struct document *document, output_m
     json_object_end(&json);
     output_mpi(&json, document->evidence->ranks);
     json_key(&json, "verified");
-    json_bool(&json, true); /* a run whose data were wrong ends without a document */
+    json_bool(&json, document->verified);
     output_ranks(&json, document->evidence);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);
@@ -221,6 +221,10 @@ void output_write(const char *path, const struct document *document, struct prob
 
 void output_write_more(const char *path, const struct document *document, output_members *write_more,
                        struct problem *problem) {
+    if (!document->verified) {
+        problem_set(problem, "--json %s: not written: no verify function found the data right", path);
+        return;
+    }
     char *temporary = temporary_name(path);
     FILE *file = fopen(temporary, "w");
     if (!file) {

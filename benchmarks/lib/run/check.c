@@ -1,7 +1,6 @@
 /* Stops the run with one line that names the place; see check.h. */
 #include "lib/run/check.h"
 
-#include "counters/nics.h"
 #include "lib/run/singleton.h"
 
 #include <stdio.h>
@@ -40,15 +39,6 @@ void check_mpi_init(int *argc, char ***argv) {
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     singleton_refuse(base_name((*argv)[0]));
-}
-
-int check_main(int argc, char **argv, int (*run)(int argc, char **argv)) {
-    check_mpi_init(&argc, &argv);
-    struct nics *nics = nics_begin();
-    int status = run(argc, argv);
-    nics_end(nics);
-    MPI_CHECK(MPI_Finalize());
-    return status;
 }
 
 static void *or_stop(void *memory, size_t count, size_t item_bytes) {

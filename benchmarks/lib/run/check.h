@@ -28,9 +28,11 @@ void check_mpi(int code, const char *file, int line);
  * (singleton.h). */
 void check_mpi_init(int *argc, char ***argv);
 
-/* main of every benchmark: starts MPI, counts the NICs' bytes where it is asked to (counters/nics.h), runs,
- * ends MPI. */
-int check_main(int argc, char **argv, int (*run)(int argc, char **argv));
+/* What else a program does after MPI's start and before its end, such as counting what the NICs send. */
+struct run_hooks {
+    void *(*begin)(void);
+    void (*end)(void *begun);
+};
 
 /* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */
 void *check_alloc(size_t count, size_t item_bytes);

@@ -28,6 +28,7 @@ struct topobw {
     double given_up_s;
     bool stuck;     /* a transfer was given up; all ranks stop measuring */
     double clock_s; /* what the first sharer answered last: a request that was given up may still write it */
+    bool verified;  /* all data that were received are right */
     double counters_s; /* spent in the counters library; 0: it was not asked for */
 
     /* On rank 0 alone. */

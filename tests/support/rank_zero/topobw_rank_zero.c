@@ -144,7 +144,12 @@ static void write_json(const struct topobw *run, const struct evidence_list *evi
                        struct problem *problem) {
     struct series_list list = {0};
     struct topobw_document context = {run, evidence};
-    struct document document = {"topobw", topobw_write_parameters, &context, evidence, &list};
+    struct document document = {.benchmark = "topobw",
+                                .write_parameters = topobw_write_parameters,
+                                .context = &context,
+                                .evidence = evidence,
+                                .list = &list,
+                                .verified = !problem_is_set(problem)};
     char *names = check_alloc((size_t)run->plan.link_count, LINK_NAME_BYTES);
     topobw_series(run, names, &list);
     output_write_more(path, &document, topobw_write_verdict, problem);
