@@ -11,7 +11,6 @@ APT    := $(shell command -v dpkg-query)
 ROOT   := $(filter 0,$(shell id -u))
 DEBIAN := $(if $(or $(shell command -v mpicc.openmpi),$(and $(APT),$(ROOT))),openmpi) $(if $(shell command -v mpicc.mpich),mpich)
 MPIS   := $(or $(strip $(DEBIAN)),$(if $(MPICC),site))
-CFLAGS := -std=c11 -O2 -Wall -Wextra -Wpedantic -Wconversion
 
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -21,10 +20,10 @@ WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
 # Python keeps what it compiled: the tests start railyard and ReFrame hundreds of times. An empty value is like none.
 export PYTHONDONTWRITEBYTECODE :=
-NATIVE  := railyard/torus/native
 STAMPS  := build/stamps
 
-BENCHMARKS := benchmarks/CMakeLists.txt $(wildcard benchmarks/*/*.[ch] benchmarks/*/*/*.[ch])
+BENCHMARKS := CMakeLists.txt benchmarks/CMakeLists.txt $(wildcard benchmarks/*/*.[ch] benchmarks/*/*/*.[ch])
+HELPERS    := $(patsubst %,build/bin/railyard-%,enter counters router) $(patsubst %,build/lib/railyard-%.so,fence idle refine)
 
 C_FILES     := git ls-files '*.c' '*.h' '*.cpp' '*.hpp'
 CMAKE_LIST  := tools/requirements-cmake.txt
@@ -42,7 +41,7 @@ BENCH_PACKAGES  := bridge-utils mininet scotch
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/packages $(STAMPS)/venv build/bin/railyard-enter build/bin/railyard-counters build/bin/railyard-router build/lib/railyard-fence.so build/lib/railyard-idle.so build/lib/railyard-refine.so $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+setup: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
 	@tools/check-venv $(VENV)
 	@[ -n "$(strip $(MPIS))" ] || echo "no MPI compiler wrapper here: load a module and run make setup again, or give MPICC=cc"
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
@@ -188,58 +187,34 @@ $(STAMPS)/docs-venv: docs/requirements.txt
 	@$(DOCS)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)") --require-hashes -r docs/requirements.txt
 	@mkdir -p $(@D) && touch $@
 
-build/bin/railyard-enter: $(NATIVE)/container.c $(NATIVE)/container.h $(NATIVE)/fail.h
+# One CMake project: $(call compile,FOLDER,OPTIONS) makes parts of it with one compiler. Warnings of the compiler are printed,
+# progress of CMake is not. A folder that another checkout or another version of this one filled is made anew.
+compile = { grep -qsx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(realpath .)' $(1)/CMakeCache.txt || rm -rf $(1); } && \
+    tools/cmake -S . -B $(1) $(2) -DCMAKE_BUILD_TYPE=Release -DCMAKE_RULE_MESSAGES=OFF -DCMAKE_TARGET_MESSAGES=OFF \
+    --log-level=WARNING >/dev/null && MAKEFLAGS= tools/cmake --build $(1) --parallel 2 -- --no-print-directory -s && touch $@
+OUTPUT := -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$(CURDIR)/build/bin" -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib"
 
-build/bin/railyard-counters: $(wildcard $(NATIVE)/counters/*.[ch]) $(NATIVE)/router/counters.h $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
+$(firstword $(HELPERS)): CMakeLists.txt $(wildcard railyard/torus/native/*.[ch] railyard/torus/native/*/*.[ch]) placements/orders/refine.c $(STAMPS)/packages | $(STAMPS)/cmake
+	@echo "compiling the helpers of tori and launches"
+	@$(call compile,build/helpers,-DRAILYARD_PARTS=helpers -DCMAKE_C_FLAGS_RELEASE=-O2 $(OUTPUT))
 
-build/bin/railyard-router: $(wildcard $(NATIVE)/router/*.[ch]) $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
-
-build/bin/railyard-%: $(NATIVE)/%.c $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $(filter %.c,$^)
-
-build/lib/railyard-fence.so: $(NATIVE)/fence.c $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-
-build/lib/railyard-idle.so: $(NATIVE)/idle.c $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-
-build/lib/railyard-refine.so: placements/orders/refine.c $(STAMPS)/packages
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
-
-# One line for each build. What the compiler says is printed, what CMake does is not.
-QUIET := -DCMAKE_BUILD_TYPE=Release -DCMAKE_RULE_MESSAGES=OFF -DCMAKE_TARGET_MESSAGES=OFF --log-level=WARNING
+$(wordlist 2,9,$(HELPERS)): $(firstword $(HELPERS)) ;
 
 build/benchmarks-%/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with mpicc.$*"
-	@tools/cmake -S benchmarks -B build/benchmarks-$* -DMPI_C_COMPILER=mpicc.$* $(QUIET) >/dev/null
-	@MAKEFLAGS= tools/cmake --build build/benchmarks-$* --parallel 2 -- --no-print-directory -s
-	@touch $@
+	@$(call compile,build/benchmarks-$*,-DMPI_C_COMPILER=mpicc.$*)
 
 build/benchmarks-site/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with $(MPICC)"
-	@tools/cmake -S benchmarks -B build/benchmarks-site -DCMAKE_C_COMPILER=$(MPICC) $(QUIET) >/dev/null
-	@MAKEFLAGS= tools/cmake --build build/benchmarks-site --parallel 2 -- --no-print-directory -s
-	@touch $@
+	@$(call compile,build/benchmarks-site,-DCMAKE_C_COMPILER=$(MPICC))
 
 build/benchmarks-simgrid/bin/halo: $(BENCHMARKS) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling the benchmarks with smpicc, for SimGrid"
-	@tools/cmake -S benchmarks -B build/benchmarks-simgrid -DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON $(QUIET) >/dev/null
-	@MAKEFLAGS= tools/cmake --build build/benchmarks-simgrid --parallel 2 -- --no-print-directory -s
-	@touch $@
+	@$(call compile,build/benchmarks-simgrid,-DCMAKE_C_COMPILER=smpicc -DRAILYARD_HOST_FROM_MPI=ON)
 
-build/lib/railyard-simgrid.so: $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages | $(STAMPS)/cmake
+build/lib/railyard-simgrid.so: CMakeLists.txt $(wildcard railyard/torus/simulated/simgrid/*) $(STAMPS)/packages | $(STAMPS)/cmake
 	@echo "compiling railyard's part of SimGrid"
-	@tools/cmake -S railyard/torus/simulated/simgrid -B build/simgrid -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$(CURDIR)/build/lib" $(QUIET) >/dev/null
-	@MAKEFLAGS= tools/cmake --build build/simgrid -- --no-print-directory -s
-	@touch $@
+	@$(call compile,build/simgrid,-DRAILYARD_PARTS=simgrid $(OUTPUT))
 
 simulated-tools: $(STAMPS)/packages
 	@tools/need-packages $(SIM_PACKAGES)

@@ -164,7 +164,7 @@ def sanitized() -> Path:
     configure: list[str | Path] = [
         "cmake",
         "-S",
-        CHECKOUT / "benchmarks",
+        CHECKOUT,
         "-B",
         build,
         f"-DMPI_C_COMPILER={compiler}",
@@ -173,6 +173,9 @@ def sanitized() -> Path:
     build.parent.mkdir(exist_ok=True)
     with build.with_suffix(".lock").open("w") as lock:  # every worker comes by here
         fcntl.flock(lock, fcntl.LOCK_EX)
+        cache = build / "CMakeCache.txt"
+        if cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={CHECKOUT}\n" not in cache.read_text():
+            shutil.rmtree(build)  # another version of the checkout, whose project was elsewhere
         subprocess.run(configure, check=True, capture_output=True)
         subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)
     return build / "bin"

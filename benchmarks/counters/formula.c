@@ -75,27 +75,25 @@ static double divide(double left, double right) {
 
 static double read_product(struct reader *reader) {
     double value = read_value(reader);
-    while (reader->good) {
+    while (reader->good)
         if (take(reader, '*'))
             value *= read_value(reader);
         else if (take(reader, '/'))
             value = divide(value, read_value(reader));
         else
             break;
-    }
     return value;
 }
 
 static double read_sum(struct reader *reader) {
     double value = read_product(reader);
-    while (reader->good) {
+    while (reader->good)
         if (take(reader, '+'))
             value += read_product(reader);
         else if (take(reader, '-'))
             value -= read_product(reader);
         else
             break;
-    }
     return value;
 }
 

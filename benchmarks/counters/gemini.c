@@ -122,12 +122,11 @@ static void end_line(struct mapping *mapping, struct problem *problem) {
 }
 
 static void take_piece(struct mapping *mapping, const char *piece, size_t bytes, struct problem *problem) {
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         if (piece[i] == '\n')
             end_line(mapping, problem);
         else if (mapping->carried + 1 < sizeof mapping->carry)
             mapping->carry[mapping->carried++] = piece[i];
-    }
 }
 
 /* Collective. Every leader sees every piece; only rank 0 reads. */

@@ -29,12 +29,11 @@ struct face_shape face_shape(const struct extents *cells, size_t values, const i
         shape.length *= cells->length[d];
     for (int e = 0; e < d; e++)
         shape.stride *= cells->length[e];
-    for (; d < cells->count; d++) {
+    for (; d < cells->count; d++)
         if (step[d] == 0)
             shape.blocks *= cells->length[d];
         else if (shape.blocks == 1)
             shape.stride *= cells->length[d];
-    }
     fold(&shape, limit_bytes);
     return shape;
 }

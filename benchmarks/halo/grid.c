@@ -148,12 +148,11 @@ static void read_entries(char *text, const char *path, struct grid *grid, struct
     int number = 0;
     int entries = 0;
     char *line;
-    while (!problem_is_set(problem) && (line = textfile_line(&text, &number)) != NULL) {
+    while (!problem_is_set(problem) && (line = textfile_line(&text, &number)) != NULL)
         if (entries == ranks)
             problem_set(problem, "--rank-map %s: line %d: more than %d ranks", path, number, ranks);
         else
             read_entry(line, number, path, seen, &grid->rank_at[entries++], problem);
-    }
     if (entries < ranks)
         problem_set(problem, "--rank-map %s: %d ranks; expected 0 to %d, each once", path, entries,
                     ranks - 1);

@@ -124,28 +124,24 @@ static const int32_t *route(const struct search *s, int32_t from, int32_t to, in
     }
     const int64_t row = (int64_t)s->router[from] * p->chosen + to;
     const int32_t *links = p->routes + row * p->longest;
-    for (*count = 0; *count < p->longest && links[*count] >= 0;) {
+    for (*count = 0; *count < p->longest && links[*count] >= 0;)
         ++*count;
-    }
     return links;
 }
 
 /* Calls touch() for every link between two chosen nodes, hosts included. */
 static void touch_route(struct search *s, int32_t from, int32_t to, double bytes) {
     const struct problem *p = s->p;
-    if (from == to || bytes == 0.0) {
+    if (from == to || bytes == 0.0)
         return;
-    }
     touch(s, s->links + p->where[from], bytes * p->host_s);
     touch(s, s->links + p->nodes + p->where[to], bytes * p->host_s);
-    if (s->router[from] == s->router[to]) {
+    if (s->router[from] == s->router[to])
         return;
-    }
     int32_t scratch[MOST_HOPS], count;
     const int32_t *links = route(s, from, to, scratch, &count);
-    for (int32_t k = 0; k < count; k++) {
+    for (int32_t k = 0; k < count; k++)
         touch(s, links[k], bytes * p->link_s[links[k]]);
-    }
 }
 
 /* Adds (sign +1) or removes (-1) all messages of a rank that stands on a chosen node. */
@@ -165,9 +161,8 @@ static void move_rank(struct search *s, int32_t rank, int32_t to) {
 }
 
 static double raised(double x, int power) {
-    for (int squared = 1; squared < power; squared *= 2) {
+    for (int squared = 1; squared < power; squared *= 2)
         x *= x;
-    }
     return x;
 }
 
@@ -184,9 +179,8 @@ static double change(const struct search *s, double scale, int power) {
 static void settle(struct search *s, bool keep) {
     for (int32_t k = 0; k < s->touched_count; k++) {
         const int32_t link = s->touched[k];
-        if (keep) {
+        if (keep)
             s->load[link] += s->delta[link];
-        }
         s->delta[link] = 0.0;
         s->is_touched[link] = false;
     }
@@ -209,34 +203,29 @@ static void exchange(struct search *s, int32_t one, int32_t other) {
 
 static double slowest(const struct search *s) {
     double most = 0.0;
-    for (int32_t link = 0; link < s->links; link++) {
+    for (int32_t link = 0; link < s->links; link++)
         most = s->load[link] > most ? s->load[link] : most;
-    }
     return most;
 }
 
 /* Loads from nothing: also clears what rounding has left. */
 static void load_all(struct search *s) {
     memset(s->load, 0, (size_t)s->everything * sizeof *s->load);
-    for (int32_t rank = 0; rank < s->p->ranks; rank++) {
-        for (int64_t m = s->p->first[rank]; m < s->p->first[rank + 1]; m++) {
+    for (int32_t rank = 0; rank < s->p->ranks; rank++)
+        for (int64_t m = s->p->first[rank]; m < s->p->first[rank + 1]; m++)
             touch_route(s, s->at[rank], s->at[s->p->other[m]], s->p->out[m]);
-        }
-    }
     settle(s, true);
 }
 
 /* The slope of the sum along a route: what a byte more on it would cost. */
 static double slope(const struct search *s, int32_t from, int32_t to, const double *slopes) {
     double sum = 0.0;
-    if (s->router[from] == s->router[to]) {
+    if (s->router[from] == s->router[to])
         return sum;
-    }
     int32_t scratch[MOST_HOPS], count;
     const int32_t *links = route(s, from, to, scratch, &count);
-    for (int32_t k = 0; k < count; k++) {
+    for (int32_t k = 0; k < count; k++)
         sum += slopes[links[k]];
-    }
     return sum;
 }
 
@@ -273,9 +262,8 @@ static int32_t pick_hot(struct search *s, int drawn) {
 static int32_t pick_by_group(struct search *s, int32_t near) {
     const struct problem *p = s->p;
     const int32_t drawn = random_below(s, 4);
-    if (drawn == 0) {
+    if (drawn == 0)
         return random_below(s, p->chosen);
-    }
     const int32_t *bounds = p->near[near] + (drawn == 1 ? 0 : 2);
     return p->by_switch[bounds[0] + random_below(s, bounds[1] - bounds[0])];
 }
@@ -284,14 +272,12 @@ static int32_t pick_by_group(struct search *s, int32_t near) {
 static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_of) {
     const struct problem *p = s->p;
     const int64_t messages = p->first[rank + 1] - p->first[rank];
-    if (messages == 0 || random_below(s, 16) == 0) {
+    if (messages == 0 || random_below(s, 16) == 0)
         return random_below(s, p->chosen);
-    }
     const int64_t m = p->first[rank] + random_below(s, (int32_t)messages);
     const int32_t near = s->at[random_below(s, 4) ? p->other[m] : rank];
-    if (p->longest) {
+    if (p->longest)
         return pick_by_group(s, near);
-    }
     for (int tries = 0; tries < 8; tries++) {
         int32_t router = 0;
         for (int d = 0; d < DIMENSIONS; d++) {
@@ -299,9 +285,8 @@ static int32_t pick_node(struct search *s, int32_t rank, const int32_t *chosen_o
             router = router * p->extents[d] + wrapped(position, p->extents[d]);
         }
         const int32_t node = chosen_of[router * p->nodes_per_router + random_below(s, p->nodes_per_router)];
-        if (node >= 0) {
+        if (node >= 0)
             return node;
-        }
     }
     return near;
 }
@@ -323,9 +308,8 @@ static bool try_ranks(struct search *s, int32_t one, int32_t other, double scale
 static bool try_nodes(struct search *s, int32_t one, int32_t other, double scale, int power) {
     const int32_t slots = s->p->slots;
     int32_t *mine = s->slot + (int64_t)one * slots, *theirs = s->slot + (int64_t)other * slots;
-    for (int32_t k = 0; k < slots; k++) {
+    for (int32_t k = 0; k < slots; k++)
         exchange(s, mine[k], theirs[k]);
-    }
     const bool keep = change(s, scale, power) < 0.0;
     settle(s, keep);
     for (int32_t k = 0; k < slots; k++) {
@@ -372,9 +356,8 @@ static void release(struct search *s, int32_t *chosen_of) {
 /* Coordinates of the chosen nodes, and which ranks stand in their slots. */
 static void lay_out(struct search *s, int32_t *chosen_of) {
     const struct problem *p = s->p;
-    for (int32_t node = 0; node < p->nodes; node++) {
+    for (int32_t node = 0; node < p->nodes; node++)
         chosen_of[node] = -1;
-    }
     for (int32_t k = 0; k < p->chosen; k++) {
         int32_t router = s->router[k] = p->switch_of[k];
         chosen_of[p->where[k]] = k;
@@ -409,15 +392,13 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         lay_out(&s, chosen_of);
         load_all(&s);
         const double scale = slowest(&s) > 0.0 ? 1.0 / slowest(&s) : 0.0;
-        if (trials > 0 && scale > 0.0) {
+        if (trials > 0 && scale > 0.0)
             find_heat(&s, scale, power);
-        }
         for (int64_t k = 0; k < trials && scale > 0.0; k++) {
             const int32_t one = pick_hot(&s, 4);
             const int32_t node = pick_node(&s, one, chosen_of);
-            if (node == at[one]) {
+            if (node == at[one])
                 continue;
-            }
             if (random_below(&s, 1024) < share_of_nodes) {
                 try_nodes(&s, at[one], node, scale, power);
             } else {
@@ -428,9 +409,8 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         found = slowest(&s);
         if (host_s_out) {
             *host_s_out = 0.0;
-            for (int32_t k = s.links; k < s.everything; k++) {
+            for (int32_t k = s.links; k < s.everything; k++)
                 *host_s_out = s.load[k] > *host_s_out ? s.load[k] : *host_s_out;
-            }
         }
     }
     release(&s, chosen_of);

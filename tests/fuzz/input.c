@@ -27,7 +27,6 @@ int fuzz_fclose(FILE *file) {
 }
 
 void fuzz_close(void) {
-    if (opened) {
+    if (opened)
         (void)fuzz_fclose(opened);
-    }
 }

@@ -37,9 +37,8 @@ static void release(struct block *block) {
 }
 
 void fuzz_free(void *memory) {
-    if (memory != NULL) {
+    if (memory != NULL)
         release((struct block *)memory - 1);
-    }
 }
 
 void fuzz_exit(int status) {
@@ -54,9 +53,8 @@ void fail(const char *what, const char *name) {
 
 void *zeroed(size_t count, size_t size) {
     struct block *block = calloc(1, sizeof *block + count * size);
-    if (block == NULL) {
+    if (block == NULL)
         fail("allocate", "memory");
-    }
     *block = (struct block){.before = &all, .next = all.next, .bytes = count * size};
     all.next->before = block;
     all.next = block;
@@ -90,12 +88,10 @@ static void run(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (setjmp(ended) == 0) {
+    if (setjmp(ended) == 0)
         run(data, size);
-    }
     fuzz_close();
-    while (all.next != &all) {
+    while (all.next != &all)
         release(all.next);
-    }
     return 0;
 }

@@ -27,7 +27,7 @@ struct benchmark {
     bool (*verify)(void *state);  /* false: data are wrong; called before and after the measurement */
     /* Returns the exit status. The series of rank 0 are the ones that are reported. */
     int (*measure)(void *state, const struct evidence_list *evidence, struct series_list *list);
-    void (*release)(void *state); /* frees what the state owns, also after a false prepare; NULL: nothing */
+    void (*release)(void *state);  /* frees what the state owns, also after a false prepare; NULL: nothing */
     const struct run_hooks *hooks; /* NULL: none */
     void (*write_parameters)(struct json *json, const void *state);
     void (*print_heading)(const void *state); /* continues "PROGRAM VERSION: 8 ranks on 2 hosts" */

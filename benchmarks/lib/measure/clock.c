@@ -138,12 +138,11 @@ static struct clock_reading read_tree(MPI_Comm comm) {
     int ranks = 0;
     int rank = rank_in(comm);
     MPI_CHECK(MPI_Comm_size(comm, &ranks));
-    for (int step = 1; step < ranks; step *= 2) {
+    for (int step = 1; step < ranks; step *= 2)
         if (rank < step && rank + step < ranks)
             tell_time(comm, rank + step, &reading);
         else if (rank >= step && rank < 2 * step)
             reading = ask_time(comm, rank - step);
-    }
     return reading;
 }
 

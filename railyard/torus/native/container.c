@@ -44,14 +44,12 @@ static pid_t child;
 static char *contents(int folder, const char *name) {
     int descriptor = openat(folder, name, O_RDONLY | O_CLOEXEC);
     char *text = calloc(MOST_BYTES + 2, 1);
-    if (descriptor < 0 || text == NULL) {
+    if (descriptor < 0 || text == NULL)
         fail("read", name);
-    }
     size_t length = 0;
     for (ssize_t got; (got = read(descriptor, text + length, MOST_BYTES - length)) != 0;) {
-        if (got < 0) {
+        if (got < 0)
             fail("read", name);
-        }
         length += (size_t)got;
     }
     close(descriptor);
@@ -70,9 +68,8 @@ static int same_network(int process, const char *torus, const char *host) {
 int container_open(const char *torus, const char *host) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/run/railyard/%s/containers/%s", torus, host);
-    if (access(path, F_OK) != 0) {
+    if (access(path, F_OK) != 0)
         return -1;
-    }
     long pid = strtol(contents(AT_FDCWD, path), NULL, DECIMAL);
     snprintf(path, sizeof path, "/proc/%ld", pid);
     int process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -87,9 +84,8 @@ int container_open(const char *torus, const char *host) {
 /* The text behind "NAME:" in /proc/PID/status. */
 static const char *field(const char *status, const char *name) {
     const char *found = strstr(status, name);
-    if (found != NULL) {
+    if (found != NULL)
         return found + strlen(name);
-    }
     errno = EINVAL;
     fail("find in /proc/PID/status:", name);
 }
@@ -121,9 +117,8 @@ static void join(int process) {
                       {"ns/mnt", CLONE_NEWNS}};
     for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++) {
         int descriptor = openat(process, namespaces[i].name, O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0 || setns(descriptor, namespaces[i].kind) != 0) {
+        if (descriptor < 0 || setns(descriptor, namespaces[i].kind) != 0)
             fail("enter the container's", namespaces[i].name);
-        }
         close(descriptor);
     }
 }
@@ -131,24 +126,20 @@ static void join(int process) {
 /* A signal from the terminal reaches the child by itself. */
 static void pass_on(int number, siginfo_t *from, void *context) {
     (void)context;
-    if (from->si_code <= 0) {
+    if (from->si_code <= 0)
         kill(child, number);
-    }
 }
 
 /* The parent's whole remaining life. A PID namespace begins with a child; hence the fork. */
 static void attend(void) {
     static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
         sigaction(passed[i], &action, NULL);
-    }
     int status;
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
             fail("wait for", "the command");
-        }
-    }
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status));
 }
 
@@ -160,12 +151,10 @@ static void take_identity(const struct identity *who) {
         }
     }
     if (setgroups(who->group_count, who->groups) != 0 || setresgid(who->group, who->group, who->group) != 0 ||
-        setresuid(who->user, who->user, who->user) != 0) {
+        setresuid(who->user, who->user, who->user) != 0)
         fail("become", "the container's user");
-    }
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         fail("ask for", "the parent's end");
-    }
 }
 
 /* `block` is NAME=VALUE texts, each ended by a NUL, as /proc/PID/environ has them. */
@@ -174,16 +163,14 @@ static void take_environment(char *block, const char *torus, int preload) {
     char *kept = terminal == NULL ? NULL : strdup(terminal);
     char *name = strdup(torus);
     clearenv();
-    for (char *entry = block; *entry != '\0'; entry += strlen(entry) + 1) {
+    for (char *entry = block; *entry != '\0'; entry += strlen(entry) + 1)
         putenv(entry);
-    }
     const char *idle = getenv("RAILYARD_IDLE");
     int failed = name == NULL || setenv("RAILYARD_TORUS", name, 1) != 0;
     failed |= kept != NULL && setenv("TERM", kept, 0) != 0;
     failed |= preload && idle != NULL && setenv("LD_PRELOAD", idle, 1) != 0;
-    if (failed) {
+    if (failed)
         fail("set", "the environment");
-    }
 }
 
 void container_become(int process, const char *torus, const char *host, int root, int preload) {
@@ -197,12 +184,10 @@ void container_become(int process, const char *torus, const char *host, int root
     char *folder = getcwd(NULL, 0);
     join(process);
     child = fork();
-    if (child < 0) {
+    if (child < 0)
         fail("start a process in the container of", host);
-    }
-    if (child > 0) {
+    if (child > 0)
         attend();
-    }
     take_identity(&who);
     take_environment(environment, torus, preload);
     if (folder == NULL || chdir(folder) != 0) {

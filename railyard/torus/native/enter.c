@@ -50,9 +50,8 @@ static void enter_network(const char *torus, const char *host) {
     char path[512];
     snprintf(path, sizeof path, "/run/netns/railyard.%s.%s", torus, host);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 || setns(descriptor, CLONE_NEWNET) != 0) {
+    if (descriptor < 0 || setns(descriptor, CLONE_NEWNET) != 0)
         fail("enter", path);
-    }
     close(descriptor);
 }
 
@@ -60,15 +59,12 @@ static void enter_network(const char *torus, const char *host) {
 static void dress(const char *torus, const char *host) {
     char hosts[512];
     snprintf(hosts, sizeof hosts, "/run/railyard/%s/hosts", torus);
-    if (unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0 || mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0) {
+    if (unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0 || mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0)
         fail("make namespaces for", host);
-    }
-    if (sethostname(host, strlen(host)) != 0) {
+    if (sethostname(host, strlen(host)) != 0)
         fail("set host name", host);
-    }
-    if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) != 0) {
+    if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) != 0)
         fail("bind", hosts);
-    }
     /* Refused in some user namespaces; then /sys shows the machine's interfaces, and nothing of ours reads
      * it. */
     (void)mount("sysfs", "/sys", "sysfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
@@ -76,9 +72,8 @@ static void dress(const char *torus, const char *host) {
 
 /* What is refused is left out: a launch is right without either, with a larger error bound. */
 static void schedule_promptly(void) {
-    if (getpriority(PRIO_PROCESS, 0) > NICE) {
+    if (getpriority(PRIO_PROCESS, 0) > NICE)
         (void)setpriority(PRIO_PROCESS, 0, NICE);
-    }
     struct attributes now = {.size = sizeof now};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) == 0 && now.policy == SCHED_OTHER) {
         now.runtime_ns = SHORTEST_SLICE_NS;
@@ -89,13 +84,11 @@ static void schedule_promptly(void) {
 /* The arguments joined by blanks, as ssh joins them. */
 static char *joined(char **words) {
     size_t length = 1;
-    for (char **word = words; *word != NULL; word++) {
+    for (char **word = words; *word != NULL; word++)
         length += strlen(*word) + 1;
-    }
     char *line = calloc(length, 1);
-    if (line == NULL) {
+    if (line == NULL)
         fail("allocate", "the command line");
-    }
     for (char **word = words; *word != NULL; word++) {
         strcat(line, *word);
         strcat(line, word[1] != NULL ? " " : "");
@@ -129,10 +122,9 @@ int main(int count, char **arguments) {
         container_become(container, torus, host, root, shell);
     }
     schedule_promptly();
-    if (shell) {
+    if (shell)
         execl("/bin/sh", "sh", "-c", joined(command), (char *)NULL);
-    } else {
+    else
         execvp(command[0], command);
-    }
     fail("run", command[0]);
 }

@@ -34,9 +34,8 @@ static const char *told(const char *name) {
 /* The step's counter, 0 at first; NULL where there is none. */
 static atomic_int *counter(const char *path) {
     int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
-    if (descriptor < 0) {
+    if (descriptor < 0)
         return NULL;
-    }
     if (ftruncate(descriptor, sizeof(atomic_int)) != 0) {
         close(descriptor);
         return NULL;
@@ -54,15 +53,12 @@ static void wait_for_all(void) {
              told("SLURM_JOB_ID"), told("SLURM_STEP_ID"), told("SLURM_RESTART_COUNT"));
     int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
     atomic_int *there = tasks > 1 && !by_mpirun ? counter(path) : NULL;
-    if (there == NULL) {
+    if (there == NULL)
         return;
-    }
-    if (atomic_fetch_add(there, 1) + 1 == tasks) {
+    if (atomic_fetch_add(there, 1) + 1 == tasks)
         unlink(path); /* those that wait have it mapped */
-    }
-    while (atomic_load(there) < tasks) {
+    while (atomic_load(there) < tasks)
         usleep(PAUSE_US);
-    }
     munmap((void *)there, sizeof *there);
 }
 
@@ -75,9 +71,8 @@ int MPI_Init(int *count, char ***arguments) {
     init_function *real = NULL;
     find("MPI_Init", (void *)&real);
     int status = real(count, arguments);
-    if (status == SUCCESS) {
+    if (status == SUCCESS)
         wait_for_all();
-    }
     return status;
 }
 
@@ -85,8 +80,7 @@ int MPI_Init_thread(int *count, char ***arguments, int required, int *provided) 
     init_thread_function *real = NULL;
     find("MPI_Init_thread", (void *)&real);
     int status = real(count, arguments, required, provided);
-    if (status == SUCCESS) {
+    if (status == SUCCESS)
         wait_for_all();
-    }
     return status;
 }

@@ -126,16 +126,14 @@ static int has_sockets_alone(void) {
 
 static int hears_by_sockets(void) {
     static int chosen = -1;
-    if (chosen < 0) {
+    if (chosen < 0)
         chosen = ranks_of_node() == 1 || has_sockets_alone();
-    }
     return chosen;
 }
 
 static int next_wait_ms(const struct loop *loop) {
-    if (asking || !hears_by_sockets()) {
+    if (asking || !hears_by_sockets())
         return SHARED_MS;
-    }
     int twice = 2 * loop->waited_ms;
     return twice == 0 ? SOCKETS_MS : twice < LONGEST_MS ? twice : LONGEST_MS;
 }
@@ -154,9 +152,8 @@ static void find_real(void *function, const char *name) {
 int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
     static _Thread_local struct loop loop;
     static poll_function *real;
-    if (real == NULL) {
+    if (real == NULL)
         find_real(&real, "poll");
-    }
     if (real == NULL) {
         errno = ENOSYS;
         return -1;
@@ -176,9 +173,8 @@ int epoll_wait(int set, struct epoll_event *events, int count, int timeout_ms) {
     static _Thread_local struct loop loop;
     static _Thread_local int last_set = -1;
     static epoll_function *real;
-    if (real == NULL) {
+    if (real == NULL)
         find_real(&real, "epoll_wait");
-    }
     if (real == NULL) {
         errno = ENOSYS;
         return -1;
@@ -223,9 +219,8 @@ static void find_asked(void *function, const char *name, void *caller) {
     int NAME PARAMETERS;                                                                                     \
     int NAME PARAMETERS {                                                                                    \
         static int(*real) PARAMETERS;                                                                        \
-        if (real == NULL) {                                                                                  \
+        if (real == NULL)                                                                                    \
             find_asked(&real, #NAME, __builtin_return_address(0));                                           \
-        }                                                                                                    \
         asking = !only_waits;                                                                                \
         int result = real ARGUMENTS;                                                                         \
         asking = 0;                                                                                          \

@@ -19,16 +19,14 @@ int main(int argc, char **argv) {
     const int per_node = argc == 3 ? atoi(argv[1]) : 0;
     const int bytes = argc == 3 ? atoi(argv[2]) : 0;
     if (per_node < 1 || bytes < 1 || ranks != 2 * per_node) {
-        if (rank == 0) {
+        if (rank == 0)
             fprintf(stderr, "usage: nic_shares RANKS_PER_NODE BYTES, on two nodes\n");
-        }
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     char *out = calloc((size_t)bytes, 1);
     char *in = calloc((size_t)bytes, 1);
-    if (out == NULL || in == NULL) {
+    if (out == NULL || in == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    }
     const int partner = (rank + per_node) % ranks;
     for (int i = 0; i < messages[rank % per_node % 4]; i++) {
         MPI_Sendrecv(out, bytes, MPI_BYTE, partner, 0, in, bytes, MPI_BYTE, partner, 0, MPI_COMM_WORLD,

@@ -22,7 +22,5 @@ class RailyardBenchmarks(CMakePackage):
     depends_on("cmake@3.22:", type="build")
     depends_on("mpi@3:")
 
-    root_cmakelists_dir = "benchmarks"
-
     def cmake_args(self):
         return [self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc)]

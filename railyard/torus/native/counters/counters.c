@@ -110,20 +110,17 @@ static void dump(struct host *host, uint16_t type, take_message *take) {
     } request = {.header = {.nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
     request.header.nlmsg_len =
         NLMSG_LENGTH(type == RTM_GETLINK ? sizeof request.body.link : sizeof request.body.queue);
-    if (send(host->socket, &request, request.header.nlmsg_len, 0) < 0) {
+    if (send(host->socket, &request, request.header.nlmsg_len, 0) < 0)
         fail("ask the kernel about", host->name);
-    }
     static char reply[REPLY_BYTES];
     for (;;) {
         ssize_t received = recv(host->socket, reply, sizeof reply, 0);
-        if (received <= 0) {
+        if (received <= 0)
             fail("read the kernel's answer about", host->name);
-        }
         size_t left = (size_t)received;
         for (struct nlmsghdr *m = (void *)reply; NLMSG_OK(m, left); m = NLMSG_NEXT(m, left)) {
-            if (m->nlmsg_type == NLMSG_DONE) {
+            if (m->nlmsg_type == NLMSG_DONE)
                 return;
-            }
             if (m->nlmsg_type == NLMSG_ERROR) {
                 errno = -((struct nlmsgerr *)NLMSG_DATA(m))->error;
                 fail("read the counters of", host->name);
@@ -134,11 +131,9 @@ static void dump(struct host *host, uint16_t type, take_message *take) {
 }
 
 static const struct rtattr *attribute(const struct rtattr *first, size_t length, unsigned short type) {
-    for (const struct rtattr *a = first; RTA_OK(a, length); a = RTA_NEXT(a, length)) {
-        if ((a->rta_type & NLA_TYPE_MASK) == type) {
+    for (const struct rtattr *a = first; RTA_OK(a, length); a = RTA_NEXT(a, length))
+        if ((a->rta_type & NLA_TYPE_MASK) == type)
             return a;
-        }
-    }
     return NULL;
 }
 
@@ -149,25 +144,21 @@ static const struct rtattr *inside(const struct rtattr *outer, unsigned short ty
 /* Copies what an attribute holds, as much as the kernel and we both know of it. */
 static void copy(void *to, size_t size, const struct rtattr *from) {
     memset(to, 0, size);
-    if (from) {
+    if (from)
         memcpy(to, RTA_DATA(from), RTA_PAYLOAD(from) < size ? RTA_PAYLOAD(from) : size);
-    }
 }
 
 static struct interface *find(struct host *host, int index) {
-    for (size_t i = 0; i < host->count; i++) {
-        if (host->interfaces[i].index == index) {
+    for (size_t i = 0; i < host->count; i++)
+        if (host->interfaces[i].index == index)
             return &host->interfaces[i];
-        }
-    }
     return NULL;
 }
 
 static struct interface *add(struct host *host, int index) {
     host->interfaces = realloc(host->interfaces, (host->count + 1) * sizeof *host->interfaces);
-    if (!host->interfaces) {
+    if (!host->interfaces)
         fail("remember the interfaces of", host->name);
-    }
     struct interface *added = &host->interfaces[host->count++];
     *added = (struct interface){.index = index};
     return added;
@@ -178,13 +169,11 @@ static void take_link(struct host *host, const struct nlmsghdr *message) {
     const struct rtattr *first = IFLA_RTA(body);
     size_t length = IFLA_PAYLOAD(message);
     const struct rtattr *name = attribute(first, length, IFLA_IFNAME);
-    if (!name || strcmp(RTA_DATA(name), "lo") == 0 || strcmp(RTA_DATA(name), "mgmt0") == 0) {
+    if (!name || strcmp(RTA_DATA(name), "lo") == 0 || strcmp(RTA_DATA(name), "mgmt0") == 0)
         return;
-    }
     struct interface *found = find(host, body->ifi_index);
-    if (!found) {
+    if (!found)
         found = add(host, body->ifi_index);
-    }
     snprintf(found->name, sizeof found->name, "%s", (const char *)RTA_DATA(name));
     copy(&found->stats, sizeof found->stats, attribute(first, length, IFLA_STATS64));
 }
@@ -195,9 +184,8 @@ static void take_queue(struct host *host, const struct nlmsghdr *message) {
     const struct rtattr *first = TCA_RTA(body);
     size_t length = TCA_PAYLOAD(message);
     const struct rtattr *kind = attribute(first, length, TCA_KIND);
-    if (!found || body->tcm_parent != TC_H_ROOT || !kind || strcmp(RTA_DATA(kind), "tbf") != 0) {
+    if (!found || body->tcm_parent != TC_H_ROOT || !kind || strcmp(RTA_DATA(kind), "tbf") != 0)
         return;
-    }
     const struct rtattr *stats = attribute(first, length, TCA_STATS2);
     const struct rtattr *options = attribute(first, length, TCA_OPTIONS);
     struct gnet_stats_basic basic;
@@ -207,9 +195,8 @@ static void take_queue(struct host *host, const struct nlmsghdr *message) {
     copy(&tbf, sizeof tbf, inside(options, TCA_TBF_PARMS));
     found->rate_byte_s = tbf.rate.rate;
     const struct rtattr *wide = inside(options, TCA_TBF_RATE64);
-    if (wide) {
+    if (wide)
         copy(&found->rate_byte_s, sizeof found->rate_byte_s, wide);
-    }
     found->bytes = basic.bytes;
     found->packets = basic.packets;
 }
@@ -219,14 +206,12 @@ static void take_queue(struct host *host, const struct nlmsghdr *message) {
 
 static int socket_in(const char *path, const char *name) {
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0) {
+    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
         fail("enter", name);
-    }
     close(namespace);
     int made = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (made < 0) {
+    if (made < 0)
         fail("open a socket in", name);
-    }
     return made;
 }
 
@@ -236,9 +221,8 @@ static struct ranks *open_ranks(const glob_t *paths, int prefix) {
     size_t count = 0;
     for (size_t i = 0; inodes != NULL && i < paths->gl_pathc; i++) {
         struct stat status;
-        if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0) {
+        if (strcmp(paths->gl_pathv[i] + prefix, "head") != 0 && stat(paths->gl_pathv[i], &status) == 0)
             inodes[count++] = status.st_ino;
-        }
     }
     struct ranks *ranks = ranks_open(inodes, count);
     free(inodes);
@@ -254,9 +238,8 @@ static struct torus open_torus(const char *name) {
         exit(EXIT_CANNOT);
     }
     struct torus torus = {.hosts = calloc(paths.gl_pathc, sizeof(struct host)), .routed = routed_open(name)};
-    if (!torus.hosts) {
+    if (!torus.hosts)
         fail("remember", name);
-    }
     torus.ranks = open_ranks(&paths, prefix);
     for (size_t i = 0; torus.routed == NULL && i < paths.gl_pathc; i++) {
         const char *host = paths.gl_pathv[i] + prefix;
@@ -271,9 +254,8 @@ static struct torus open_torus(const char *name) {
 }
 
 static void snapshot(struct torus *torus) {
-    if (torus->routed) {
+    if (torus->routed)
         routed_snapshot(torus->routed);
-    }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         dump(host, RTM_GETLINK, take_link);
         dump(host, RTM_GETQDISC, take_queue);
@@ -304,9 +286,8 @@ static void add_processor(struct processor *sum, const unsigned long long *v) {
     sum->idle += v[3] + v[4];
     sum->softirq += v[5] + v[6];
     sum->steal += v[7];
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         sum->total += v[i];
-    }
 }
 
 /* Of the processors that this process may use: the rest of a larger machine may be idle and helps nobody. */
@@ -315,9 +296,8 @@ static void read_processors(struct processors *now) {
     cpu_set_t usable;
     char line[512];
     FILE *file = fopen("/proc/stat", "re");
-    if (!file || sched_getaffinity(0, sizeof usable, &usable) != 0) {
+    if (!file || sched_getaffinity(0, sizeof usable, &usable) != 0)
         fail("read", "/proc/stat");
-    }
     while (fgets(line, sizeof line, file)) {
         unsigned cpu;
         unsigned long long v[8] = {0};
@@ -345,9 +325,8 @@ static struct processor hottest(const struct processors *after, const struct pro
     struct processor hot = {0};
     for (int i = 0; i < CPU_SETSIZE; i++) {
         struct processor one = since(&after->each[i], &before->each[i]);
-        if (one.softirq > hot.softirq || hot.total == 0) {
+        if (one.softirq > hot.softirq || hot.total == 0)
             hot = one;
-        }
     }
     return hot;
 }
@@ -389,9 +368,8 @@ static void sweep(struct torus *torus, double seconds, bool timed, const struct 
 }
 
 static void remember(struct torus *torus) {
-    if (torus->routed) {
+    if (torus->routed)
         routed_sweep(torus->routed, 1, false);
-    }
     for (struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         for (struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
             i->bytes_before = i->bytes;
@@ -405,9 +383,8 @@ static struct busiest busiest_timed(const struct torus *torus, double seconds) {
     for (const struct host *host = torus->hosts; host < torus->hosts + torus->count; host++) {
         for (const struct interface *i = host->interfaces; i < host->interfaces + host->count; i++) {
             double share = i->rate_byte_s ? (double)i->timed_bytes / ((double)i->rate_byte_s * seconds) : 0;
-            if (share > busiest.share) {
+            if (share > busiest.share)
                 busiest = (struct busiest){.host = host->name, .port = i->name, .share = share};
-            }
         }
     }
     return torus->routed ? routed_timed(torus->routed, seconds) : busiest;
@@ -429,9 +406,8 @@ static void watch(struct torus *torus, int interval_ms) {
         printf("w %.4f %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu\n", seconds, look.ranks, look.run_ns,
                look.wait_ns, look.most_wait_ns, look.timed);
         timed_s += look.timed > 0 ? seconds : 0;
-        if (++sweeps % FIND_EVERY == 0) {
+        if (++sweeps % FIND_EVERY == 0)
             ranks_find(torus->ranks);
-        }
         before = after;
         then = now;
     }

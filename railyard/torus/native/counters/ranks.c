@@ -54,9 +54,8 @@ static ssize_t read_file(const char *pid, const char *name, char *text, size_t s
     char path[64];
     snprintf(path, sizeof path, "/proc/%.16s/%s", pid, name);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
+    if (file < 0)
         return -1;
-    }
     ssize_t length = read(file, text, size - 1);
     close(file);
     text[length > 0 ? length : 0] = '\0';
@@ -77,21 +76,17 @@ static bool has_a_rank(struct ranks *ranks, const char *pid) {
     ssize_t length = read_file(pid, "environ", ranks->environment, sizeof ranks->environment);
     for (const char *text = ranks->environment; text < ranks->environment + length;
          text += strlen(text) + 1) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            if (strncmp(text, names[i], strlen(names[i])) == 0) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strncmp(text, names[i], strlen(names[i])) == 0)
                 return true;
-            }
-        }
     }
     return false;
 }
 
 static bool is_known(const struct ranks *ranks, uint32_t pid) {
-    for (size_t i = 0; i < ranks->count; i++) {
-        if (ranks->processes[i].pid == pid) {
+    for (size_t i = 0; i < ranks->count; i++)
+        if (ranks->processes[i].pid == pid)
             return true;
-        }
-    }
     return false;
 }
 
@@ -103,9 +98,8 @@ static bool read_again(int file, char *text, size_t size) {
 
 static bool read_times(struct process *process) {
     char text[128], name[32];
-    if (!read_again(process->schedstat, text, sizeof text) || !read_again(process->comm, name, sizeof name)) {
+    if (!read_again(process->schedstat, text, sizeof text) || !read_again(process->comm, name, sizeof name))
         return false;
-    }
     process->timed = strcmp(name, TIMED_NAME "\n") == 0;
     return sscanf(text, "%" SCNu64 " %" SCNu64, &process->run_ns, &process->wait_ns) == 2;
 }
@@ -123,17 +117,15 @@ static void close_files(const struct process *process) {
 
 static void remember(struct ranks *ranks, uint32_t pid) {
     struct process *grown = realloc(ranks->processes, (ranks->count + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (grown == NULL)
         return;
-    }
     ranks->processes = grown;
     struct process found = {
         .pid = pid, .schedstat = open_file(pid, "schedstat"), .comm = open_file(pid, "comm")};
-    if (read_times(&found)) {
+    if (read_times(&found))
         ranks->processes[ranks->count++] = found;
-    } else {
+    else
         close_files(&found);
-    }
 }
 
 void ranks_find(struct ranks *ranks) {
@@ -141,13 +133,11 @@ void ranks_find(struct ranks *ranks) {
     for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
         unsigned long pid = strtoul(entry->d_name, NULL, 10);
         if (pid > 0 && pid <= PIDS && !is_known(ranks, (uint32_t)pid) && on_a_node(ranks, entry->d_name) &&
-            has_a_rank(ranks, entry->d_name)) {
+            has_a_rank(ranks, entry->d_name))
             remember(ranks, (uint32_t)pid);
-        }
     }
-    if (all != NULL) {
+    if (all != NULL)
         closedir(all);
-    }
 }
 
 struct look ranks_look(struct ranks *ranks) {

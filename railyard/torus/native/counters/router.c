@@ -42,10 +42,8 @@ static void take(struct routed *routed) {
         uint64_t before = atomic_load_explicit(&routed->live->sequence, memory_order_acquire);
         memcpy(routed->copy, routed->live, routed->size);
         atomic_thread_fence(memory_order_acquire);
-        if (before % 2 == 0 &&
-            before == atomic_load_explicit(&routed->live->sequence, memory_order_relaxed)) {
+        if (before % 2 == 0 && before == atomic_load_explicit(&routed->live->sequence, memory_order_relaxed))
             return;
-        }
         usleep(20);
     }
 }
@@ -69,14 +67,12 @@ struct routed *routed_open(const char *torus) {
     char path[256];
     snprintf(path, sizeof path, "/run/railyard/%s/router.counters", torus);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
+    if (file < 0)
         return NULL;
-    }
     struct stat status;
     struct routed *routed = calloc(1, sizeof *routed);
-    if (routed == NULL || fstat(file, &status) != 0 || (size_t)status.st_size < sizeof *routed->live) {
+    if (routed == NULL || fstat(file, &status) != 0 || (size_t)status.st_size < sizeof *routed->live)
         give_up("read");
-    }
     routed->size = (size_t)status.st_size;
     routed->live = mmap(NULL, routed->size, PROT_READ, MAP_SHARED, file, 0);
     routed->copy = malloc(routed->size);
@@ -99,11 +95,9 @@ struct routed *routed_open(const char *torus) {
 
 static void print_histogram(const char *name, const struct histogram *histogram) {
     printf("h %s %" PRIu64 " %" PRIu64 " %" PRIu64, name, histogram->count, histogram->sum, histogram->max);
-    for (unsigned i = 0; i < LATENESS_BUCKETS; i++) {
-        if (histogram->buckets[i]) {
+    for (unsigned i = 0; i < LATENESS_BUCKETS; i++)
+        if (histogram->buckets[i])
             printf(" %" PRIu64 ":%" PRIu64, bucket_start(i), histogram->buckets[i]);
-        }
-    }
     putchar('\n');
 }
 
@@ -122,9 +116,8 @@ void routed_snapshot(struct routed *routed) {
     take(routed);
     const struct counters_header *h = routed->copy;
     const struct link_counters *links = links_of(routed);
-    for (uint64_t i = 0; i < h->links; i++) {
+    for (uint64_t i = 0; i < h->links; i++)
         print_link(&links[i], &links[routed->back[i]]);
-    }
     printf("r %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
            "\n",
            h->pid, h->chunks_read, h->chunks_delivered, h->chunks_lost, h->chunks_unroutable, h->write_errors,
@@ -160,9 +153,8 @@ struct busiest routed_timed(const struct routed *routed, double seconds) {
     for (uint64_t i = 0; i < routed->copy->links; i++) {
         double rate = (double)links[i].rate_byte_s;
         double share = rate > 0 ? (double)routed->timed_bytes[i] / (rate * seconds) : 0;
-        if (share > busiest.share) {
+        if (share > busiest.share)
             busiest = (struct busiest){.host = links[i].host, .port = links[i].port, .share = share};
-        }
     }
     return busiest;
 }

@@ -42,13 +42,11 @@ struct counters_header *counters_in_file(const char *path, const struct network 
                                          const struct link_name *names) {
     size_t size = size_of(network);
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0 || ftruncate(file, (off_t)size) != 0) {
+    if (file < 0 || ftruncate(file, (off_t)size) != 0)
         fail("make", path);
-    }
     struct counters_header *header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (header == MAP_FAILED) {
+    if (header == MAP_FAILED)
         fail("map", path);
-    }
     close(file);
     fill(header, network, names);
     return header;

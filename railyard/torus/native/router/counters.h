@@ -68,9 +68,8 @@ struct counters_header {
 
 /* Values 0 to 7 have a bucket each; above, eight buckets share a power of two. */
 static inline unsigned bucket_of(uint64_t value) {
-    if (value < 8) {
+    if (value < 8)
         return (unsigned)value;
-    }
     unsigned power = 63U - (unsigned)__builtin_clzll(value);
     unsigned bucket = (power - 2) * 8 + (unsigned)((value >> (power - 3)) & 7);
     return bucket < LATENESS_BUCKETS ? bucket : LATENESS_BUCKETS - 1;

@@ -39,9 +39,8 @@ static void add_host(struct reader *reader, const char *line, bool node) {
     struct in_addr ip = {0};
     *host = (struct host){.node = node};
     if (sscanf(line, "%*s %47s %255s", host->name, host->netns) != 2 ||
-        (!node && inet_pton(AF_INET, host->netns, &ip) != 1)) {
+        (!node && inet_pton(AF_INET, host->netns, &ip) != 1))
         wrong(reader, node ? "expected: node NAME NETNS" : "expected: router NAME A.B.C.D");
-    }
     host->ip = ntohl(ip.s_addr);
 }
 
@@ -51,9 +50,8 @@ static void add_address(struct reader *reader, const char *line) {
     long long node;
     struct in_addr ip;
     if (sscanf(line, "%*s %lld %15s", &node, text) != 2 || inet_pton(AF_INET, text, &ip) != 1 ||
-        !is_below(node, network->host_count) || !network->hosts[node].node) {
+        !is_below(node, network->host_count) || !network->hosts[node].node)
         wrong(reader, "expected: address NODE A.B.C.D");
-    }
     network->addresses = grown(network->addresses, network->address_count + 1, sizeof *network->addresses);
     network->addresses[network->address_count++] =
         (struct address){.ip = ntohl(ip.s_addr), .node = (uint32_t)node};
@@ -73,9 +71,8 @@ static void add_link(struct reader *reader, const char *line) {
     if (words != 9 || !is_below(source, network->host_count) || !is_below(target, network->host_count) ||
         !(rate_byte_s >= least_byte_s && rate_byte_s <= most_byte_s) ||
         !(latency_ns >= 0 && latency_ns <= most_latency_ns) || ring < NO_RING || ring > MOST_RING ||
-        !is_below(dateline, 2) || !is_below(down, 2)) {
+        !is_below(dateline, 2) || !is_below(down, 2))
         wrong(reader, "expected: link HOST PORT HOST PORT RATE_BYTE_S LATENCY_NS RING DATELINE DOWN");
-    }
     *link = (struct link){.source = (int32_t)source,
                           .target = (int32_t)target,
                           .ring = (int32_t)ring,
@@ -101,9 +98,8 @@ static void make_tables(struct reader *reader) {
     for (uint32_t i = 0; i < network->host_count; i++) {
         if (!network->hosts[i].node) {
             network->hosts[i].next = zeroed(count, sizeof(int32_t));
-            for (size_t k = 0; k < count; k++) {
+            for (size_t k = 0; k < count; k++)
                 network->hosts[i].next[k] = NO_LINK;
-            }
         }
     }
 }
@@ -116,15 +112,12 @@ static void add_route(struct reader *reader, const char *line) {
     if (sscanf(line, "%*s %lld %15[0-9.]/%lld %lld", &router, text, &bits, &link) != 4 ||
         inet_pton(AF_INET, text, &prefix) != 1 || !is_below(router, network->host_count) ||
         network->hosts[router].node || !is_below(bits, 33) || !is_below(link, network->link_count) ||
-        network->links[link].source != router) {
+        network->links[link].source != router)
         wrong(reader, "expected: route ROUTER A.B.C.D/BITS LINK");
-    }
-    if (network->address_count == 0) {
+    if (network->address_count == 0)
         wrong(reader, "expected addresses before the first route");
-    }
-    if (reader->bits == NULL) {
+    if (reader->bits == NULL)
         make_tables(reader);
-    }
     uint32_t mask = bits ? ~0U << (32 - bits) : 0;
     int8_t *best = &reader->bits[(size_t)router * network->address_count];
     for (uint32_t k = 0; k < network->address_count; k++) {
@@ -154,19 +147,18 @@ static void read_sizes(struct reader *reader, const char *line) {
 }
 
 static void read_line(struct reader *reader, const char *line) {
-    if (strncmp(line, "route ", 6) == 0) {
+    if (strncmp(line, "route ", 6) == 0)
         add_route(reader, line);
-    } else if (reader->bits != NULL) {
+    else if (reader->bits != NULL)
         wrong(reader, "expected routes alone behind the first one");
-    } else if (strncmp(line, "link ", 5) == 0) {
+    else if (strncmp(line, "link ", 5) == 0)
         add_link(reader, line);
-    } else if (strncmp(line, "address ", 8) == 0) {
+    else if (strncmp(line, "address ", 8) == 0)
         add_address(reader, line);
-    } else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0) {
+    else if (strncmp(line, "node ", 5) == 0 || strncmp(line, "router ", 7) == 0)
         add_host(reader, line, line[0] == 'n');
-    } else {
+    else
         read_sizes(reader, line);
-    }
 }
 
 static void no_way(const struct network *network, const struct reader *reader, int32_t from,
@@ -183,35 +175,29 @@ static void walk(const struct reader *reader, uint32_t nic, uint32_t address) {
     uint8_t channel = 0;
     for (uint32_t hops = 0; !network->hosts[link->target].node; hops++) {
         int32_t next = network->hosts[link->target].next[address];
-        if (next == NO_LINK || hops > network->host_count || network->links[next].down) {
+        if (next == NO_LINK || hops > network->host_count || network->links[next].down)
             no_way(network, reader, link->target, address);
-        }
         uint8_t after = channel_after(link, channel, &network->links[next]);
-        if (after < channel && network->links[next].ring != NO_RING && after / 2 < channel / 2) {
+        if (after < channel && network->links[next].ring != NO_RING && after / 2 < channel / 2)
             no_way(network, reader, link->target, address);
-        }
         channel = after;
         link = &network->links[next];
     }
-    if ((uint32_t)link->target != network->addresses[address].node) {
+    if ((uint32_t)link->target != network->addresses[address].node)
         no_way(network, reader, link->source, address);
-    }
 }
 
 /* Queues are numbered in 32 bits: one for each input and output of each host. */
 static void check_ports(const struct reader *reader) {
     const struct network *network = reader->network;
     uint64_t *inputs = zeroed(network->host_count, sizeof *inputs), queues = 0;
-    for (uint32_t i = 0; i < network->link_count; i++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
         inputs[network->links[i].target]++;
-    }
-    for (uint32_t i = 0; i < network->link_count; i++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
         queues += inputs[network->links[i].source];
-    }
     free(inputs);
-    if (queues > MOST_QUEUES) {
+    if (queues > MOST_QUEUES)
         wrong(reader, "too many links at one host");
-    }
 }
 
 static void check(const struct reader *reader) {
@@ -222,12 +208,9 @@ static void check(const struct reader *reader) {
               "expected cell, a buffer of at least one cell, nic, addresses and routes before the end");
     }
     check_ports(reader);
-    for (uint32_t i = 0; i < network->link_count; i++) {
-        for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count;
-             k++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
+        for (uint32_t k = 0; network->hosts[network->links[i].source].node && k < network->address_count; k++)
             walk(reader, i, k);
-        }
-    }
 }
 
 void description_read(const char *path, struct network *network, struct link_name **names) {
@@ -236,18 +219,15 @@ void description_read(const char *path, struct network *network, struct link_nam
     int format = 0;
     unsigned long long generation = 0;
     FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    if (file == NULL)
         fail("read", path);
-    }
     while (fgets(line, sizeof line, file) != NULL) {
         reader.line++;
-        if (strlen(line) == LINE_BYTES - 1) {
+        if (strlen(line) == LINE_BYTES - 1)
             wrong(&reader, "too long");
-        }
         if (reader.line == 1) {
-            if (sscanf(line, "railyard-router %d %llu", &format, &generation) != 2 || format != FORMAT) {
+            if (sscanf(line, "railyard-router %d %llu", &format, &generation) != 2 || format != FORMAT)
                 wrong(&reader, "expected: railyard-router 1 GENERATION");
-            }
         } else if (line[0] != '\n') {
             read_line(&reader, line);
         }
@@ -262,12 +242,10 @@ void description_read(const char *path, struct network *network, struct link_nam
 
 static struct link *find_link(struct network *network, const struct link_name *names, const char *host,
                               const char *port) {
-    for (uint32_t i = 0; i < network->link_count; i++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
         if (strcmp(network->hosts[network->links[i].source].name, host) == 0 &&
-            strcmp(names[i].port, port) == 0) {
+            strcmp(names[i].port, port) == 0)
             return &network->links[i];
-        }
-    }
     return NULL;
 }
 
@@ -282,14 +260,12 @@ void description_hide(const char *path, struct network *network, const struct li
         struct link *link = sscanf(line, "%47s %15s %lf", host, port, &rate_byte_s) == 3
                                 ? find_link(network, names, host, port)
                                 : NULL;
-        if (link == NULL || !(rate_byte_s >= 1)) {
+        if (link == NULL || !(rate_byte_s >= 1))
             wrong(&reader, "expected: HOST PORT RATE_BYTE_S of a link, 1 or more");
-        }
         link->ns_per_byte = 1e9 / rate_byte_s;
     }
-    if (file != NULL) {
+    if (file != NULL)
         fclose(file);
-    }
     errno = 0;
 }
 
@@ -300,8 +276,7 @@ bool description_alike(const struct network *one, const struct network *other) {
         alike =
             one->links[i].source == other->links[i].source && one->links[i].target == other->links[i].target;
     }
-    for (uint32_t i = 0; alike && i < one->address_count; i++) {
+    for (uint32_t i = 0; alike && i < one->address_count; i++)
         alike = one->addresses[i].ip == other->addresses[i].ip;
-    }
     return alike;
 }

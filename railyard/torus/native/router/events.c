@@ -12,9 +12,8 @@ void events_add(struct events *events, struct event event) {
     size_t place = events->count++;
     while (place > 0) {
         size_t parent = (place - 1) / 2;
-        if (events->heap[parent].at_ns <= event.at_ns) {
+        if (events->heap[parent].at_ns <= event.at_ns)
             break;
-        }
         events->heap[place] = events->heap[parent];
         place = parent;
     }
@@ -27,12 +26,10 @@ struct event events_take(struct events *events) {
     struct event first = heap[0], last = heap[--events->count];
     size_t place = 0;
     for (size_t child = 1; child < events->count; child = 2 * place + 1) {
-        if (child + 1 < events->count && heap[child + 1].at_ns < heap[child].at_ns) {
+        if (child + 1 < events->count && heap[child + 1].at_ns < heap[child].at_ns)
             child++;
-        }
-        if (heap[child].at_ns >= last.at_ns) {
+        if (heap[child].at_ns >= last.at_ns)
             break;
-        }
         heap[place] = heap[child];
         place = child;
     }

@@ -15,16 +15,14 @@ void fail(const char *what, const char *name) {
 
 void *grown(void *old, size_t count, size_t size) {
     void *memory = size == 0 || count > SIZE_MAX / size ? NULL : realloc(old, count * size);
-    if (memory == NULL) {
+    if (memory == NULL)
         fail("allocate", "memory");
-    }
     return memory;
 }
 
 void *zeroed(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size);
-    if (memory == NULL) {
+    if (memory == NULL)
         fail("allocate", "memory");
-    }
     return memory;
 }

@@ -45,9 +45,8 @@ void network_prepare(struct network *network, struct counters_header *header) {
         const struct host *source = &network->hosts[link->source];
         link->words = (source->inputs * CHANNELS + WORD_BITS - 1) / WORD_BITS;
         link->waiting = zeroed(link->words, sizeof *link->waiting);
-        if (source->node) {
+        if (source->node)
             link->nic = new_nic(network);
-        }
     }
     network->header = header;
     network->counters = (struct link_counters *)(header + 1);
@@ -58,11 +57,10 @@ int64_t network_address(const struct network *network, uint32_t ip) {
     uint32_t low = 0, high = network->address_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (network->addresses[middle].ip < ip) {
+        if (network->addresses[middle].ip < ip)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low < network->address_count && network->addresses[low].ip == ip ? (int64_t)low : -1;
 }
@@ -73,9 +71,8 @@ int64_t network_address(const struct network *network, uint32_t ip) {
 
 static struct cell *new_cell(struct network *network) {
     struct cell *cell = network->spare;
-    if (cell == NULL) {
+    if (cell == NULL)
         return zeroed(1, sizeof *cell);
-    }
     network->spare = cell->next;
     *cell = (struct cell){0};
     return cell;
@@ -92,14 +89,12 @@ static uint32_t bytes_of_cell(const struct chunk *chunk, uint32_t number) {
 }
 
 uint8_t channel_after(const struct link *before, uint8_t channel, const struct link *after) {
-    if (after->ring == NO_RING) {
+    if (after->ring == NO_RING)
         return 0;
-    }
     uint8_t pair = channel / 2, upper = channel % 2;
     bool turns_back = before->ring > after->ring || (before->ring == after->ring && upper && after->dateline);
-    if (turns_back && pair + 1 < CHANNELS / 2) {
+    if (turns_back && pair + 1 < CHANNELS / 2)
         pair++;
-    }
     bool stays = before->ring == after->ring && !turns_back;
     return (uint8_t)(2 * pair + (after->dateline || (stays && upper)));
 }
@@ -137,9 +132,8 @@ static int32_t next_link(const struct network *network, const struct link *link,
 static bool has_credit(const struct network *network, const struct link *link, const struct chunk *chunk,
                        uint8_t channel, uint32_t bytes) {
     int32_t next = next_link(network, link, chunk);
-    if (next == NO_LINK) {
+    if (next == NO_LINK)
         return true;
-    }
     uint32_t held = network->queues[queue_behind(network, link, next)].held_bytes[channel];
     return link->used_bytes[channel] + bytes <= network->buffer_bytes &&
            (held == 0 || held + bytes <= network->port_bytes);
@@ -184,9 +178,8 @@ static void count_sent(struct link_counters *counters, const struct cell *cell) 
 static void lose(struct network *network, struct cell *cell, uint64_t now_ns) {
     struct chunk *chunk = cell->chunk;
     chunk->lost++;
-    if (chunk->arrived + chunk->lost == chunk->cells) {
+    if (chunk->arrived + chunk->lost == chunk->cells)
         end_chunk(network, chunk, now_ns);
-    }
     drop_cell(network, cell);
 }
 
@@ -205,9 +198,8 @@ static void start(struct network *network, uint32_t index, struct cell *cell, ui
     if (next == NO_LINK) {
         chunk->last_link = index;
         chunk->routers = cell->routers;
-        if (++chunk->arrived + chunk->lost == chunk->cells) {
+        if (++chunk->arrived + chunk->lost == chunk->cells)
             end_chunk(network, chunk, here_ns);
-        }
         cell->chunk = NULL; /* from now on it is only counted */
     } else {
         cell->held_link = (int32_t)index;
@@ -247,12 +239,10 @@ static void stall_ends(struct link *link, struct link_counters *counters, uint64
 static uint32_t next_bit(const uint64_t *words, uint32_t from, uint32_t end) {
     for (uint32_t word = from / WORD_BITS; word * WORD_BITS < end; word++) {
         uint64_t bits = words[word];
-        if (word == from / WORD_BITS) {
+        if (word == from / WORD_BITS)
             bits &= ~0ULL << from % WORD_BITS;
-        }
-        if (bits) {
+        if (bits)
             return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
-        }
     }
     return end;
 }
@@ -266,9 +256,8 @@ static struct fifo *fifo_of(struct network *network, const struct link *link, ui
 static struct cell *take_cell(struct link *link, struct fifo *fifo, uint32_t bit) {
     struct cell *cell = fifo->head;
     fifo->head = cell->next;
-    if (fifo->head == NULL) {
+    if (fifo->head == NULL)
         link->waiting[bit / WORD_BITS] &= ~(1ULL << bit % WORD_BITS);
-    }
     return cell;
 }
 
@@ -285,9 +274,8 @@ static bool router_sends(struct network *network, uint32_t index, uint64_t now_n
             struct fifo *fifo = fifo_of(network, link, bit);
             struct cell *cell = fifo->head;
             *waiting = true;
-            if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes)) {
+            if (!has_credit(network, link, cell->chunk, cell->channel, cell->bytes))
                 continue;
-            }
             take_cell(link, fifo, bit);
             link->turn = bit + 1 < end ? bit + 1 : 0;
             counters->backlog_bytes -= cell->bytes;
@@ -327,9 +315,8 @@ static struct cell *inject(struct network *network, struct nic *nic, uint32_t be
 static bool nic_sends(struct network *network, uint32_t index, uint64_t now_ns, bool *waiting) {
     struct link *link = &network->links[index];
     struct nic *nic = link->nic;
-    if (!nic->active) {
+    if (!nic->active)
         return false;
-    }
     *waiting = true;
     uint32_t before = nic->last;
     do {
@@ -350,17 +337,15 @@ static bool nic_sends(struct network *network, uint32_t index, uint64_t now_ns, 
 /* Let a link send its next cell if it is free and any input has one with credit. */
 static void arbitrate(struct network *network, uint32_t index, uint64_t now_ns) {
     struct link *link = &network->links[index];
-    if (link->free_ns > now_ns || link->down) {
+    if (link->free_ns > now_ns || link->down)
         return;
-    }
     bool waiting = false;
     bool sent = link->nic ? nic_sends(network, index, now_ns, &waiting)
                           : router_sends(network, index, now_ns, &waiting);
-    if (waiting && !sent) {
+    if (waiting && !sent)
         stall_begins(link, now_ns);
-    } else {
+    else
         stall_ends(link, &network->counters[index], now_ns);
-    }
 }
 
 static void wait_for(struct network *network, uint32_t index, struct cell *cell, uint64_t now_ns) {
@@ -396,16 +381,14 @@ static int32_t turn_round(const struct network *network, int32_t link, struct ce
     int32_t router = network->links[link].target;
     bool again = chunk->expired_at != NO_HOST;
     chunk->expired_at = router;
-    if (again || chunk->source < 0 || chunk->cells > 1) {
+    if (again || chunk->source < 0 || chunk->cells > 1)
         return NO_LINK;
-    }
     chunk->destination = (uint32_t)chunk->source;
     chunk->time_to_live = ANSWER_TIME_TO_LIVE;
     cell->routers = 0;
     int32_t back = network->hosts[router].next[chunk->destination];
-    if (back != NO_LINK) {
+    if (back != NO_LINK)
         cell->channel = channel_after(&network->links[link], cell->held_channel, &network->links[back]);
-    }
     return back;
 }
 
@@ -417,9 +400,8 @@ static void cell_here(struct network *network, const struct event *event) {
         return;
     }
     int32_t next = (int32_t)event->queue;
-    if (++cell->routers >= cell->chunk->time_to_live) {
+    if (++cell->routers >= cell->chunk->time_to_live)
         next = turn_round(network, (int32_t)event->link, cell);
-    }
     bool down = next != NO_LINK && network->links[next].down;
     if (next == NO_LINK || down) {
         return_credit(network, cell, event->at_ns);
@@ -495,31 +477,26 @@ static void empty(struct network *network, uint32_t index, uint64_t now_ns) {
 }
 
 void network_change(struct network *network, const struct network *changed, uint64_t now_ns) {
-    for (uint32_t i = 0; i < network->host_count; i++) {
-        if (network->hosts[i].next != NULL) {
+    for (uint32_t i = 0; i < network->host_count; i++)
+        if (network->hosts[i].next != NULL)
             memcpy(network->hosts[i].next, changed->hosts[i].next, network->address_count * sizeof(int32_t));
-        }
-    }
     for (uint32_t i = 0; i < network->link_count; i++) {
         struct link *link = &network->links[i];
         bool went_down = changed->links[i].down && !link->down;
         link->ns_per_byte = changed->links[i].ns_per_byte;
         link->latency_ns = changed->links[i].latency_ns;
         link->down = changed->links[i].down;
-        if (went_down) {
+        if (went_down)
             empty(network, i, now_ns);
-        }
     }
-    for (uint32_t i = 0; i < network->link_count; i++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
         arbitrate(network, i, now_ns);
-    }
     name_counters(network);
 }
 
 void network_free(struct network *network) {
-    for (uint32_t i = 0; i < network->host_count; i++) {
+    for (uint32_t i = 0; i < network->host_count; i++)
         free(network->hosts[i].next);
-    }
     for (uint32_t i = 0; i < network->link_count; i++) {
         free(network->links[i].waiting);
         if (network->links[i].nic != NULL) {

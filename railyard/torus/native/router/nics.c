@@ -37,23 +37,19 @@ enum {
 
 static void enter(const char *path) {
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0) {
+    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
         fail("enter", path);
-    }
     close(namespace);
 }
 
 static int open_device(const char *name, const char *host) {
     int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (device < 0) {
+    if (device < 0)
         fail("open", "/dev/net/tun");
-    }
     struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-    if (ioctl(device, TUNSETIFF, &request) != 0 ||
-        ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0) {
+    if (ioctl(device, TUNSETIFF, &request) != 0 || ioctl(device, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
         fail("make the NIC of", host);
-    }
     return device;
 }
 
@@ -71,19 +67,16 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
             nics->devices[i] = open_device(names[i].port, source->name);
         }
     }
-    if (home < 0 || setns(home, CLONE_NEWNET) != 0) {
+    if (home < 0 || setns(home, CLONE_NEWNET) != 0)
         fail("return to", "the network namespace of the start");
-    }
     close(home);
     /* What comes out of a link to a node goes in at the device of the link back. */
     for (uint32_t i = 0; i < network->link_count; i++) {
-        for (uint32_t k = 0; network->hosts[network->links[i].target].node && k < network->link_count; k++) {
+        for (uint32_t k = 0; network->hosts[network->links[i].target].node && k < network->link_count; k++)
             if (network->links[k].source == network->links[i].target &&
                 network->links[k].target == network->links[i].source &&
-                strcmp(names[k].port, names[i].far_port) == 0) {
+                strcmp(names[k].port, names[i].far_port) == 0)
                 nics->out[i] = k;
-            }
-        }
     }
 }
 
@@ -133,14 +126,12 @@ static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
 struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t link, bool *empty) {
     ssize_t length = read(nics->devices[link], nics->buffer, CHUNK_BYTES);
     *empty = length <= 0;
-    if (*empty) {
+    if (*empty)
         return NULL;
-    }
     const unsigned char *ip = nics->buffer + IP_AT;
     int64_t destination = -1;
-    if (length >= IP_AT + IP_BYTES && ip[0] >> 4U == 4) {
+    if (length >= IP_AT + IP_BYTES && ip[0] >> 4U == 4)
         destination = network_address(network, address_at(ip + DESTINATION_AT));
-    }
     network->header->chunks_read++;
     if (destination < 0) {
         network->header->chunks_unroutable++;
@@ -161,9 +152,8 @@ struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t lin
 /* The Internet checksum (RFC 1071). */
 static uint32_t checksum(const unsigned char *bytes, uint32_t count) {
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         sum += i % 2 ? bytes[i] : (uint32_t)bytes[i] << 8;
-    }
     sum = (sum & UINT16_MAX) + (sum >> 16);
     return ~(sum + (sum >> 16)) & UINT16_MAX;
 }

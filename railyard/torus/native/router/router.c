@@ -89,9 +89,8 @@ static void count_lateness(struct counters_header *header, const struct chunk *c
 
 static uint64_t slack_of(const struct network *network) {
     double fastest = network->links[0].ns_per_byte;
-    for (uint32_t i = 0; i < network->link_count; i++) {
+    for (uint32_t i = 0; i < network->link_count; i++)
         fastest = network->links[i].ns_per_byte < fastest ? network->links[i].ns_per_byte : fastest;
-    }
     double slack_ns = network->cell_bytes * fastest / SLACK_SHARE;
     return slack_ns < SLACK_MIN_NS   ? SLACK_MIN_NS
            : slack_ns > SLACK_MAX_NS ? SLACK_MAX_NS
@@ -110,18 +109,16 @@ static void allow_descriptors(void) {
 static uint64_t take_precedence(void) {
     const struct sched_param priority = {.sched_priority = 1};
     (void)prctl(PR_SET_TIMERSLACK, 1);
-    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0) {
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0)
         return 1;
-    }
     (void)setpriority(PRIO_PROCESS, 0, -20);
     return 0;
 }
 
 static void watch(const struct router *router, int descriptor, uint32_t number, uint32_t events, int how) {
     struct epoll_event event = {.events = events, .data.u32 = number};
-    if (epoll_ctl(router->poll, how, descriptor, &event) != 0) {
+    if (epoll_ctl(router->poll, how, descriptor, &event) != 0)
         fail("watch", "a NIC");
-    }
 }
 
 static void start_polling(struct router *router) {
@@ -133,16 +130,13 @@ static void start_polling(struct router *router) {
     sigprocmask(SIG_BLOCK, &set, NULL);
     router->poll = epoll_create1(EPOLL_CLOEXEC);
     router->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (router->poll < 0 || router->signals < 0) {
+    if (router->poll < 0 || router->signals < 0)
         fail("wait for", "signals");
-    }
     watch(router, router->signals, SIGNALS, EPOLLIN, EPOLL_CTL_ADD);
     router->paused = zeroed(router->network.link_count, sizeof *router->paused);
-    for (uint32_t i = 0; i < router->network.link_count; i++) {
-        if (router->nics.devices[i] >= 0) {
+    for (uint32_t i = 0; i < router->network.link_count; i++)
+        if (router->nics.devices[i] >= 0)
             watch(router, router->nics.devices[i], i, EPOLLIN, EPOLL_CTL_ADD);
-        }
-    }
 }
 
 /* Work.
@@ -184,11 +178,9 @@ static void read_nic(struct router *router, uint32_t link, uint64_t at_ns, uint6
 
 static void resume_nics(struct router *router) {
     const struct network *network = &router->network;
-    for (uint32_t i = 0; router->paused_count > 0 && i < network->link_count; i++) {
-        if (router->paused[i] && network->links[i].nic->pending_bytes < network->nic_bytes / 2) {
+    for (uint32_t i = 0; router->paused_count > 0 && i < network->link_count; i++)
+        if (router->paused[i] && network->links[i].nic->pending_bytes < network->nic_bytes / 2)
             pause_nic(router, i, false);
-        }
-    }
 }
 
 static void reload(struct router *router) {
@@ -209,13 +201,11 @@ static void reload(struct router *router) {
 
 static void take_signal(struct router *router) {
     struct signalfd_siginfo signal;
-    while (read(router->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
-        if (signal.ssi_signo == SIGHUP) {
+    while (read(router->signals, &signal, sizeof signal) == (ssize_t)sizeof signal)
+        if (signal.ssi_signo == SIGHUP)
             reload(router);
-        } else {
+        else
             router->stop = true;
-        }
-    }
 }
 
 static struct timespec until_next(const struct router *router) {
@@ -264,9 +254,8 @@ static void run(struct router *router) {
         read_ns = at_ns;
         begin_change(header);
         network_run(&router->network, at_ns);
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             take_event(router, &ready[i], at_ns, waited_ns);
-        }
         deliver(router, at_ns);
         resume_nics(router);
         end_change(header);
@@ -287,9 +276,8 @@ static void usage(FILE *file) {
 
 static void live_in(const char *path) {
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
-    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0) {
+    if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
         fail("enter", path);
-    }
     close(namespace);
 }
 
@@ -310,9 +298,8 @@ int main(int count, char **arguments) {
         usage(stdout);
         return EXIT_SUCCESS;
     }
-    if (count == 3 && strcmp(arguments[1], "--simulate") == 0) {
+    if (count == 3 && strcmp(arguments[1], "--simulate") == 0)
         return simulated(arguments[2]);
-    }
     if (count != 4) {
         usage(stderr);
         return EXIT_USAGE;
@@ -328,9 +315,8 @@ int main(int count, char **arguments) {
     router.network.header->realtime_priority = take_precedence();
     atomic_store(&router.network.header->generation, router.network.generation);
     puts("ready");
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0)
         fail("write to", "standard output");
-    }
     run(&router);
     return EXIT_SUCCESS;
 }

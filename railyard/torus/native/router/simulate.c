@@ -26,11 +26,9 @@ static void print_arrivals(struct network *network, uint64_t until_ns) {
 }
 
 static int64_t address_of_node(const struct network *network, uint32_t node) {
-    for (uint32_t i = 0; i < network->address_count; i++) {
-        if (network->addresses[i].node == node) {
+    for (uint32_t i = 0; i < network->address_count; i++)
+        if (network->addresses[i].node == node)
             return i;
-        }
-    }
     return -1;
 }
 

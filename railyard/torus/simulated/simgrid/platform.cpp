@@ -191,11 +191,13 @@ class LinkBytes {
  */
 void count_bytes(const railyard::Description &description, Network &network, const char *path) {
     auto bytes = std::make_shared<LinkBytes>(description, network, path);
-    see_messages(network.get_iface(), [bytes](double size_bytes, const s4u::Host *source,
-                                              const s4u::Host *target, const auto &, const auto &) {
-        bytes->count(size_bytes, source, target);
-        return 1.0;
-    });
+    see_messages(
+        network.get_iface(),
+        [bytes](double size_bytes, const s4u::Host *source, const s4u::Host *target, const auto &,
+                const auto &) {
+            bytes->count(size_bytes, source, target);
+            return 1.0;
+        });
     s4u::Engine::on_simulation_end_cb([bytes] { bytes->write(); });
 }
 
