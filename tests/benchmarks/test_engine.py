@@ -13,7 +13,7 @@ from support.benchmark_runs import BIN, ROOT, document, run
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a new benchmark, linked with the library that two programs or more share, and with MPI."""
     made: Path = tmp_path_factory.mktemp("engine")
-    command = [
+    command: list[str | Path] = [
         "mpicc.openmpi",
         "-std=c11",
         "-D_GNU_SOURCE",
