@@ -46,7 +46,7 @@ def test_docker_is_asked_for_one_container_per_node(monkeypatch: pytest.MonkeyPa
         made_of=Containers(image="i", image_sha256="ab", volumes=("/data",)),
         hosts={"n0": "10.0.0.0"},
         folder=tmp_path,
-        service=NodeService(environment={"A": "1"}, seen=lambda host: {Path("/in"): Path(f"/of/{host}")}),
+        service=NodeService(environment={"A": "1"}, mounts=lambda host: {Path("/in"): Path(f"/of/{host}")}),
     )
     counted: list[int] = []
     assert engines()["docker"].create(order, counted.append) == {"n0": os.getpid(), "n1": os.getpid()}

@@ -293,7 +293,7 @@ def test_a_budget_that_was_measured_on_a_busy_machine_is_measured_again_and_the_
     busy: bool, wanted: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     measures([300.0, 500.0, 400.0], monkeypatch, tmp_path, busy=busy)
-    assert [packet_budget.known_packets_s() for _ in wanted] == wanted
+    assert [packet_budget.cached_packets_s() for _ in wanted] == wanted
 
 
 def test_a_machine_that_is_always_busy_is_measured_a_few_times_and_no_more(
@@ -301,7 +301,7 @@ def test_a_machine_that_is_always_busy_is_measured_a_few_times_and_no_more(
 ) -> None:
     tries = packet_budget.BUSY_TRIES
     measures([300.0 + k for k in range(tries)], monkeypatch, tmp_path, busy=True)
-    assert [packet_budget.known_packets_s() for _ in range(tries + 3)][-1] == 300.0 + tries - 1
+    assert [packet_budget.cached_packets_s() for _ in range(tries + 3)][-1] == 300.0 + tries - 1
 
 
 def test_a_busy_machine_is_not_measured_again_where_more_packets_would_not_change_the_scale(
@@ -311,7 +311,7 @@ def test_a_busy_machine_is_not_measured_again_where_more_packets_would_not_chang
     small, large = catalog.load("gemini-2x2x2"), catalog.load("gemini-4x4x4")
     for topo in (small, small, large):
         assert packet_budget.auto_scale(topo, Shape(), ranks_per_node=1) == pytest.approx(1e-4)
-    assert packet_budget.known_packets_s() == 2e9
+    assert packet_budget.cached_packets_s() == 2e9
 
 
 def test_a_torus_within_the_packet_budget_is_not_warned_of_and_the_better_scale_is_within() -> None:

@@ -1,4 +1,4 @@
-"""`railyard torus throttle`: watches a torus for congestion, and limits what its nodes send meanwhile."""
+"""`railyard torus throttle`: limit what the nodes of a torus send while its network is congested."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from railyard.torus.virtual import counters, lifecycle, live_faults, throttle
 from railyard.torus.virtual.lifecycle import VirtualTorus
 from railyard.torus.virtual.throttle import Throttle, ThrottleLimits
 
-SAMPLES_A_PERIOD = 5
+SAMPLES_PER_PERIOD = 5
 POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @dataclass(slots=True)
 class ThrottleLog:
-    """What happened, for people as it happens and for programs at the end."""
+    """The log of a command: printed as it happens as text, or at the end as JSON."""
 
     as_json: bool
     changes: list[dict[str, Any]] = field(default_factory=list)
     highest: float = 0.0
 
     def change(self, *, at_s: float, router: str, ratio: float, percent: float | None) -> None:
+        """Add a change of the NICs' limit; `percent` None is its end."""
         self.changes.append(
             {"at_s": round(at_s, 3), "router": router, "ratio": round(ratio, 3), "injection_percent": percent}
         )
@@ -40,15 +41,16 @@ class ThrottleLog:
             click.echo(f"{at_s:.1f} s: stalls are {ratio:.2f} times the flits at {router}: injection {to}")
 
     def end(self, over_s: float) -> None:
+        """Print the summary of a command that took `over_s` seconds."""
         if self.as_json:
-            found = {
+            document = {
                 "watched_s": round(over_s, 3),
                 "highest_ratio": round(self.highest, 3),
                 "changes": self.changes,
             }
-            click.echo(json.dumps(found, indent=1))
+            click.echo(json.dumps(document, indent=1))
         else:
-            times = sum(each["injection_percent"] is not None for each in self.changes)
+            times = sum(change["injection_percent"] is not None for change in self.changes)
             click.echo(f"throttled {times} times in {over_s:.1f} s; the highest ratio was {self.highest:.2f}")
 
 
@@ -60,7 +62,7 @@ class ThrottleLog:
     default=30.0,
     show_default=True,
     metavar="RATIO",
-    help="Time stalled over time sending, of one router: 9 in a halo exchange, 60 and more in an all-to-all.",
+    help="Limit of a router's stall time over its sending time: 9 in a halo exchange, 60 and more in an all-to-all.",
 )
 @click.option(
     "--for",
@@ -69,7 +71,7 @@ class ThrottleLog:
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long it is above before the nodes are throttled, and below before they are released.",
+    help="Seconds above RATIO after which nodes are throttled, and below it after which they are released.",
 )
 @click.option(
     "--to",
@@ -78,61 +80,62 @@ class ThrottleLog:
     default=50.0,
     show_default=True,
     metavar="PERCENT",
-    help="The share of its rate at which every NIC then sends.",
+    help="Percentage of its rate to which every NIC is limited meanwhile.",
 )
-@click.option("--seconds", type=POSITIVE, help="End after so many.  [default: at Ctrl-C]")
-@click.option("--json", "as_json", is_flag=True, help="What happened as JSON, at the end.")
+@click.option("--seconds", type=POSITIVE, help="End after so many seconds.  [default: at Ctrl-C]")
+@click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON, at the end.")
 def throttle_torus(
     *, name: str, above: float, period_s: float, percent: float, seconds: float | None, as_json: bool
 ) -> None:
     """Throttle the nodes of the torus NAME while its network is congested, as Cray's network daemon does.
 
-    Beside a launch, which goes on meanwhile. When the command ends, the nodes send as before. It needs the network
-    `router`. One that was killed leaves the nodes throttled: `railyard torus status` says so, and `railyard torus fault
-    NAME --injection 100` releases them.
+    Run it during a launch. When the command ends, the nodes send as before. It needs the network `router`. If it is
+    killed, the nodes stay throttled: `railyard torus status` shows it, and `railyard torus fault NAME --injection 100`
+    releases them.
     """
     torus = lifecycle.get(name)
     if torus.shape.network != "router":
         raise InputError("torus", "network", torus.shape.network, "router: the kernel counts no stalls")
     live_faults.check(torus, throttle.throttled(torus, percent))
     limits = ThrottleLimits(ratio=above, period_s=period_s, percent=percent)
-    own, said = torus.faults.injection_percent, ThrottleLog(as_json)
-    begun_s, watching = time.monotonic(), Throttle(limits)
+    limited_before, log = torus.faults.injection_percent, ThrottleLog(as_json)
+    start_s, watching = time.monotonic(), Throttle(limits)
     try:
-        with _ends_at_a_signal() as ended:
-            _watch(torus, watching, said, ended=ended, until_s=begun_s + (seconds or math.inf))
+        with _end_at_a_signal() as end:
+            _watch(torus, watching, log, end=end, until_s=start_s + (seconds or math.inf))
     finally:
         if watching.is_on and name in lifecycle.names():
-            throttle.inject(name, None, own)
-    said.end(time.monotonic() - begun_s)
+            throttle.inject(name, None, limited_before)
+    log.end(time.monotonic() - start_s)
 
 
 def _watch(
-    torus: VirtualTorus, watching: Throttle, said: ThrottleLog, *, ended: threading.Event, until_s: float
+    torus: VirtualTorus, watching: Throttle, log: ThrottleLog, *, end: threading.Event, until_s: float
 ) -> None:
-    begun_s = time.monotonic()
+    """Sample the ratios of all routers until `end` is set or the clock is at `until_s`; throttle and release nodes."""
+    start_s = time.monotonic()
     before = counters.read(torus.name, torus.topology)
-    while time.monotonic() < until_s and not ended.wait(watching.limits.period_s / SAMPLES_A_PERIOD):
+    while time.monotonic() < until_s and not end.wait(watching.limits.period_s / SAMPLES_PER_PERIOD):
         now = counters.read(torus.name, torus.topology)
-        found = throttle.ratios(counters.difference(now, before))
+        ratio_of = throttle.ratios(counters.difference(now, before))
         before = now
-        router = max(found, key=lambda each: found[each])
-        said.highest = max(said.highest, found[router])
-        at_s = time.monotonic() - begun_s
-        if watching.changes(found[router], at_s):
-            to = watching.limits.percent if watching.is_on else None
-            throttle.inject(torus.name, to, torus.faults.injection_percent)
-            said.change(at_s=at_s, router=router, ratio=found[router], percent=to)
+        router = max(ratio_of, key=lambda name: ratio_of[name])
+        log.highest = max(log.highest, ratio_of[router])
+        at_s = time.monotonic() - start_s
+        if watching.changes(ratio_of[router], at_s):
+            percent = watching.limits.percent if watching.is_on else None
+            throttle.inject(torus.name, percent, torus.faults.injection_percent)
+            log.change(at_s=at_s, router=router, ratio=ratio_of[router], percent=percent)
 
 
 @contextlib.contextmanager
-def _ends_at_a_signal() -> Iterator[threading.Event]:
-    """Set the event at the signals that end a command, so that no change is left half made."""
-    ended = threading.Event()
-    both = (signal.SIGINT, signal.SIGTERM)
-    before = {each: signal.signal(each, lambda *_: ended.set()) for each in both}
+def _end_at_a_signal() -> Iterator[threading.Event]:
+    """Yield an event that SIGINT and SIGTERM set, so that a change in progress is completed."""
+    end = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: signal.signal(number, lambda *_: end.set()) for number in numbers}
     try:
-        yield ended
+        yield end
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

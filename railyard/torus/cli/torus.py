@@ -31,10 +31,10 @@ RATE_SCALE = "RAILYARD_RATE_SCALE"
 
 @click.group()
 def torus() -> None:
-    """A virtual torus on this machine: nodes and routers as network namespaces, links shaped to their class's rate.
+    """Make and use a virtual torus on this machine: nodes are network namespaces, links have their class's rate.
 
-    Works as root and, where user namespaces are allowed, as an ordinary user. Nodes can be containers instead
-    (`up --engine docker`), for root alone.
+    Root can use it, and an ordinary user if user namespaces are allowed. As root, nodes can also be containers
+    (`up --engine docker`).
     """
     if rootless.needed():
         rootless.reenter()
@@ -50,33 +50,37 @@ def torus() -> None:
     default="auto",
     show_default=True,
     envvar=RATE_SCALE,
-    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the one at which a "
-    f"NIC sends so much in that time, such as {pace.EXAMPLE}. auto: the largest at which every link busy at once "
-    "needs a fifteenth of the packets that this machine forwards (measured once), and a hop takes 1 ms.",
+    help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the scale at which "
+    f"a NIC sends these bytes in this time, such as {pace.EXAMPLE}. auto: the largest scale at which all links "
+    "together need a fifteenth of the packets that this machine can forward (measured once), and a hop takes 1 ms.",
 )
 @click.option(
     "--ranks-per-node",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Ranks that a node will have. --rate-scale auto is so many times smaller, because all share this machine.",
+    help="Ranks per node of future launches. --rate-scale auto is divided by it, because ranks share this machine.",
 )
 @click.option(
-    "--mtu", type=click.IntRange(576, 65000), default=DEFAULT.mtu_bytes, show_default=True, help="Bytes."
+    "--mtu",
+    type=click.IntRange(576, 65000),
+    default=DEFAULT.mtu_bytes,
+    show_default=True,
+    help="Largest packet, in bytes.",
 )
 @click.option(
     "--burst",
     type=click.FloatRange(1, 1000),
     default=DEFAULT.burst_packets,
     show_default=True,
-    help="Credit of an idle link, in full packets. More than 1 lets small messages pass above the link's rate.",
+    help="Packets of full size that an idle link sends at once. Above 1, small messages exceed the link's rate.",
 )
 @click.option(
     "--engine",
     type=click.Choice(list(engines())),
     default="netns",
     show_default=True,
-    help="What a node is: a network namespace, or a container.",
+    help="Make nodes as network namespaces (netns) or as containers (docker).",
 )
 @click.option(
     "--network",
@@ -84,12 +88,12 @@ def torus() -> None:
     default="auto",
     show_default=True,
     envvar="RAILYARD_NETWORK",
-    help="What carries the packets: one user-space router, or the kernel's own routing and shaping. auto: the router "
-    "where this machine has TUN devices.",
+    help="Forward packets by one user-space router, or by the kernel's own routing and shaping. auto: the router if "
+    "this machine has TUN devices.",
 )
 @click.option(
     "--image",
-    help=f"Engines of containers: the nodes' image.  [env: {docker_engine.IMAGE}; "
+    help=f"Image of nodes that are containers.  [env: {docker_engine.IMAGE}; "
     f"default: {docker_engine.DEFAULT_IMAGE}]",
 )
 @click.option(
@@ -97,20 +101,20 @@ def torus() -> None:
     "volumes",
     multiple=True,
     metavar="FOLDER",
-    help="Engines of containers: a folder of this machine that the nodes see under the same path; may be given several "
-    "times.  [default: the current folder]",
+    help="Folder of this machine to mount under the same path in nodes that are containers; may be repeated.  "
+    "[default: the current folder]",
 )
 @click.option(
     "--slurm",
     "with_slurm",
     is_flag=True,
-    help="Run Slurm on it: slurmctld on the head, a slurmd on every node. For root.",
+    help="Run Slurm on the torus: slurmctld on the head, slurmd on every node. For root only.",
 )
 @click.option(
     "--of-job",
     is_flag=True,
-    help="In the job of a check: take what the check wrote to the current folder (the files topology, network, "
-    "ranks-per-node, and rate-scale unless its variable is set).",
+    help="For job scripts of checks: read the files topology, network and ranks-per-node of the current folder, and "
+    "rate-scale unless its variable is set. A file overrides its option.",
 )
 @click.option(
     "--status",
@@ -134,7 +138,7 @@ def up(
     of_job: bool,
     status_file: IO[str] | None,
 ) -> None:
-    """Bring up the torus of TOPOLOGY (a name or a .yml file). Does nothing when the very same is up."""
+    """Bring up the torus of TOPOLOGY (a name or a .yml file). Do nothing if the same torus is up."""
     if of_job:
         topology, network = _written("topology") or topology, _written("network") or network
         ranks_per_node = int(_written("ranks-per-node") or ranks_per_node)
@@ -158,14 +162,14 @@ def up(
     if overflow := neighbours.advice(plan.make(topo, shape), with_slurm=with_slurm):
         click.echo(f"railyard: {overflow}", err=True)
     routers = 0 if carrier == "router" else len(topo.routers)
-    # Loaded here and in the commands below because `mpirun` and `down`, which each launch starts, print no table.
+    # Imported here and in the commands below, because `mpirun` and `down` need no table and should start quickly.
     from rich.console import Console
     from rich.progress import Progress
 
     steps = routers + len(topo.nodes) * (1 + bool(containers) + with_slurm) + 1
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("making hosts", total=steps)
-        made, new = lifecycle.up(
+        virtual_torus, new = lifecycle.up(
             topo,
             name=name or topo.name,
             shape=shape,
@@ -174,20 +178,21 @@ def up(
             with_slurm=with_slurm,
             progress=lambda done: bar.update(task, completed=done),
         )
-    report = status.inspect(made) if status_file or not new else None
+    report = status.inspect(virtual_torus) if status_file or not new else None
     if report and status_file:
         status_file.write(_as_json(report))
     if report and not report.sound:
         raise RunError(
-            f"torus {made.name} is up, but {report.differences[0]}; run: railyard torus down {made.name}"
+            f"torus {virtual_torus.name} is up, but {report.differences[0]}; "
+            f"run: railyard torus down {virtual_torus.name}"
         )
     click.echo(
-        f"{made.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
-        f"1 GB/s is {scale * 8e3:g} Mbit/s, network {made.shape.network}"
+        f"{virtual_torus.name}: {'up' if new else 'already up'}: {topo.layout}, {len(topo.nodes)} nodes, "
+        f"1 GB/s is {scale * 8e3:g} Mbit/s, network {virtual_torus.shape.network}"
     )
-    click.echo(pace.line(topo, made.shape))
+    click.echo(pace.line(topo, virtual_torus.shape))
     if with_slurm:
-        click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {made.name} head -- sinfo")
+        click.echo(f"Slurm: {len(topo.nodes)} nodes; railyard torus exec {virtual_torus.name} head -- sinfo")
     if carrier == "kernel" and (too_much := packet_budget.advice(topo, shape)):
         click.echo(f"railyard: {too_much}", err=True)
 
@@ -195,7 +200,7 @@ def up(
 @torus.command("list")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def list_tori(as_json: bool) -> None:
-    """List the tori that are up on this machine, incomplete ones too."""
+    """List the tori on this machine, also incomplete ones."""
     rows = [status.brief(name) for name in sorted(lifecycle.names())]
     if as_json:
         click.echo(json.dumps(rows, indent=1))
@@ -213,7 +218,7 @@ def list_tori(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(name: str, as_json: bool) -> None:
-    """Compare the torus NAME with its plan, as the kernel reports it. Exits with 1 where they differ."""
+    """Compare the torus NAME, as the kernel reports it, with its plan. Exit with 1 if they differ."""
     report = status.inspect(lifecycle.get(name))
     if as_json:
         click.echo(_as_json(report), nl=False)
@@ -231,6 +236,7 @@ def show(name: str, as_json: bool) -> None:
 
 
 def _as_json(report: status.Report) -> str:
+    """Return the text of a report for --json and --status."""
     return json.dumps(report.to_dict(), indent=1) + "\n"
 
 
@@ -252,9 +258,9 @@ def execute(name: str, host: str, command: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mpirun(name: str, arguments: tuple[str, ...]) -> None:
-    """Run the system's mpirun across the torus NAME; all arguments are mpirun's.
+    """Run the system's mpirun (Open MPI) across the torus NAME; all arguments are mpirun's.
 
-    One launch at a time on a machine: a second one waits, or the two would measure each other.
+    Only one launch runs at a time on a machine. A second one waits, because it would disturb the first.
     """
     sys.exit(launch.mpirun(lifecycle.get(name), _after_dashes(arguments)))
 
@@ -265,7 +271,7 @@ def mpirun(name: str, arguments: tuple[str, ...]) -> None:
 def srun(name: str, arguments: tuple[str, ...]) -> None:
     """Run Slurm's srun on the torus NAME (up --slurm); all arguments are srun's.
 
-    In a job of that Slurm it starts a step of the job, elsewhere a job of its own.
+    In a job of that Slurm it starts a step of the job, elsewhere a new job.
     """
     sys.exit(launch.srun(lifecycle.get(name), _after_dashes(arguments)))
 
@@ -274,7 +280,7 @@ def srun(name: str, arguments: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
-    """Run the system's MPICH across the torus NAME; all arguments are those of its mpiexec (Hydra)."""
+    """Run the system's mpiexec (MPICH, Hydra) across the torus NAME; all arguments are mpiexec's."""
     sys.exit(launch.mpiexec(lifecycle.get(name), _after_dashes(arguments)))
 
 
@@ -285,22 +291,24 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
 @click.option(
     "--script",
     default="",
-    help="Shell script to run on the head in LAUNCHER's place, which may call LAUNCHER several times.",
+    help="Shell script to run on the head in place of LAUNCHER, which it may call several times.",
 )
 def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
     """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.
 
-    It may belong to Open MPI 4 or 5, MPICH or Intel MPI, whichever is installed where. The program must be built with
-    the same MPI.
+    LAUNCHER may belong to Open MPI 4 or 5, MPICH or Intel MPI, installed anywhere. The program must be built with the
+    same MPI.
     """
     sys.exit(launch.any_mpi(lifecycle.get(name), launcher, _after_dashes(arguments), script))
 
 
 @torus.command()
 @click.argument("name", required=False)
-@click.option("--all", "everything", is_flag=True, help="Every torus, and what killed commands left behind.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Remove every torus, and what killed commands have left."
+)
 def down(name: str | None, everything: bool) -> None:
-    """Remove the torus NAME: end what runs in it, delete its namespaces and files."""
+    """Remove the torus NAME: kill what runs in it, delete its namespaces and files."""
     if (name is None) == (not everything):
         raise InputError("torus down", "", name, "either a torus's name or --all")
     if name is None:
@@ -312,13 +320,13 @@ def down(name: str | None, everything: bool) -> None:
 
 
 def _written(name: str) -> str:
-    """Return what a check wrote for its job into a file of the current folder; empty where it wrote none."""
+    """Return the text of a file in the current folder that a check wrote for its job; empty if there is none."""
     path = Path(name)
     return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
 def _network(wanted: str) -> Literal["kernel", "router"]:
-    """Return what carries the packets. RunError where the router is required and cannot run here."""
+    """Return the network for an option --network. RunError if the router is requested and cannot run here."""
     if wanted not in NETWORKS:
         raise InputError("--network", "", wanted, f"one of {', '.join(NETWORKS)}")
     if wanted == "kernel":
@@ -332,7 +340,7 @@ def _network(wanted: str) -> Literal["kernel", "router"]:
 
 
 def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: int) -> float:
-    """Return the rate scale that a number, BYTES/TIME or `auto` means for a topology. InputError for anything else."""
+    """Return the rate scale of a topology for a number, BYTES/TIME or `auto`. InputError for any other text."""
     if text == "auto":
         shape = Shape(mtu_bytes=mtu_bytes)
         return packet_budget.auto_scale(topology, shape, ranks_per_node=ranks_per_node)
@@ -346,7 +354,10 @@ def _rate_scale(text: str, topology: Topology, mtu_bytes: int, ranks_per_node: i
 
 
 def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Containers | None:
-    """Return what the engine makes the nodes of; InputError for options that do not go together."""
+    """Return the containers that an engine makes nodes of, None for namespaces.
+
+    Raises InputError for options that do not fit the engine or the user.
+    """
     if engine != DEFAULT_ENGINE and rootless.INSIDE in os.environ:
         valid = f"{DEFAULT_ENGINE} for an ordinary user; the {engine} engine is for root"
         raise InputError("--engine", "", engine, valid)
@@ -354,14 +365,14 @@ def _containers(engine: str, image: str | None, volumes: tuple[str, ...]) -> Con
 
 
 def _check_slurm() -> None:
-    """RunError where this machine cannot run Slurm."""
+    """Raise RunError if this machine cannot run Slurm."""
     programs.need()
     if reason := cluster.missing():
         raise RunError(reason)
 
 
 def _after_dashes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the `--` that separates our own arguments from the command's."""
+    """Return the words without the first if it is `--`, which separates options of railyard from a command."""
     return words[1:] if words[:1] == ("--",) else words
 
 

@@ -1,4 +1,4 @@
-"""Engines: what makes the nodes of a virtual torus, found by module, and what carries its packets (`router`)."""
+"""Make the nodes of a virtual torus (one engine per module), and forward its packets (`router`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT = "netns"
 
 @cache
 def engines() -> Mapping[str, Engine]:
-    """Return the engines by name, the default one first."""
+    """Return the engines by name, the default one first: all modules of this folder that define `ENGINE`."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    found: list[Engine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
-    return {one.name: one for one in sorted(found, key=lambda one: (one.name != DEFAULT, one.name))}
+    all_engines: list[Engine] = [module.ENGINE for module in modules if hasattr(module, "ENGINE")]
+    return {one.name: one for one in sorted(all_engines, key=lambda one: (one.name != DEFAULT, one.name))}

@@ -1,4 +1,4 @@
-"""What an engine is: what the nodes of a torus are made of. All networking stays with `netns`, whichever engine.
+"""Define what an engine is: it makes the nodes of a torus. With every engine, `netns` makes the network.
 
 A module of this folder that defines `ENGINE` is an engine; `railyard.torus.engines` finds it.
 """
@@ -14,7 +14,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Containers:
-    """What the nodes are made of: an image, and this machine's folders that they see under the same path."""
+    """The containers that are nodes: their image, and folders of this machine, mounted under the same path."""
 
     image: str
     image_sha256: str
@@ -23,12 +23,13 @@ class Containers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeService:
-    """What a service that runs in every container needs there: environment variables, and this machine's files and
-    folders by the path under which a host's container sees them.
+    """What a service in every container needs: environment variables, and files and folders of this machine.
+
+    `mounts(host)` maps each path in the host's container to the path on this machine.
     """
 
     environment: Mapping[str, str] = field(default_factory=dict)
-    seen: Callable[[str], Mapping[Path, Path]] = lambda host: {}
+    mounts: Callable[[str], Mapping[Path, Path]] = lambda host: {}
 
 
 NO_SERVICE = NodeService()
@@ -36,9 +37,10 @@ NO_SERVICE = NodeService()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOrder:
-    """The nodes that an engine is to make: of which torus, of what, with which /etc/hosts (name -> address).
+    """A request to an engine for the nodes of a torus.
 
-    `folder` is the torus's own.
+    `made_of` is None for an engine without containers. `hosts` is the content of /etc/hosts, name -> address. `folder`
+    is the folder of the torus.
     """
 
     torus: str
@@ -51,14 +53,16 @@ class NodeOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """One engine, as functions.
+    """An engine, as functions.
 
-    `missing(image)` says in one line why no torus can be made now; empty where one can.
-    `made_of(image, volumes)` checks the options of `torus up`; None for nodes that need no image.
-    `create(order, progress)` makes the nodes: node -> first process, empty where `netns` makes all of a node.
-    `remove(torus, settle_s)` removes what `create` made, and waits so long for what a killed `up` requested.
-    `tori()` names the tori of which any node exists. `ended(torus, folder)` lists the nodes that no longer run,
-    `keepers(folder)` the processes that only keep nodes alive.
+    `missing(image)` returns in one line why no torus can be made now, and an empty text if one can.
+    `made_of(image, volumes)` checks the options of `torus up` and returns None for nodes that need no image.
+    `create(order, progress)` makes the nodes and returns node -> process number of its first process. The result is
+    empty if `netns` makes all of a node.
+    `remove(torus, settle_s)` removes what `create` made, and waits `settle_s` seconds for nodes that a killed `up` has
+    requested and that do not exist yet.
+    `tori()` returns the names of the tori of which any node exists. `ended(torus, folder)` returns the nodes that no
+    longer run, and `keepers(folder)` the processes that only keep nodes alive.
     """
 
     name: str

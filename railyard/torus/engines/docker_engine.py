@@ -1,13 +1,13 @@
-"""Engine `docker`: a node is a container. Makes and removes containers; all networking stays with `netns`.
+"""Make and remove nodes that are Docker containers. `netns` makes their network.
 
-A container starts without a network. Its first process keeps the network namespace, which `netns` then knows by the
-name that the node's namespace has in engine `netns`: the same plan, another apply. Containers carry labels, so that
-those of a killed `up` are found when nothing else is left of it.
+A container starts without a network. `netns` gives the network namespace of its first process the name that a node's
+namespace has in engine `netns`, and applies the same plan. Containers have labels, so that those of a killed `up` are
+found when nothing else is left of it.
 
-    /run/railyard/NAME/containers/HOST    the process number of the first process of a host's container
+    /run/railyard/NAME/containers/HOST    the number of the first process in a host's container
 
-Leaves out engines on other machines (the containers' processes must be this machine's) and images that need an
-engine's own networks.
+Leaves out Docker engines on other machines, because the processes must be this machine's, and images that need
+Docker's own networks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from docker.types import Mount
 
 DEFAULT_IMAGE = "railyard/node"
-#: The variable that names another.
+#: The environment variable that names another image.
 IMAGE = "RAILYARD_IMAGE"
 LABEL = "railyard.torus"
 KEEPER = ("sleep", "infinity")
@@ -51,10 +51,10 @@ Result = TypeVar("Result")
 
 
 def containers(image: str, volumes: Sequence[str]) -> Containers:
-    """The image as the engine has it and the folders as absolute paths; by default the current one.
+    """Return the containers of an image with these folders, by default with the current one, as absolute paths.
 
-    Raises InputError for an image that the engine lacks and for a folder that is none or hides the image's system;
-    RunError where no engine answers.
+    Raises InputError for an image that Docker does not have, and for a volume that is no folder or would hide the
+    image's programs. Raises RunError if Docker does not answer.
     """
     here = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
     folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or here))
@@ -62,7 +62,7 @@ def containers(image: str, volumes: Sequence[str]) -> Containers:
 
 
 def missing(image: str) -> str:
-    """Why no torus can be made of an image now, in one line; empty where one can."""
+    """Return in one line why no torus can be made of an image now; an empty text if one can."""
     try:
         _image_sha256(image)
     except (InputError, RunError) as error:
@@ -71,27 +71,27 @@ def missing(image: str) -> str:
 
 
 def create(order: NodeOrder, progress: Progress) -> dict[str, int]:
-    """Make a running container for every node; return node -> process number of its first process.
+    """Start a container for every node; return node -> process number of its first process.
 
-    Raises RunError with the engine's reason. What was made by then stays, for `remove`.
+    Raises RunError with Docker's reason. Containers that exist by then stay, for `remove`.
     """
     client = _client()
     start = functools.partial(_start, client, order)
     pids = dict(zip(order.nodes, _at_once(start, order.nodes, progress), strict=True))
-    known = order.folder / "containers"
-    known.mkdir(exist_ok=True)
+    numbers = order.folder / "containers"
+    numbers.mkdir(exist_ok=True)
     for node, pid in pids.items():
-        (known / node).write_text(f"{pid}\n", encoding="utf-8")
+        (numbers / node).write_text(f"{pid}\n", encoding="utf-8")
     return pids
 
 
 def first_processes(folder: Path) -> dict[str, int]:
-    """Host -> process number of its container's first process, as `create` wrote it into a torus's folder."""
+    """Return host -> number of the first process in its container, as `create` wrote it to the torus's folder."""
     return {path.name: int(path.read_text()) for path in sorted((folder / "containers").glob("*"))}
 
 
 def ended(torus: str, folder: Path) -> list[str]:
-    """The hosts whose container no longer runs: their first process is not in their network namespace."""
+    """Return the hosts whose container has ended: the first process is no longer in the host's namespace."""
     return [
         host
         for host, pid in first_processes(folder).items()
@@ -100,14 +100,14 @@ def ended(torus: str, folder: Path) -> list[str]:
 
 
 def keepers(folder: Path) -> set[int]:
-    """The processes that only keep the containers alive."""
+    """Return the numbers of the processes that only keep containers alive."""
     first = set(first_processes(folder).values())
     below = {int(word) for pid in first for word in _words(Path(f"/proc/{pid}/task/{pid}/children"))}
     return first | {pid for pid in below if _command(pid) == KEEPER}
 
 
 def tori() -> set[str]:
-    """The names of tori of which any container exists, running or not; none where no engine answers."""
+    """Return the names of the tori of which any container exists, running or not; none if Docker does not answer."""
     if not _expected():
         return set()
     try:
@@ -119,26 +119,26 @@ def tori() -> set[str]:
 
 
 def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
-    """Remove a torus's containers, running or not. Idempotent.
+    """Remove the containers of a torus, running or not. Idempotent.
 
-    The engine may still be making one that a killed `up` had asked for: with `settle_s`, wait so long for more.
-    Raises RunError where no engine answers, or where it does not remove them in time.
+    Docker may still be making containers for an `up` that was killed, so wait `settle_s` seconds for late ones.
+    Raises RunError if Docker does not answer, or has not removed all after `timeout_s` seconds.
     """
     client = _client()
     deadline = time.monotonic() + timeout_s
     settled = time.monotonic() + settle_s
-    while (found := _of(client, torus)) or time.monotonic() < settled:
-        _at_once(functools.partial(_remove, client), found, lambda done: None)
+    while (remaining := _of(client, torus)) or time.monotonic() < settled:
+        _at_once(functools.partial(_remove, client), remaining, lambda done: None)
         if time.monotonic() > deadline:
-            raise RunError(f"the Docker engine does not remove {len(found)} containers of {torus}")
-        if found:
+            raise RunError(f"the Docker engine does not remove {len(remaining)} containers of {torus}")
+        if remaining:
             settled = max(settled, time.monotonic() + settle_s)
         time.sleep(0.05)
 
 
 def _client() -> DockerClient:
-    """A client of the engine that DOCKER_HOST names, or of this machine's; RunError where none answers."""
-    import docker  # a third of a second that only this engine should cost
+    """Return a client of the Docker engine that DOCKER_HOST names, or of this machine's. RunError if none answers."""
+    import docker  # takes a third of a second, which only this engine should cost
     from docker.errors import DockerException
 
     try:
@@ -153,25 +153,27 @@ def _client() -> DockerClient:
 
 
 def _expected() -> bool:
-    """Return whether there is any sign of an engine; asking costs a third of a second."""
+    """Return whether there may be a Docker engine. This is cheap, whereas a client takes a third of a second."""
     return "DOCKER_HOST" in os.environ or SOCKET.exists()
 
 
 def _image_sha256(name: str) -> str:
+    """Return the digest of an image; InputError lists the images that Docker has."""
     from docker.errors import APIError, ImageNotFound
 
     client = _client()
     try:
         return str(client.images.get(name).id).removeprefix("sha256:")
     except ImageNotFound as error:
-        had = sorted(tag for image in client.images.list() for tag in image.tags) or ["it has none"]
-        valid = f"an image of this Docker engine ({', '.join(had)}); `make image` builds {DEFAULT_IMAGE}"
+        tags = sorted(tag for image in client.images.list() for tag in image.tags) or ["it has none"]
+        valid = f"an image of this Docker engine ({', '.join(tags)}); `make image` builds {DEFAULT_IMAGE}"
         raise InputError("--image", "", name, valid) from error
     except APIError as error:
         raise InputError("--image", "", name, f"an image's name ({_reason(error)})") from error
 
 
 def _folder(volume: str) -> str:
+    """Return the absolute path of a folder that containers can have as a volume; InputError for others."""
     path = Path(volume).resolve()
     if path in SYSTEM_FOLDERS or not path.is_dir():
         raise InputError("--volume", "", volume, "a folder of this machine, not one of the system's own")
@@ -179,7 +181,7 @@ def _folder(volume: str) -> str:
 
 
 def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
-    """Make and start one container; return its first process."""
+    """Make and start the container of a host; return the number of its first process."""
     from docker.types import LogConfig, Mount
 
     made_of = order.made_of
@@ -194,14 +196,14 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
             hostname=host,
             labels={LABEL: order.torus, "railyard.host": host},
             network_mode="none",
-            init=True,  # adopts and buries what a launch leaves
+            init=True,  # reaps processes that a launch leaves
             environment=dict(order.service.environment),
             mounts=[
                 _agent(),
                 *(Mount(str(there), str(here), type="bind") for there, here in volumes.items()),
                 *(
                     Mount(str(there), str(here), type="bind")
-                    for there, here in order.service.seen(host).items()
+                    for there, here in order.service.mounts(host).items()
                 ),
             ],
             tmpfs={
@@ -220,31 +222,36 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
 
 
 def _agent() -> Mount:
-    """Open MPI's daemons insist on finding the agent that started them, and never run it."""
+    """Return the mount of railyard-enter: Open MPI's daemons check that their agent exists, and never run it."""
     from docker.types import Mount
 
     return Mount("/usr/local/bin/railyard-enter", str(ENTER), type="bind", read_only=True)
 
 
 def _of(client: DockerClient, torus: str) -> list[str]:
+    """Return the ids of a torus's containers, running or not."""
     with _asking("list containers"):
         listed = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
     return [str(container["Id"]) for container in listed]
 
 
 def _remove(client: DockerClient, container: str) -> None:
+    """Remove a container by its id, if it still exists."""
     from docker.errors import APIError
 
     with _asking("remove a container"):
         try:
             client.api.remove_container(container, force=True, v=True)
         except APIError as error:
-            if error.status_code not in (404, 409):  # gone; its removal, or its start, is under way
+            if error.status_code not in (404, 409):  # it is gone; it is being removed or started
                 raise
 
 
 def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Progress) -> list[Result]:
-    """The results in order; the first error ends what has not begun."""
+    """Return a function's results in the order of the items; an error cancels the calls that have not begun.
+
+    `progress` is called with the number of items done.
+    """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
@@ -260,7 +267,7 @@ def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Pr
 
 @contextmanager
 def _asking(what: str) -> Iterator[None]:
-    """The engine's refusal, or its end in the middle, as one line."""
+    """Turn an error of Docker within the block into a RunError of one line: `the Docker engine cannot WHAT`."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -271,11 +278,12 @@ def _asking(what: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The engine's own words, on one line."""
+    """Return the message of an error of Docker, on one line."""
     return " ".join(str(getattr(error, "explanation", None) or error).split())
 
 
 def _in_network(pid: int, name: str) -> bool:
+    """Return whether a process is in the network namespace of this full name."""
     try:
         return Path(f"/proc/{pid}/ns/net").stat().st_ino == (netns.NETNS / name).stat().st_ino
     except OSError:
@@ -283,14 +291,17 @@ def _in_network(pid: int, name: str) -> bool:
 
 
 def _command(pid: int) -> tuple[str, ...]:
+    """Return the words of a process's command; one empty word if there is no such process."""
     return tuple(_read(Path(f"/proc/{pid}/cmdline")).rstrip("\0").split("\0"))
 
 
 def _words(path: Path) -> list[str]:
+    """Return the words of a file; none if it cannot be read."""
     return _read(path).split()
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file; an empty text if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -298,6 +309,7 @@ def _read(path: Path) -> str:
 
 
 def _made_of(image: str | None, volumes: Sequence[str]) -> Containers:
+    """Return the containers for the options of `torus up`, with the default image if none is named."""
     return containers(image or os.environ.get(IMAGE) or DEFAULT_IMAGE, volumes)
 
 

@@ -1,9 +1,9 @@
-"""Applies a plan to the kernel with `ip -batch` and `tc -batch`, namespace by namespace; removes it.
+"""Apply a plan to the kernel with `ip -batch` and `tc -batch`, namespace by namespace, and remove it.
 
-All of engine `netns`, and the networking of engine `docker`, whose nodes bring a namespace along.
+This is all of engine `netns`, and the network of engine `docker`, whose containers have namespaces already.
 
-Nothing is done in the machine's own network: cables are born inside the namespaces that they join. All that exists is
-named `railyard.TORUS.HOST` under /run/netns, so that whatever a killed `up` left behind can be found and removed.
+Nothing is done in the machine's own network, because cables are made inside the namespaces that they join. Namespaces
+are named `railyard.TORUS.HOST` under /run/netns, so that those of a killed `up` can be found and removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from railyard.torus.plan.values import Route, Shaper
 NETNS = Path("/run/netns")
 PREFIX = "railyard"
 CLONE_NEWNET = 0x40000000
-#: Index of the near end of the first cable: above all that Linux gives by itself, from 1 on in each namespace.
+#: Interface index of the first cable's first end: above those that Linux assigns itself, from 1 on in each namespace.
 FIRST_CABLE = 1 << 20
 
 Item = TypeVar("Item")
@@ -38,17 +38,17 @@ Identity = tuple[int, int]
 
 
 def full_name(torus: str, host: str) -> str:
-    """The namespace's name under /run/netns."""
+    """Return the name of a host's namespace under /run/netns."""
     return f"{PREFIX}.{torus}.{host}"
 
 
 def namespaces(torus: str) -> list[str]:
-    """The torus's namespaces that exist now, complete or not, sorted."""
+    """Return the full names of a torus's namespaces that exist now, complete or not, sorted."""
     return sorted(p.name for p in NETNS.glob(full_name(torus, "*")))
 
 
 def tori() -> set[str]:
-    """The names of tori of which any namespace exists."""
+    """Return the names of the tori of which any namespace exists."""
     return {p.name.split(".")[1] for p in NETNS.glob(f"{PREFIX}.*.*")}
 
 
@@ -60,11 +60,11 @@ def create(
     *,
     before_configuring: Callable[[], object] = lambda: None,
 ) -> None:
-    """Make every namespace and cable, then configure them; `progress` is told the namespaces done.
+    """Make every namespace and cable, then configure them; `progress` is called with the number of namespaces done.
 
-    A host of `first_processes` (host -> process number) has its namespace already: it only gets its name.
-    `before_configuring` runs between the two steps: what makes interfaces of its own. Raises RunError with the first
-    failing line. What was made by then stays, for `remove`.
+    A host of `first_processes` (host -> process number) has a namespace already, which only gets its name.
+    `before_configuring` is called between the two steps, to make further interfaces. Raises RunError with the first
+    line that fails. What exists by then stays, for `remove`.
     """
     lines = [_namespace(torus, n.name, first_processes or {}) for n in plan.namespaces]
     lines += [_cable(torus, number, cable) for number, cable in enumerate(plan.cables)]
@@ -77,9 +77,9 @@ def create(
 
 
 def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterator[Result]:
-    """Yield a function's results as worker processes finish, in any order.
+    """Yield a function's result for each item of `work`, as worker processes finish, in any order.
 
-    Raises RunError when a worker is killed. Workers end with this process, so that nobody else holds its lock then.
+    Raises RunError if a worker is killed. Workers end with this process, so that none of them holds its lock longer.
     """
     if not work:
         return
@@ -90,14 +90,14 @@ def at_once(function: Callable[[Item], Result], work: Sequence[Item]) -> Iterato
 
 
 def _refuse_foreign(names: Iterable[str]) -> None:
-    """Raise RunError for a namespace that is this machine's own: a container's process number was used again."""
+    """Raise RunError if a namespace is this machine's own: a container ended and its process number was reused."""
     for name in names:
         if _identity(NETNS / name) in _machines_own():
             raise RunError(f"{name} ended while the torus was made; run the same command again")
 
 
 def _machines_own() -> set[Identity]:
-    """The network namespaces of this process and of the machine's first process, as far as it can be read."""
+    """Return the network namespaces of this process and, if it can be read, of the machine's first process."""
     own = set()
     for process in ("self", "1"):
         with contextlib.suppress(OSError):
@@ -106,12 +106,13 @@ def _machines_own() -> set[Identity]:
 
 
 def _identity(path: Path) -> Identity:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+    """Return what identifies the namespace at a path."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def remove(torus: str) -> None:
-    """Kill what runs in the torus and delete its namespaces, as many as there are. Idempotent."""
+    """Kill every process in a torus and delete the namespaces that exist. Idempotent; raises as `kill` does."""
     names = namespaces(torus)
     kill(names)
     if names:
@@ -121,41 +122,42 @@ def remove(torus: str) -> None:
 def kill(names: Iterable[str], *, timeout_s: float = 10) -> None:
     """SIGKILL every process whose network is one of these namespaces, and wait until they are gone.
 
-    A name that leads to the machine's own network, or to no network, ends nobody. Raises RunError when called from
-    within one of them, and when a process does not end.
+    A name of the machine's own network, or of no network, is ignored. Raises RunError if this process is in one of the
+    namespaces, and if a process has not ended after `timeout_s`.
     """
     wanted = identities(names)
     refuse_inside(wanted)
     wanted -= _machines_own()
     deadline = time.monotonic() + timeout_s
-    while found := processes(wanted):
-        for pid in found:
+    while pids := processes(wanted):
+        for pid in pids:
             _kill_if_in(pid, wanted)
         if time.monotonic() > deadline:
-            raise RunError(f"processes {sorted(found)} in the torus do not end on SIGKILL")
+            raise RunError(f"processes {sorted(pids)} in the torus do not end on SIGKILL")
         time.sleep(0.01)
 
 
 def identities(names: Iterable[str]) -> set[Identity]:
-    """Device and inode of the network namespaces of these names; a file that is no namespace does not count."""
-    found = set()
+    """Return device and inode of the network namespaces with these names; other files are ignored."""
+    files = set()
     for name in names:
         with contextlib.suppress(FileNotFoundError):
-            found.add(_identity(NETNS / name))
+            files.add(_identity(NETNS / name))
     namespaces_device = Path("/proc/self/ns/net").stat().st_dev
-    return {(device, inode) for device, inode in found if device == namespaces_device}
+    return {(device, inode) for device, inode in files if device == namespaces_device}
 
 
 def processes(wanted: Set[Identity]) -> set[int]:
-    """Return the processes whose network namespace is one of these; zombies do not count."""
-    found = set()
+    """Return the numbers of the processes whose network namespace is one of these; zombies are ignored."""
+    pids = set()
     for entry in Path("/proc").iterdir():
         if wanted and entry.name.isdigit() and _is_in(int(entry.name), wanted):
-            found.add(int(entry.name))
-    return found
+            pids.add(int(entry.name))
+    return pids
 
 
 def _is_in(pid: int, wanted: Set[Identity]) -> bool:
+    """Return whether a process is in one of these network namespaces."""
     try:
         return _identity(Path(f"/proc/{pid}/ns/net")) in wanted
     except OSError:
@@ -163,7 +165,7 @@ def _is_in(pid: int, wanted: Set[Identity]) -> bool:
 
 
 def refuse_inside(wanted: Set[Identity]) -> None:
-    """Raise RunError where this process is in one of these namespaces of a torus."""
+    """Raise RunError if this process is in one of these namespaces and it is not the machine's own."""
     own = _identity(Path("/proc/self/ns/net"))
     try:
         machine = _identity(Path("/proc/1/ns/net"))
@@ -174,7 +176,10 @@ def refuse_inside(wanted: Set[Identity]) -> None:
 
 
 def _kill_if_in(pid: int, wanted: Set[Identity]) -> None:
-    """SIGKILL a process if it is in one of the namespaces; its number cannot be used again in between."""
+    """SIGKILL a process if it is in one of the namespaces.
+
+    The check and the signal use one descriptor, because a process number can be reused between them.
+    """
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -188,10 +193,10 @@ def _kill_if_in(pid: int, wanted: Set[Identity]) -> None:
 
 
 def enter(name: str) -> None:
-    """Move the calling process, which must have one thread, into a network namespace (os.setns is new in 3.12)."""
+    """Move this process, which must have one thread, into a network namespace. RunError if the kernel refuses."""
     descriptor = os.open(NETNS / name, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        libc = ctypes.CDLL(None, use_errno=True)
+        libc = ctypes.CDLL(None, use_errno=True)  # os.setns is new in Python 3.12
         if libc.setns(descriptor, CLONE_NEWNET) != 0:
             raise RunError(f"cannot enter namespace {name}: {os.strerror(ctypes.get_errno())}")
     finally:
@@ -199,13 +204,13 @@ def enter(name: str) -> None:
 
 
 def ip_lines(namespace: Namespace) -> list[str]:
-    """Return all that `ip -batch` does inside a namespace, in order."""
+    """Return all lines for `ip -batch` that configure a namespace, in order."""
     ports = [line for lines in namespace.ports.values() for line in lines]
     return [*namespace.ip, *ports, *(f"route add {route_words(route)}" for route in namespace.routes)]
 
 
 def route_words(route: Route) -> str:
-    """Return a route for `ip route add` or `ip route replace`."""
+    """Return the arguments of `ip route add` or `ip route replace` for a route."""
     words = [route.prefix]
     words += ["via", route.gateway] if route.gateway else []
     words += ["dev", route.interface]
@@ -217,7 +222,7 @@ def route_words(route: Route) -> str:
 
 
 def shaper_lines(shaper: Shaper) -> list[str]:
-    """Return a shaper's lines for `tc -batch`."""
+    """Return the lines for `tc -batch` that make a shaper."""
     root = f"qdisc replace dev {shaper.interface}"
     bucket = f"rate {shaper.rate_bit_s}bit burst {shaper.burst_bytes} limit {shaper.queue_bytes}"
     lines = [f"{root} root handle 1: tbf {bucket}"]
@@ -230,7 +235,7 @@ def shaper_lines(shaper: Shaper) -> list[str]:
 def reroute_lines(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
     """Return the lines for `ip -batch` that turn a namespace's old routes into its new ones.
 
-    With `again` those to be deleted may be gone already.
+    With `again`, a route to be deleted may be absent, because an earlier change was interrupted.
     """
     before, after = ({route.key: route for route in host.routes} for host in (old, new))
     changed = [route for key, route in after.items() if before.get(key) != route]
@@ -256,7 +261,7 @@ def reshape_lines(old: Sequence[Shaper], new: Sequence[Shaper]) -> list[str]:
 
 
 def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
-    """Return the lines for `ip -batch` that bring ports up again; the kernel forgot their neighbours and routes."""
+    """Return the lines for `ip -batch` that bring ports up, with the neighbours and routes that the kernel dropped."""
     lines: list[str] = []
     for port in ports:
         through = [route for route in namespace.routes if route.interface == port]
@@ -265,24 +270,26 @@ def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
 
 
 def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
-    """Run lines for `ip -batch` or `tc -batch` in a namespace; moves the calling process there."""
+    """Move this process into a namespace, and run lines for `ip -batch` or `tc -batch` there."""
     enter(name)
     _batch(program, lines)
 
 
 def _namespace(torus: str, host: str, first_processes: Mapping[str, int]) -> str:
+    """Return the line for `ip -batch` that makes a host's namespace, or names that of its first process."""
     pid = first_processes.get(host)
     return f"netns attach {full_name(torus, host)} {pid}" if pid else f"netns add {full_name(torus, host)}"
 
 
 def _cable(torus: str, number: int, cable: Cable) -> str:
-    """Return the line that makes a cable.
+    """Return the line for `ip -batch` that makes the cable with a number.
 
-    Two ends with the same index, each in its namespace, would drop every packet for up to a second: Linux takes them
-    for one interface then and puts off the event that opens it (linkwatch_urgent_event).
+    The two ends need different interface indices. Otherwise Linux takes them for one interface and delays the event
+    that opens it (linkwatch_urgent_event), and every packet is dropped for up to a second.
     """
 
     def end(port: CableEnd) -> str:
+        """Return the words for one end."""
         namespace = full_name(torus, port.namespace)
         return f"name {port.interface} netns {namespace} mtu {cable.mtu_bytes} address {port.mac}"
 
@@ -291,6 +298,7 @@ def _cable(torus: str, number: int, cable: Cable) -> str:
 
 
 def _configure(work: tuple[str, Namespace]) -> None:
+    """Configure a namespace of a torus in a worker process: kernel settings, interfaces, routes, shapers."""
     torus, namespace = work
     enter(full_name(torus, namespace.name))
     for key, value in namespace.sysctls:
@@ -300,10 +308,10 @@ def _configure(work: tuple[str, Namespace]) -> None:
 
 
 def _set(key: str, value: str) -> None:
-    """Write a kernel setting of this namespace; one that the kernel lacks stays as it is.
+    """Write a kernel setting of this namespace; ignore one that the namespace lacks.
 
-    Without IPv6 there is nothing to turn off; Linux before 4.20 has one tcp_limit_output_bytes for the machine.
-    Raises RunError where the setting exists and cannot be written.
+    Without IPv6 there is nothing to turn off. Linux before 4.20 has one tcp_limit_output_bytes for the whole machine.
+    Raises RunError if the setting exists, cannot be written and has another value.
     """
     path = Path("/proc/sys", key)
     try:
@@ -319,15 +327,17 @@ def _set(key: str, value: str) -> None:
 
 
 def _has(path: Path, value: str) -> bool:
+    """Return whether a kernel setting has a value already."""
     return path.read_text(encoding="ascii").split() == value.split()
 
 
 def _batch(program: str, lines: Iterable[str]) -> None:
+    """Run lines by `ip -batch` or `tc -batch` in this process's namespace. RunError with the first line that fails."""
     text = "\n".join(lines)
     if not text:
         return
     try:
-        # It inherits the lock of `up`, so that nobody works on the torus before it ends, should `up` be killed.
+        # The program inherits the lock of `up`, so that no other command starts before it ends if `up` is killed.
         done = subprocess.run(
             [program, "-batch", "-"],
             input=text,
@@ -343,7 +353,10 @@ def _batch(program: str, lines: Iterable[str]) -> None:
 
 
 def _first_failure(stderr: str, text: str) -> str:
-    """`ip -batch` says `Command failed -:LINE` after the reason; give both on one line."""
+    """Return the reason of a failure and the line that failed, from the text that `ip -batch` or `tc -batch` prints.
+
+    They print the reason, and `Command failed -:NUMBER` with the line's number after it.
+    """
     lines = text.splitlines()
     reasons = [line for line in stderr.splitlines() if line and not line.startswith("Command failed")]
     number = stderr.rpartition("Command failed -:")[2].strip()
@@ -352,14 +365,14 @@ def _first_failure(stderr: str, text: str) -> str:
 
 
 def _made_of(image: str | None, volumes: Sequence[str]) -> Containers | None:
-    """Return nothing: nodes are namespaces alone. InputError for options of the other engines."""
+    """Return None, because nodes are namespaces only. InputError for options of the other engines."""
     for option, value in (("--image", image), ("--volume", " ".join(volumes))):
         if value:
             raise InputError(option, "", value, "only with an engine of containers, such as --engine docker")
     return None
 
 
-#: Nodes are namespaces and nothing else, which `create` and `remove` above make and remove for every engine.
+#: Nodes are namespaces only. `create` and `remove` above make and remove those for every engine.
 ENGINE = Engine(
     name="netns",
     missing=lambda image: "",

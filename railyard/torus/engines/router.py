@@ -1,11 +1,11 @@
-"""Network `router`: one user-space process per torus carries all packets. Starts it, changes it, and reports its state.
+"""Start, change and inspect the user-space router, one process that forwards all packets of a torus.
 
-    /run/railyard/NAME/router             what railyard-router reads (native/router/description.h)
-    /run/railyard/NAME/router.counters    what it counts (native/router/counters.h)
-    /run/railyard/NAME/router.log         what it prints when it ends early
+    /run/railyard/NAME/router             the description that railyard-router reads (native/router/description.h)
+    /run/railyard/NAME/router.counters    its counters (native/router/counters.h)
+    /run/railyard/NAME/router.log         its error if it ends early
 
-The process lives in the torus's namespace `head`, so `down` ends it like everything else there. Its NICs vanish
-with it.
+The process runs in the torus's namespace `head`, so `railyard torus down` ends it with everything else there. Its NICs
+vanish with it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from railyard.torus.plan import router_description
 from railyard.torus.plan.plan import HEAD, Shape
 
 TUN = Path("/dev/net/tun")
-CHANGE_S = 5.0
-#: The first words of native/router/counters.h: magic, links, process, generation, sequence, priority.
+CHANGE_S = 5.0  # seconds in which a router must work by a new description
+#: The first fields of native/router/counters.h: magic, links, process, generation, sequence, priority.
 HEADER = struct.Struct("=QQQQQQ")
 MAGIC = 0x31524F5955524C52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterState:
-    """A router that runs: its process, the description that it works by, and whether it has real-time priority."""
+    """A running router: its process, the generation of its description, and whether its priority is real-time."""
 
     process: int
     generation: int
@@ -44,7 +44,7 @@ class RouterState:
 
 
 def missing() -> str:
-    """Return why no router can run on this machine, in one line; empty where one can."""
+    """Return in one line why no router can run on this machine; an empty text if one can."""
     if not ROUTER.is_file():
         return f"{ROUTER} is not built; run `make setup`"
     try:
@@ -55,7 +55,10 @@ def missing() -> str:
 
 
 def start(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
-    """Start the router of a torus whose namespaces exist, and wait until all NICs do. RunError with its own reason."""
+    """Start the router of a torus whose namespaces exist, and wait until all NICs exist.
+
+    Raises RunError with the router's own message if it ends before.
+    """
     description = folder / "router"
     _write(description, _description(name, topology, shape, faults=faults, generation=1))
     with (folder / "router.log").open("w", encoding="utf-8") as log:
@@ -75,7 +78,10 @@ def start(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder
 
 
 def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folder: Path) -> None:
-    """Make a running router work by other faults. RunError where it does not run or does not follow."""
+    """Make a running router apply other faults, and wait until it does.
+
+    Raises RunError if the router does not run, ends, or has not applied the faults after `CHANGE_S`.
+    """
     running = state(name, folder)
     if running is None:
         raise RunError(f"the router of torus {name} does not run; run: railyard torus down {name}")
@@ -92,7 +98,10 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
 
 
 def state(name: str, folder: Path) -> RouterState | None:
-    """Return the state of a torus's router, or None where none runs: its process must be in the torus's head."""
+    """Return the state of a torus's router, or None if none runs.
+
+    A process counts only if it is in the torus's namespace `head`, because its number can be used again.
+    """
     try:
         with (folder / "router.counters").open("rb") as file:
             magic, _, process, generation, _, realtime = HEADER.unpack(file.read(HEADER.size))
@@ -106,6 +115,7 @@ def state(name: str, folder: Path) -> RouterState | None:
 
 
 def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults, generation: int) -> str:
+    """Return the text of a torus's description for the router."""
     prefix = f"{netns.NETNS}/{netns.full_name(name, '')}"
     return router_description.description(
         topology, shape, faults, namespace_prefix=prefix, generation=generation
@@ -113,12 +123,14 @@ def _description(name: str, topology: Topology, shape: Shape, *, faults: Faults,
 
 
 def _write(path: Path, text: str) -> None:
+    """Replace a file atomically."""
     temporary = path.with_name(f".{path.name}")
     temporary.write_text(text, encoding="utf-8")
     temporary.rename(path)
 
 
 def _reason(folder: Path) -> str:
+    """Return the message with which the router ended; an empty text if there is none."""
     with contextlib.suppress(OSError):
         return (folder / "router.log").read_text(encoding="utf-8").strip().removeprefix("railyard-router: ")
     return ""

@@ -1,4 +1,4 @@
-"""`railyard model`: the link-load model where a launcher and a program would stand."""
+"""`railyard model`: the link-load model in place of a launcher and a program."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
     "--hostfile",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="Line k is the node of rank k.",
+    help="File whose line k names the node of rank k.",
 )
 def model(topology: str, program: Sequence[str], hostfile: Path) -> None:
-    """Print the times (us) of PROGRAM (halo, rowcol, minighost) on TOPOLOGY if only links took time.
+    """Print the times (us) that PROGRAM (halo, rowcol, minighost) would report on TOPOLOGY if only links took time.
 
-    Nothing is run. The program's --json FILE gets the document; options come before TOPOLOGY.
+    Nothing is run. The document is written to the file of PROGRAM's option --json. Options come before TOPOLOGY.
     """
     words = list(program)
     if "--json" not in words[:-1]:
         raise InputError("model", "--json", problem="missing", valid="the program's --json FILE")
-    place = words.index("--json")
-    output = Path(words[place + 1])
-    del words[place : place + 2]
+    option = words.index("--json")
+    output = Path(words[option + 1])
+    del words[option : option + 2]
     network = catalog.load(topology)
     index = {node.name: k for k, node in enumerate(network.nodes)}
     ranks = read_nics(hostfile, network)
     nodes = np.array([index[rank.node.name] for rank in ranks], dtype=np.int64)
-    found = programs.document(words, network, nodes)
-    output.write_text(json.dumps(found) + "\n")
-    for each in found["series"]:
-        labels = " ".join(f"{name}={value}" for name, value in each["labels"].items())
-        click.echo(f"{each['fom']} {each['samples'][0]:.6g} {labels}".rstrip())
+    document = programs.document(words, network, nodes)
+    output.write_text(json.dumps(document) + "\n")
+    for series in document["series"]:
+        labels = " ".join(f"{name}={value}" for name, value in series["labels"].items())
+        click.echo(f"{series['fom']} {series['samples'][0]:.6g} {labels}".rstrip())

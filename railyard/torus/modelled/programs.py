@@ -1,9 +1,9 @@
-"""The link-load model in a benchmark's place: what a program would report if links were all that takes time.
+"""Compute what a benchmark would report if only links took time, by the link-load model.
 
-`halo`, `rowcol` and `minighost` (a 27-point stencil; Pedretti et al., CUG'13, section VI) with the options that a check
-gives them. A figure is the seconds of the slowest link, of routers or of nodes, under the protocol `gemini-put`. The
-document is a benchmark's (docs/formats.md), of which nothing is verified, because no data moved. Leaves out latency,
-packing, and every option that does not change the traffic.
+Models `halo`, `rowcol` and `minighost` (a 27-point stencil; Pedretti et al., CUG'13, section VI) with the options of
+a check. A time is that of the slowest link, between routers or to a node, with the protocol `gemini-put`. The
+document has the format of a benchmark's (docs/formats.md) and `verified` null, because no data moved. Leaves out
+latency, packing, and every option that does not change the traffic.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from railyard.base.errors import InputError
 
 PROTOCOL = model.PROTOCOLS["gemini-put"]
 PATTERNS = ("alltoall", "allgather", "allreduce")
-#: Axes of a torus's loads: the router's X, Y and Z, dimension, direction.
+#: The number of axes of a torus's array of loads: X, Y and Z of the router, dimension, direction.
 TORUS_AXES = 5
 
 Series = dict[str, Any]
 
 
 def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[str, Any]:
-    """Return what the program's --json would hold, rank k on node `nodes[k]` (index into `topology.nodes`).
+    """Return the document that the program's --json would write.
 
-    Raises InputError for a program that the model has no traffic for, or an option that it cannot read.
+    `nodes[k]` is the node of rank k, as an index into `topology.nodes`. Raises InputError for a program that is not
+    modelled, or an option that cannot be read.
     """
     name, options = program[0], _options(program[1:])
     if name not in PROGRAMS:
@@ -49,7 +50,7 @@ def document(program: Sequence[str], topology: Topology, nodes: Ints) -> dict[st
 
 
 def _options(words: Sequence[str]) -> Mapping[str, str]:
-    """`--name value` pairs; InputError for anything else."""
+    """Return name -> value of the options `--NAME VALUE`; InputError for anything else."""
     names, values = words[::2], words[1::2]
     for name in names:
         if not name.startswith("--"):
@@ -58,6 +59,7 @@ def _options(words: Sequence[str]) -> Mapping[str, str]:
 
 
 def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
+    """Yield the time of one exchange of faces between neighbours in the grid of ranks."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
     size = traffic.face_bytes(cells[0], len(grid), 8 * int(options.get("values", "1")))
     loads = _loads(topology, nodes, traffic.make("stencil6", grid, size_bytes=size))
@@ -65,6 +67,7 @@ def _halo(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterat
 
 
 def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
+    """Yield bytes that nodes inject, and times of links, for one exchange with all 26 neighbours."""
     grid, cells = _extents(options, "grid"), _extents(options, "cells")
     sent = traffic.make("stencil27", grid, size_bytes=traffic.face_bytes(cells[0], len(grid)))
     loads = _loads(topology, nodes, sent)
@@ -77,22 +80,23 @@ def _minighost(options: Mapping[str, str], topology: Topology, nodes: Ints) -> I
 
 
 def _by_dimension(loads: LinkLoads) -> Mapping[str, NDArray[np.float64]]:
-    """Seconds of every link along each dimension of a torus (Pedretti et al., Figure 7); empty for other networks."""
+    """Return dimension -> seconds of each link along it (Pedretti et al., Figure 7); empty unless a torus."""
     if loads.link_s.ndim != TORUS_AXES:
         return {}
-    there = loads.rate_gbyte_s > 0
-    along = {letter: loads.link_s[:, :, :, d][there[:, :, :, d]] for d, letter in enumerate("XYZ")}
+    exists = loads.rate_gbyte_s > 0
+    along = {letter: loads.link_s[:, :, :, d][exists[:, :, :, d]] for d, letter in enumerate("XYZ")}
     return {letter: link_s for letter, link_s in along.items() if link_s.size}
 
 
 def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iterator[Series]:
-    at = topology.cells(nodes)
-    box = tuple(len(np.unique(at[:, d])) for d in range(at.shape[1]))
+    """Yield the time of each collective in each split with each size. InputError unless the nodes are a block."""
+    cells = topology.cells(nodes)
+    box = tuple(len(np.unique(cells[:, d])) for d in range(cells.shape[1]))
     if len(np.unique(nodes)) != len(nodes) or np.prod(box) != len(nodes):
         raise InputError(
             "model", "rowcol", problem=f"{len(nodes)} ranks", valid="one rank on each node of a block"
         )
-    ordered = nodes[np.lexsort(at.T[::-1])]
+    ordered = nodes[np.lexsort(cells.T[::-1])]
     for name in _words(options, "collectives"):
         for split in _words(options, "splits"):
             for size in map(int, _words(options, "sizes")):
@@ -101,6 +105,7 @@ def _rowcol(options: Mapping[str, str], topology: Topology, nodes: Ints) -> Iter
 
 
 def _collective(name: str, split: str, size: int, *, box: Grid, topology: Topology, nodes: Ints) -> Series:
+    """Return the time of one collective in all groups of a split at once; `split` are dimensions, or `all`."""
     within = "XYZ" if split == "all" else split
     loads = _loads(topology, nodes, traffic.make(name, box, size_bytes=(float(size),), within=within))
     ranks = int(np.prod([box["XYZ".index(letter)] for letter in within]))
@@ -116,24 +121,29 @@ PROGRAMS: Mapping[str, Callable[[Mapping[str, str], Topology, Ints], Iterator[Se
 
 
 def _loads(topology: Topology, nodes: Ints, sent: Traffic) -> LinkLoads:
+    """Return the load of every link with the protocol of this module."""
     return model.load(topology, nodes, sent, PROTOCOL)
 
 
 def _slowest_s(loads: LinkLoads) -> float:
+    """Return the time of the slowest link, between routers or to a node."""
     return max(loads.slowest_s, loads.slowest_host_s)
 
 
 def _series(fom: str, value: float, labels: Mapping[str, str | int] | None = None) -> Series:
+    """Return a series of one sample."""
     return {"fom": fom, "labels": dict(labels or {}), "samples": [value]}
 
 
 def _words(options: Mapping[str, str], name: str) -> list[str]:
+    """Return the items of an option that is a list; InputError without the option."""
     if name not in options:
-        raise InputError("model", f"--{name}", problem="missing", valid="a list with commas between")
+        raise InputError("model", f"--{name}", problem="missing", valid="a list separated by commas")
     return options[name].split(",")
 
 
 def _extents(options: Mapping[str, str], name: str) -> Grid:
+    """Return the numbers of an option such as `4x4x2`; InputError without the option or for another form."""
     if name not in options:
         raise InputError("model", f"--{name}", problem="missing", valid="AxB or AxBxC")
     words = options[name].split("x")

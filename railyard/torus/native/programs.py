@@ -1,4 +1,4 @@
-"""The small C programs that tori and launches need, as `make setup` builds them."""
+"""Name the C programs and libraries that tori and launches need. `make setup` builds them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from railyard.base.errors import RunError
 BIN = CHECKOUT / "build/bin"
 #: Runs a command on a host of a torus.
 ENTER = BIN / "railyard-enter"
-#: Carries the packets of a torus with network `router`.
+#: Forwards the packets of a torus with network `router`.
 ROUTER = BIN / "railyard-router"
-#: Preloaded into ranks: one that has polled in vain sleeps until a packet comes.
+#: Preloaded into ranks. A rank that has polled in vain sleeps until a packet arrives.
 IDLE = CHECKOUT / "build/lib/railyard-idle.so"
-#: Preloaded into ranks that srun starts: they wait for one another behind MPI_Init.
+#: Preloaded into ranks that srun starts. They wait for one another after MPI_Init.
 FENCE = CHECKOUT / "build/lib/railyard-fence.so"
 
 
 def need() -> None:
-    """RunError for the first that is not built."""
+    """Raise RunError for the first program or library that every launch needs and that is not built."""
     for path in (ENTER, IDLE, FENCE):
         if not path.is_file():
             raise RunError(f"{path} is not built; run `make setup`")

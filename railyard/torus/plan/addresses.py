@@ -1,10 +1,11 @@
-"""Addresses of a virtual network's hosts, chosen so that one prefix route serves many destinations.
+"""Assign IP addresses to the hosts of a virtual network, so that one prefix route serves many destinations.
 
-    rail       10.(64 rail).0.0/10; where a host is in it is the topology kind's (`Topology.node_offset`)
+    rail       10.(64 rail).0.0/10; the topology kind gives a host's offset in it (`Topology.node_offset`)
     head       172.16.0.1, management
     node k     172.16.0.2 + k, management
 
-`Topology.block` and `Topology.prefixes` number what a route leads to; this module turns the numbers into IP addresses.
+`Topology.block` and `Topology.prefixes` describe the destinations of a route by offsets. This module turns offsets into
+IP addresses and prefixes.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ def node_address(topology: Topology, node: Node, rail: int) -> str:
 
 
 def router_address(topology: Topology, router: Router) -> str:
-    """Return the address of a router itself; whether others can reach it is the topology kind's."""
+    """Return the address of a router itself. Whether other hosts can reach it depends on the topology kind."""
     return str(_RAILS[router.rail][topology.router_offset(router)])
 
 
 def rail_prefix(rail: int) -> str:
-    """Return the prefix of everything on a rail."""
+    """Return the prefix of all addresses on a rail."""
     return str(_RAILS[rail])
 
 
 def prefix(block: Block, rail: int) -> str:
-    """Return the prefix of a block of addresses of a rail."""
+    """Return the prefix of a block of addresses on a rail."""
     return f"{_RAILS[rail][block.offset]}/{32 - block.bits}"
 
 
@@ -45,5 +46,5 @@ def management_address(index: int) -> str:
 
 
 def head_address() -> str:
-    """Return the address of the head, where launchers start."""
+    """Return the management address of the head, the host on which launchers start."""
     return str(MANAGEMENT[1])

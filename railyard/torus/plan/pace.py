@@ -1,6 +1,6 @@
-"""How long a message takes on a virtual torus, and the rate scale at which it takes a given time. Pure.
+"""Compute how long a message takes on a virtual torus, and the rate scale at which it takes a given time. Pure.
 
-A program with a real machine's message sizes takes the real time over the rate scale: at 0.000125, 8000 times as long.
+A transfer takes its time on the real machine divided by the rate scale: at 0.000125, 8000 times as long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from railyard.torus.plan.plan import Shape
 BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 EXAMPLE = "8MB/100ms"
-#: The message and the time of the line that `up` prints.
+#: The message size and the time in the line that `railyard torus up` prints.
 MESSAGE_BYTES = 8e6
 MESSAGE_S = 0.1
 _AMOUNT = r"(\d+(?:\.\d+)?) *"
@@ -22,7 +22,7 @@ _PACE = re.compile(f"{_AMOUNT}({'|'.join(BYTES)}) */ *{_AMOUNT}({'|'.join(SECOND
 
 
 def scale(topology: Topology, text: str) -> float | None:
-    """Return the rate scale at which a NIC sends so much in that time, of text such as `8MB/100ms`.
+    """Return the rate scale at which a NIC sends an amount in a time; `text` is BYTES/TIME, such as `8MB/100ms`.
 
     Returns None for text of another form. Raises InputError for an amount or a time of 0.
     """
@@ -36,7 +36,10 @@ def scale(topology: Topology, text: str) -> float | None:
 
 
 def line(topology: Topology, shape: Shape) -> str:
-    """Return in one line what a NIC's rate is, there and here, and which scale makes a message of 8 MB take 0.1 s."""
+    """Return one line for the user: a NIC's rate, how long 8 MB take, and the scale at which they take 0.1 s.
+
+    Rate and time are given for the real machine and for the torus.
+    """
     real_s = MESSAGE_BYTES / (topology.host_rate_gbyte_s * 1e9)
     here_mbit_s = float(f"{shape.rate_bit_s(topology.host_rate_gbyte_s) / 1e6:.3g}")
     here = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {here_mbit_s:g}"
@@ -47,4 +50,5 @@ def line(topology: Topology, shape: Shape) -> str:
 
 
 def _scale(topology: Topology, size_bytes: float, time_s: float) -> float:
+    """Return the rate scale at which a NIC of the topology sends `size_bytes` in `time_s`."""
     return size_bytes / time_s / (topology.host_rate_gbyte_s * 1e9)

@@ -1,18 +1,18 @@
-"""What a virtual torus consists of, as data: namespaces, cables, addresses, routes, shapers. Pure; `netns` applies it.
+"""Plan a virtual torus as data: namespaces, cables, addresses, routes, shapers. Pure; `engines.netns` applies the plan.
 
-Every router and node is a network namespace, every cable a veth pair, shaped where packets leave it. Packets are
-forwarded by the kernel along prefix routes (`routes`). Next hops are link-local addresses with permanent neighbour
-entries: no ARP in a measurement.
+Every router and node is a network namespace. Every cable is a veth pair, with a shaper at each sending end. The kernel
+forwards packets along prefix routes (`routes`). Next hops are link-local addresses with permanent neighbour entries, so
+that no ARP disturbs a measurement.
 
 Rails are separate planes of routers, with one NIC of each node on each. A node with several NICs has a rule for each of
-its addresses: what is sent from a NIC leaves by that NIC, stays on its rail, and is delivered whichever of the
-destination's addresses it bears. So ranks with different NICs reach each other, and the sender decides the rail.
+its addresses: a packet from a NIC's address leaves by that NIC, stays on its rail, and is delivered to any of the
+destination's addresses. So ranks with different NICs reach each other, and the sender decides the rail.
 
-The management network (one unshaped bridge in the namespace `head`) carries what a launcher says to its daemons, as the
-service network of a cluster does, so that only MPI's own traffic crosses the torus.
+The management network (one unshaped bridge in the namespace `head`) transports messages between a launcher and its
+daemons, as the service network of a cluster does. Only MPI's own traffic crosses the torus.
 
-Latency: where the kernel has netem and the topology says what a hop costs, each router's ports delay packets by that
-cost over the rate scale; elsewhere a hop costs what the kernel takes.
+Latency: if the kernel has netem and the topology gives the latency of a hop, each router port delays packets by that
+latency over the rate scale. Otherwise a hop takes the time that the kernel needs.
 """
 
 from __future__ import annotations
@@ -31,29 +31,31 @@ from railyard.torus.plan.values import Route, Shaper
 
 HEAD = "head"
 HEAD_MAC = "02:fe:02:00:00:00"
-# Longer than all TCP windows that can meet at one port: a lossless network drops nothing.
+# More than the sum of the TCP windows that can queue at one port, because a lossless network drops nothing.
 QUEUE_BYTES = 32 << 20
 ETHERNET_BYTES = 14
-TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock; a full packet must still fit
-NIC_PORT = 128  # of a MAC address: ports from here on lead to nodes
+TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and a full packet must still fit
+NIC_PORT = 128  # port number in a MAC address: ports from this number on lead to nodes
 NIC_GATEWAY = "169.254.0.1"
 FIRST_RAIL_TABLE = 100
-SECOND_CHOICE = 100  # metric of routes that no packet takes
-BRIDGE_PORTS = 1023  # of a bridge of Linux, which the management network is: BR_MAX_PORTS without port 0
+SECOND_CHOICE = 100  # metric of routes that no packet takes, because the usual routes have 0
+BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), such as the management network
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
 ROUTER_SEND_QUEUE_BYTES = 1 << 20
-ROUTER_MAC = "02:00:00:00:00:01"  # of every NIC: without ARP the kernel addresses frames to the sender's own
-TUN_QUEUE_CHUNKS = 10000  # longer than all that TCP's windows allow: a TUN device drops what does not fit
+ROUTER_MAC = (
+    "02:00:00:00:00:01"  # of every NIC, because without ARP frames have the sender's own as destination
+)
+TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TUN device drops what does not fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How link rates become shapers. The defaults are the measured trade of docs/torus.md.
+    """The parameters that turn real links into those of a virtual torus. docs/torus.md derives the defaults.
 
-    `network` is who carries the packets: the kernel's own routing in a namespace per router, or one user-space router
-    (engines/router.py). The bucket (`burst_packets`) is the kernel's alone, the buffer (`buffer_cells`: cells per link
-    and virtual channel) the router's.
+    `rate_scale` is virtual over real rate. `network` names what forwards packets: the kernel's routing in one namespace
+    per router, or one user-space router (engines/router.py). The size of the token bucket (`burst_packets`) applies to
+    `kernel`, the size of buffers (`buffer_cells`, cells per link and virtual channel) to `router`.
     """
 
     rate_scale: float = 1.25e-4
@@ -65,15 +67,20 @@ class Shape:
 
     @property
     def burst_bytes(self) -> int:
+        """Return the size of a token bucket: `burst_packets` full packets with their Ethernet headers."""
         return round(self.burst_packets * (self.mtu_bytes + ETHERNET_BYTES)) + TICK_SLACK_BYTES
 
     def rate_bit_s(self, rate_gbyte_s: float) -> int:
-        """The shaper's rate for a link of the real machine; 1 GB/s becomes 1 Mbit/s at the default scale."""
+        """Return the virtual rate of a link of the real machine; 1 GB/s becomes 1 Mbit/s at the default scale."""
         return round(rate_gbyte_s * 8e9 * self.rate_scale)
 
     @property
     def lowest_rate_bit_s(self) -> float:
-        """TBF keeps a bucket as time, in a 32-bit count of 64 ns ticks; the router has no such limit."""
+        """Return the lowest rate that a link can have.
+
+        The kernel's token bucket stores its size as time, in a 32-bit count of 64 ns ticks. The user-space router
+        has no such limit.
+        """
         if self.network == "router":
             return LOWEST_ROUTER_RATE_BIT_S
         return 8 * max(self.burst_bytes, QUEUE_BYTES) / (2**32 * 64e-9)
@@ -81,9 +88,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace:
-    """One host of the virtual machine: its routes, its shapers, its sysctls, and lines for `ip -batch` inside it.
+    """A host of the virtual torus: its routes, shapers and kernel settings, and lines for `ip -batch` inside it.
 
-    `ip` come first; `ports` maps an interface to the lines that bring it up.
+    The lines `ip` run first. `ports` maps an interface to the lines that bring it up.
     """
 
     name: str
@@ -96,7 +103,7 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CableEnd:
-    """One end of a cable: an interface in a namespace."""
+    """An end of a cable: an interface in a namespace."""
 
     namespace: str
     interface: str
@@ -105,7 +112,7 @@ class CableEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cable:
-    """One veth pair."""
+    """A veth pair, whose two ends are in different namespaces."""
 
     ends: tuple[CableEnd, CableEnd]
     mtu_bytes: int
@@ -113,7 +120,10 @@ class Cable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorusPlan:
-    """Everything that `up` makes, in the order in which it makes it."""
+    """Everything that `railyard torus up` makes, in the order in which it is made.
+
+    `hosts` are pairs of name and address, as in /etc/hosts.
+    """
 
     topology: Topology
     shape: Shape
@@ -124,14 +134,14 @@ class TorusPlan:
 
 
 def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPlan:
-    """The plan of a topology's virtual torus, with its faults.
+    """Return the plan of a topology's virtual torus, with its faults.
 
-    Raises InputError when it does not fit the address space or the kernel, RunError when a pair has no route left.
+    Raises InputError if it does not fit the address space or the kernel, RunError if a pair of routers has no route.
     """
     check_size(topology)
     _check_rates(topology, shape)
     dead = [topology.links_by_name[name] for name in faults.down]
-    around = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
     return TorusPlan(
         topology=topology,
         shape=shape,
@@ -139,8 +149,10 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
         namespaces=(
             _head(topology),
             *(
-                _router(topology, shape, faults, around=around[r.rail], router=r)
-                for r in _forwarders(topology, shape)
+                _router(
+                    topology, shape, faults, dead_link_detours=detours_by_rail[router.rail], router=router
+                )
+                for router in _forwarders(topology, shape)
             ),
             *(
                 _node(topology, shape, faults, index=index, node=node)
@@ -153,12 +165,12 @@ def make(topology: Topology, shape: Shape, faults: Faults = HEALTHY) -> TorusPla
 
 
 def _forwarders(topology: Topology, shape: Shape) -> Sequence[Router]:
-    """Return the routers that are namespaces of their own."""
+    """Return the routers that have a namespace each: none of the user-space router's."""
     return () if shape.network == "router" else topology.routers
 
 
 def check_size(topology: Topology) -> None:
-    """Raise InputError for a topology too large for a virtual torus, before its nodes and links are made."""
+    """Raise InputError for a topology too large for a virtual torus. Cheap: nodes and links are not enumerated."""
     topology.check_static("torus")
     topology.check_addresses()
     nodes = math.prod(topology.extents) * topology.nodes_per_router
@@ -171,12 +183,13 @@ def check_size(topology: Topology) -> None:
 
 
 def rate_scales(topology: Topology, shape: Shape) -> tuple[float, float]:
-    """Return the least and the largest rate scale at which every link can be shaped."""
+    """Return the smallest and the largest rate scale at which the kernel or the router can shape every link."""
     rates = [link.rate_gbyte_s for link in topology.links()] + [topology.host_rate_gbyte_s]
     return shape.lowest_rate_bit_s / (min(rates) * 8e9), 100e9 / (max(rates) * 8e9)
 
 
 def _check_rates(topology: Topology, shape: Shape) -> None:
+    """Raise InputError for a rate scale outside `rate_scales`."""
     scales = rate_scales(topology, shape)
     if not scales[0] <= shape.rate_scale <= scales[1]:
         valid = f"a number from {scales[0]:.2g} to {scales[1]:.2g}, so that every link can be shaped"
@@ -184,15 +197,16 @@ def _check_rates(topology: Topology, shape: Shape) -> None:
 
 
 def _mac(topology: Topology, router: Router, port: int, *, far: bool = False) -> str:
-    """Return a locally administered address: 02, end, the router's number in 3 bytes, port.
+    """Return the MAC address of a port: 02, end, the router's number in 3 bytes, port.
 
-    `far` is the node's end of a host link.
+    The end is 1 (`far`) for a node's NIC and 0 for a router. The first byte marks addresses that no vendor assigned.
     """
     number = topology.router_indices[router].to_bytes(3).hex(":")
     return f"02:{far:02x}:{number}:{port:02x}"
 
 
 def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
+    """Yield all veth pairs; with the user-space router only those of the management network."""
     wired = shape.network == "kernel"
     for link in topology.links():
         if wired and link.step > 0:
@@ -205,6 +219,7 @@ def _cables(topology: Topology, shape: Shape) -> Iterator[Cable]:
 
 
 def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cable:
+    """Return the cable between a node's NIC on a rail and its router."""
     router, port = Router(coordinate=node.coordinate, rail=rail), NIC_PORT + node.slot
     return Cable(
         ends=(
@@ -220,11 +235,12 @@ def _host_cable(topology: Topology, shape: Shape, node: Node, rail: int) -> Cabl
 
 
 def _management_mac(index: int, end: int) -> str:
-    """Return the address of a node's management cable: its end at the bridge (0) or at the node (1)."""
+    """Return the MAC address of an end of the index-th node's management cable: 0 at the bridge, 1 at the node."""
     return f"02:fe:{end:02x}:00:{index >> 8:02x}:{index & 255:02x}"
 
 
 def _management_cable(index: int, node: Node) -> Cable:
+    """Return the cable between the index-th node and the bridge of the management network."""
     return Cable(
         ends=(
             CableEnd(namespace=HEAD, interface=f"m{index}", mac=_management_mac(index, 0)),
@@ -235,7 +251,7 @@ def _management_cable(index: int, node: Node) -> Cable:
 
 
 def _near(topology: Topology, link: Link) -> CableEnd:
-    """The interface through which a directed link leaves its source."""
+    """Return the interface through which packets on a directed link leave its source."""
     return CableEnd(
         namespace=topology.router_name(link.source),
         interface=link.port,
@@ -244,17 +260,21 @@ def _near(topology: Topology, link: Link) -> CableEnd:
 
 
 def _index(topology: Topology, link: Link) -> int:
-    """Of a link's port among the ports of its router."""
+    """Return the index of a link's port among the ports of its source."""
     ports = [other.port for other in topology.links_from(link.source)]
     return ports.index(link.port)
 
 
 def _gateway(port_index: int) -> str:
+    """Return the link-local address by which a router's routes name the neighbour at a port."""
     return f"169.254.0.{port_index + 1}"
 
 
 def _shaper(interface: str, rate_gbyte_s: float, shape: Shape, hop_latency_us: float | None = None) -> Shaper:
-    """Return an interface's shaper; a router's port adds one hop's latency over the rate scale, if it is scaled."""
+    """Return an interface's shaper. With `hop_latency_us` it delays packets by that over the rate scale.
+
+    There is no delay if the latency of the torus is not scaled.
+    """
     delayed = shape.latency_scaled and hop_latency_us is not None
     return Shaper(
         interface=interface,
@@ -267,11 +287,12 @@ def _shaper(interface: str, rate_gbyte_s: float, shape: Shape, hop_latency_us: f
 
 
 def _router(
-    topology: Topology, shape: Shape, faults: Faults, *, around: Detours, router: Router
+    topology: Topology, shape: Shape, faults: Faults, *, dead_link_detours: Detours, router: Router
 ) -> Namespace:
+    """Return the namespace of a router: routes, neighbours and shapers of all its ports."""
     links = list(topology.links_from(router))
     own = addresses.router_address(topology, router)
-    ports = {k.port: _port_lines(topology, index, k) for index, k in enumerate(links)}
+    ports = {link.port: _port_lines(topology, index, link) for index, link in enumerate(links)}
     table: list[Route] = []
     shapers = []
     hop_us = topology.hop_latency_us
@@ -290,7 +311,7 @@ def _router(
     gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
     table += [
         Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=own)
-        for prefix, link in routes.table(topology, router, around).items()
+        for prefix, link in routes.table(topology, router, dead_link_detours).items()
     ]
     return Namespace(
         name=topology.router_name(router),
@@ -302,28 +323,31 @@ def _router(
     )
 
 
-def _ways_to_other_rails(topology: Topology, node: Node, rail: int, way: Route) -> list[str]:
-    """Return routes from a NIC to the addresses of the other rails and NICs, behind those by which packets leave.
+def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Route) -> list[str]:
+    """Return lines that add routes from a NIC to addresses of other rails. UCX reads them; no packet takes them.
 
     UCX since 1.17 reads routes but no rules by source address. It connects a NIC only to addresses to which no other
     NIC has a longer prefix; for the node's own addresses that is the whole address.
     """
-    via = f"via {way.gateway} dev {way.interface} onlink" if way.gateway else f"dev {way.interface}"
+    via = f"via {route.gateway} dev {route.interface} onlink" if route.gateway else f"dev {route.interface}"
     others = [other for other in range(topology.rails) if other != rail]
     own = [f"{addresses.node_address(topology, node, other)}/32" for other in others]
     prefixes = [*map(addresses.rail_prefix, others), *own]
     return [
-        f"route add {prefix} {via} src {way.source} {way.tcp} metric {SECOND_CHOICE}" for prefix in prefixes
+        f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE}"
+        for prefix in prefixes
     ]
 
 
 def _port_lines(topology: Topology, index: int, link: Link) -> tuple[str, ...]:
+    """Return the lines that bring up a router's port and name the neighbour at its other end."""
     peer = _near(topology, topology.reverse(link)).mac
     neighbour = f"neigh replace {_gateway(index)} lladdr {peer} dev {link.port} nud permanent"
     return f"link set {link.port} up", neighbour
 
 
 def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node: Node) -> Namespace:
+    """Return the namespace of the index-th node: management interface, NICs, their routes, rules and shapers."""
     ip = [
         "link set lo up",
         f"addr add {addresses.management_address(index)}/16 dev mgmt0",
@@ -345,18 +369,18 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             ip.append(f"neigh replace {NIC_GATEWAY} lladdr {mac} dev nic{rail} nud permanent")
             gateway = NIC_GATEWAY
             shapers.append(_shaper(f"nic{rail}", faults.injection_gbyte_s(topology, node), shape))
-        way = Route(
+        route = Route(
             prefix=addresses.rail_prefix(rail),
             interface=f"nic{rail}",
             gateway=gateway,
             source=own,
             tcp=TCP_ROUTE,
         )
-        table.append(way)
+        table.append(route)
         number = str(FIRST_RAIL_TABLE + rail)
-        tables_of_rails.append(replace(way, prefix=addresses.EVERY_RAIL, table=number))
+        tables_of_rails.append(replace(route, prefix=addresses.EVERY_RAIL, table=number))
         rules += _rail_rules(number, own)
-        rules += _ways_to_other_rails(topology, node, rail, way)
+        rules += _routes_to_other_rails(topology, node, rail, route)
     return Namespace(
         name=node.name,
         ip=(*ip, *(rules if topology.rails > 1 else ())),
@@ -367,7 +391,7 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
 
 
 def _rail_rules(number: str, own: str) -> list[str]:
-    """Return what makes packets from a NIC's address leave by that NIC, whichever address they go to."""
+    """Return lines that make packets from a NIC's own address leave by that NIC, whatever their destination is."""
     return [
         f"route add unreachable default table {number}",
         f"rule add from {own}/32 lookup {number} pref {number}",
@@ -375,10 +399,11 @@ def _rail_rules(number: str, own: str) -> list[str]:
 
 
 def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
-    """Return what one socket may queue at its NIC: four packets, or a millisecond of the host link where that is more.
+    """Return the kernel setting that limits the bytes of one socket in the queue of its NIC.
 
-    More would wait before the messages of the node's other sockets. The router reads ahead and gives each destination
-    its turn, so there a socket may queue whole messages.
+    The limit is four packets, or a millisecond of the host link if that is more. More bytes would delay the messages of
+    the node's other sockets. The user-space router reads ahead and serves destinations in turn, so there a socket may
+    queue whole messages.
     """
     if shape.network == "router":
         return "net/ipv4/tcp_limit_output_bytes", str(ROUTER_SEND_QUEUE_BYTES)
@@ -387,7 +412,7 @@ def _send_queue(topology: Topology, shape: Shape) -> tuple[str, str]:
 
 
 def _head(topology: Topology) -> Namespace:
-    """The bridge that is the management network, with the head's own address on it."""
+    """Return the namespace of the head: the bridge of the management network, with the head's own address."""
     numbers = range(len(topology.nodes))
     bridge = "type bridge forward_delay 0 mcast_snooping 0"
     ip = [f"link add mgmt0 address {HEAD_MAC} {bridge}", "link set lo up"]
@@ -401,7 +426,7 @@ def _head(topology: Topology) -> Namespace:
 
 
 def _management_neighbour(address: str, mac: str) -> str:
-    """Return the line for a permanent neighbour on the management network.
+    """Return the line that adds a permanent neighbour entry on the management network.
 
     The kernel has one table of neighbours for all namespaces. Since Linux 5.0 permanent ones do not count against its
     size (gc_thresh3, 1024 entries), which a launch over some 500 nodes would exceed without them.
@@ -410,7 +435,10 @@ def _management_neighbour(address: str, mac: str) -> str:
 
 
 def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
-    """Name -> address, as in /etc/hosts: NAME is a node's NIC on rail 0, NAME.nic1 on rail 1; NAME.mgmt manages it."""
+    """Yield pairs of name and address, as in /etc/hosts.
+
+    NAME is a node's NIC on rail 0, NAME.nic1 that on rail 1, and NAME.mgmt its interface on the management network.
+    """
     yield HEAD, addresses.head_address()
     for index, node in enumerate(topology.nodes):
         yield node.name, addresses.node_address(topology, node, 0)
@@ -421,22 +449,22 @@ def _hosts(topology: Topology) -> Iterator[tuple[str, str]]:
         yield topology.router_name(router), addresses.router_address(topology, router)
 
 
-# IPv6 off: its neighbour discovery would be background traffic on every link.
+# IPv6 is off because its neighbour discovery would be background traffic on every link.
 COMMON_SYSCTLS = (
     ("net/ipv6/conf/all/disable_ipv6", "1"),
     ("net/ipv6/conf/default/disable_ipv6", "1"),
 )
-# A response takes the destination's own X-Y-Z route back, in general another one: no reverse-path filter.
+# No reverse-path filter, because a response in general takes another route: the destination's own X-Y-Z route.
 ROUTER_SYSCTLS = (
     *COMMON_SYSCTLS,
     ("net/ipv4/conf/all/rp_filter", "0"),
     ("net/ipv4/conf/default/rp_filter", "0"),
     ("net/ipv4/ip_forward", "1"),
 )
-# The real networks are lossless, with credits from link to link; the nearest that TCP comes to it: no slow start
-# (TCP_ROUTE), no loss detection by timing, windows that hold whole messages, nothing remembered between launches.
-# With Linux's defaults 64 nodes that exchange 1 MiB reach 75 % of their links, because acknowledgements wait behind
-# data and Cubic takes the wait for congestion.
+# The real networks are lossless, with credits from link to link. TCP resembles that without slow start (TCP_ROUTE) and
+# loss detection by timing, with windows that hold whole messages, and with nothing remembered between launches. With
+# Linux's defaults 64 nodes that exchange 1 MiB reach 75 % of the rate of their links, because acknowledgements wait
+# behind data and Cubic takes the wait for congestion.
 TCP_ROUTE = "initcwnd 1000 initrwnd 1000 congctl reno"
 NODE_SYSCTLS = (
     *COMMON_SYSCTLS,

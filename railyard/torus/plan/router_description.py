@@ -1,7 +1,7 @@
-"""Renders a plan as the description that railyard-router reads: hosts, links and routes, as plain text. Pure.
+"""Render a plan as the description that railyard-router reads: hosts, links and routes, as plain text. Pure.
 
-The format is in native/router/description.h. Routes are the prefixes that the kernel's routers get, so detours, fat
-trees and rails need no rule of their own.
+The format is documented in native/router/description.h. Routes are the prefixes that routers of the kernel get, so
+detours, fat trees and rails need no rules of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ NIC_BYTES = 1 << 21
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterLink:
-    """One directed link as the router knows it: where it leaves and where it arrives."""
+    """A directed link of the user-space router, from a host's port to another host's `far_port`.
+
+    The rate is that of the real machine. `ring` numbers the ring of a torus dimension and direction, HOST_RING for the
+    link of a node. A link that closes its ring is a `dateline`: cells change the virtual channel there.
+    """
 
     source: str
     port: str
@@ -38,12 +42,16 @@ class RouterLink:
 def description(
     topology: Topology, shape: Shape, faults: Faults, *, namespace_prefix: str, generation: int = 1
 ) -> str:
-    """Return the description of a torus whose node NAME has the network namespace with the path PREFIX + NAME."""
+    """Return the description of a torus; the namespace of a node is at the path `namespace_prefix` + its name.
+
+    `generation` numbers the descriptions of one router process, which reports the one that it works by.
+    """
     lines = _lines(topology, shape, faults, path=namespace_prefix, generation=generation)
     return "".join(f"{line}\n" for line in lines)
 
 
 def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, generation: int) -> Iterator[str]:
+    """Yield the lines of a description; `path` is the prefix of the nodes' namespaces."""
     cell = shape.mtu_bytes + ETHERNET_BYTES
     yield f"railyard-router {FORMAT} {generation}"
     yield f"cell {cell}"
@@ -73,7 +81,7 @@ def _lines(topology: Topology, shape: Shape, faults: Faults, *, path: str, gener
 
 
 def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:
-    """Return every directed link, those of the nodes first."""
+    """Yield every directed link, those between nodes and routers first."""
     hop = topology.hop_latency_us
     for node in topology.nodes:
         for rail in range(topology.rails):
@@ -102,17 +110,17 @@ def ports(topology: Topology, faults: Faults) -> Iterator[RouterLink]:
 
 
 def rate_byte_s(shape: Shape, port: RouterLink) -> int:
-    """Return the rate of a link in the torus."""
+    """Return the rate of a link on the virtual torus, in bytes per second."""
     return shape.rate_bit_s(port.rate_gbyte_s) // 8
 
 
 def _routes(topology: Topology, faults: Faults) -> Iterator[tuple[str, str, str]]:
-    """Return (router, prefix, port) of every route, those to a router's own nodes included."""
+    """Yield (router, prefix, port) of every route, also of those to a router's own nodes."""
     dead = [topology.links_by_name[name] for name in faults.down]
-    around = [detours(topology, dead, rail) for rail in range(topology.rails)]
+    detours_by_rail = [detours(topology, dead, rail) for rail in range(topology.rails)]
     for router in topology.routers:
         name = topology.router_name(router)
-        for prefix, link in routes.table(topology, router, around[router.rail]).items():
+        for prefix, link in routes.table(topology, router, detours_by_rail[router.rail]).items():
             yield name, prefix, link.port
     for node in topology.nodes:
         for rail in range(topology.rails):

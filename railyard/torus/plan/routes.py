@@ -1,10 +1,10 @@
-"""The routing table of each router, as prefixes and the links that they leave by.
+"""Compute the routing table of each router: prefixes, and the links by which packets to them leave.
 
-The usual routes are `Topology.prefixes`; round dead links come the exceptions of `Topology.detours`, each with a prefix
-at least as long as that of the route it overrides.
+The routes are those of `Topology.prefixes`. Detours around dead links are exceptions, each with a prefix at least as
+long as that of the route that it overrides.
 
-A rail carries packets for a node's addresses on every rail, each as it carries those for its own: whichever NIC sends
-a packet decides its rail, whichever address it goes to.
+A packet stays on the rail of the NIC that sends it, whichever of the destination's addresses it has. Therefore the
+routers of each rail have routes to the addresses on all rails.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ Table = Mapping[str, Link]
 
 
 def table(topology: Topology, router: Router, detours: Detours) -> Table:
-    """Return the table of one router: prefix -> link."""
+    """Return the table of one router: IP prefix -> the link by which packets to it leave.
+
+    `detours` are the exceptions around dead links, (router, destination) -> link.
+    """
     blocks = dict(topology.prefixes(router))
-    blocks |= {topology.block(end): link for (at, end), link in detours.items() if at == router}
+    blocks |= {topology.block(end): link for (start, end), link in detours.items() if start == router}
     return {
         addresses.prefix(block, rail): link
         for rail in range(topology.rails)

@@ -1,4 +1,4 @@
-"""Routes and shapers as values; `engines.netns` alone turns them into lines for `ip` and `tc`."""
+"""Describe routes and shapers as values. Only `engines.netns` turns them into lines for `ip` and `tc`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One route of a host: a prefix and the interface that its packets leave by.
+    """A route of a host: a prefix of destinations, and the interface through which packets to them leave.
 
-    `gateway` is the next hop, empty where the destination itself is on the interface. `source` is the address that the
-    host's own packets get. `tcp` are the kernel's attributes of TCP connections along the route. `table` is the routing
-    table, empty for the main one.
+    `gateway` is the address of the next hop, empty if the destination is on the interface. `source` is the source
+    address of the host's own packets. `tcp` are attributes of TCP connections, as words of `ip route`. `table` is the
+    number of the routing table, empty for the main one.
     """
 
     prefix: str
@@ -23,15 +23,15 @@ class Route:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return what the kernel knows the route by: a table has one route per prefix."""
+        """Return (table, prefix), by which the kernel identifies a route: a table has one route per prefix."""
         return self.table, self.prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shaper:
-    """What an interface does to what it sends: a token bucket, and a delay where latency is scaled (`delay_us` > 0).
+    """The queueing of an interface that limits its rate: a token bucket, and a delay unless `delay_us` is None.
 
-    A bucket holds `burst_bytes`; `queue_bytes` wait for it. At most `delay_packets` are delayed at a time.
+    The bucket holds `burst_bytes`. At most `queue_bytes` wait for it, and at most `delay_packets` are delayed at once.
     """
 
     interface: str
@@ -43,5 +43,5 @@ class Shaper:
 
     @property
     def kernel_rate_bit_s(self) -> int:
-        """Return the rate as the kernel reports it, which is in whole bytes."""
+        """Return the rate as the kernel reports it: rounded down to whole bytes per second."""
         return self.rate_bit_s // 8 * 8

@@ -1,9 +1,9 @@
-"""Calibration files: what a network costs beyond its topology file, each value with its source.
+"""Read calibration files: latencies and rates that a topology file lacks, each value with its source.
 
 `calibrations/*.yml` come with railyard; their schema is `calibrations/schema.json`. One set of values serves every run
-on a network: nothing is fitted for a figure. A file with `base: NAME` has the values of that one, but for its own.
+on a network: nothing is fitted for a figure. A file with `base: NAME` changes single values of that calibration.
 
-Leaves out how SimGrid is told (`railyard.torus.simulated.smpi`, `railyard.torus.simulated.network`).
+Leaves out how SimGrid gets the values (`railyard.torus.simulated.smpi`, `railyard.torus.simulated.network`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ SCHEMA = FOLDER / "schema.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The values of one file, payload rates in GB/s (1e9 bytes per second).
+    """The values of a calibration file. Rates are of payload, in GB/s (1e9 bytes per second).
 
-    `router_gbyte_s`, `reach_hops`, `reach_most_times` and `memory_banks` None are no limit, `hop_latency_us` None what
-    the topology says.
+    None means no limit for `router_gbyte_s`, `reach_hops`, `reach_most_times` and `memory_banks`, and the topology's
+    value for `hop_latency_us`. docs/simulated.md explains each value.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Calibration:
     sha256: str = ""
 
     def hop_us(self, topology: Topology) -> float:
-        """Return what one more router adds: this file's word, or else the topology's."""
+        """Return the latency that one more router adds: this file's value, or else the topology's."""
         return topology.hop_latency_us if self.hop_latency_us is None else self.hop_latency_us
 
     def packing_gbyte_s(self, ranks_per_node: int) -> float:
-        """Return what one rank moves while all ranks of its node pack, dealt out among the memory banks."""
+        """Return the rate at which one rank packs while all ranks of its node do, spread over the memory banks."""
         if self.memory_banks is None:
             return self.core_gbyte_s
         ranks_per_bank = math.ceil(ranks_per_node / self.memory_banks)
@@ -60,17 +60,17 @@ class Calibration:
 
 
 def known() -> list[str]:
-    """The names of the calibrations that ship with railyard."""
+    """Return the names of the calibrations that come with railyard, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yml"))
 
 
 def usual(topology: Topology) -> str:
-    """Return the calibration for a topology when none is requested: its kind's."""
+    """Return the name of the calibration that a topology has by default, which is that of its kind."""
     return topology.calibration
 
 
 def load(name_or_path: str) -> Calibration:
-    """The calibration of a shipped name or of a YAML file; InputError in one line for anything else."""
+    """Return a calibration by its name or by the path of its YAML file; InputError for anything else."""
     text, document, path = _read(name_or_path)
     if isinstance(document, dict) and isinstance(document.get("base"), str):
         base_text, base, base_path = _read(document["base"])

@@ -1,4 +1,4 @@
-"""`railyard sim`: an MPI program on a simulated network."""
+"""`railyard sim`: run an MPI program on a simulated network."""
 
 from __future__ import annotations
 
@@ -29,27 +29,31 @@ DEFAULT = SimulationLimits()
 @click.option(
     "--hostfile",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Line k is the node of rank k, or NODE.nicK for its NIC on rail K.  [default: a rank on every node]",
+    help="File whose line k names the node of rank k, or NODE.nicK for its NIC on rail K.  [default: a rank per node]",
 )
-@click.option("--ranks", type=click.IntRange(1), help="Without --hostfile: ranks on the first nodes alone.")
+@click.option(
+    "--ranks",
+    type=click.IntRange(1),
+    help="Without --hostfile: number of ranks, on the first nodes.  [default: all nodes]",
+)
 @click.option(
     "--faults",
     envvar="RAILYARD_FAULTS",
     default="",
-    help="What is wrong: arguments of `railyard torus fault`, one set a semicolon.  [env: RAILYARD_FAULTS]",
+    help="Faults of the network: arguments of `railyard torus fault`, separated by semicolons.  [env: RAILYARD_FAULTS]",
 )
 @click.option(
     "--calibration",
     "calibrated",
     envvar="RAILYARD_CALIBRATION",
-    help="What the network costs beyond its rates: gemini, plain, virtual-torus or a .yml file.  "
+    help="Latencies and limits beyond the topology's rates: gemini, plain, virtual-torus or a .yml file.  "
     "[env: RAILYARD_CALIBRATION; default: gemini for a torus, plain for a fat tree]",
 )
 @click.option(
     "--algorithms",
     envvar="RAILYARD_ALGORITHMS",
     default="",
-    help="SMPI's algorithm for a collective in place of the calibration's choice, as alltoall:ring; commas between.  "
+    help="SMPI's algorithms in place of the calibration's choice, such as alltoall:ring,bcast:mpich.  "
     "[env: RAILYARD_ALGORITHMS]",
 )
 @click.option(
@@ -58,7 +62,7 @@ DEFAULT = SimulationLimits()
     type=click.FloatRange(min=0, min_open=True),
     default=DEFAULT.time_s,
     show_default=True,
-    help="Seconds of this machine's time.",
+    help="Seconds on this machine after which the simulation is ended.",
 )
 @click.option(
     "--memory-limit",
@@ -66,15 +70,17 @@ DEFAULT = SimulationLimits()
     type=click.FloatRange(min=0, min_open=True),
     default=DEFAULT.memory_gib,
     show_default=True,
-    help="GiB of address space.",
+    help="GiB of address space that the simulation may use.",
 )
 @click.option(
     "--link-bytes",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File that gets every link's payload bytes, as JSON (docs/formats.md).",
+    help="Write every link's payload bytes to this file, as JSON (docs/formats.md).",
 )
 @click.option(
-    "--keep", type=click.Path(path_type=Path), help="Only write the network and the smpirun line here."
+    "--keep",
+    type=click.Path(path_type=Path),
+    help="Simulate nothing: write the network to this folder and print the smpirun command.",
 )
 def sim(
     *,
@@ -90,7 +96,7 @@ def sim(
     link_bytes: Path | None,
     keep: Path | None,
 ) -> None:
-    """Run PROGRAM, built by smpicc, on a simulated TOPOLOGY; times that it reports are simulated.
+    """Run PROGRAM, built by smpicc, on a simulated TOPOLOGY. The times that it reports are simulated.
 
     Options come before TOPOLOGY. The same program with the same placement gives the same numbers, bit for bit.
     """
@@ -110,17 +116,17 @@ def sim(
     from rich.console import Console
 
     with Console(stderr=True).status(f"simulating {len(launch.ranks)} ranks on {network.name}"):
-        ended = smpi.run(launch)
+        result = smpi.run(launch)
     if link_bytes is not None:
-        link_bytes.write_text(json.dumps(_links(network, ended.link_bytes), indent=1) + "\n")
+        link_bytes.write_text(json.dumps(_links(network, result.link_bytes), indent=1) + "\n")
     if path := os.environ.get("RAILYARD_EVIDENCE"):
-        Path(path).write_text(json.dumps(evidence(launch, ended)) + "\n")
-    sys.exit(ended.status)
+        Path(path).write_text(json.dumps(evidence(launch, result)) + "\n")
+    sys.exit(result.status)
 
 
-def evidence(launch: SimulatedLaunch, ended: smpi.SimulationResult) -> Mapping[str, Any]:
-    """Return what a check keeps of a launch: the bytes of every NIC that had any, and what the simulation took."""
-    sent = ended.link_bytes
+def evidence(launch: SimulatedLaunch, result: smpi.SimulationResult) -> Mapping[str, Any]:
+    """Return what a check stores of a launch: the bytes of the NICs of its nodes, and how it was simulated."""
+    sent = result.link_bytes
     nodes = dict.fromkeys(nic.node for nic in launch.ranks)
     return {
         "nics": [
@@ -139,12 +145,13 @@ def evidence(launch: SimulatedLaunch, ended: smpi.SimulationResult) -> Mapping[s
             "calibration_sha256": launch.calibration.sha256,
             "algorithms": [":".join(pair) for pair in launch.algorithms.items()],
             "faults": list(launch.faults.summary),
-            "memory_mib": round(ended.memory_mib, 1),
+            "memory_mib": round(result.memory_mib, 1),
         },
     }
 
 
 def _ranks(topology: Topology, hostfile: Path | None, ranks: int | None) -> list[Nic]:
+    """Return the NIC of each rank, from a host file or on the first nodes. InputError for more ranks than nodes."""
     if hostfile is not None:
         return read_nics(hostfile, topology)
     nodes = topology.nodes
@@ -154,7 +161,7 @@ def _ranks(topology: Topology, hostfile: Path | None, ranks: int | None) -> list
 
 
 def _write(launch: SimulatedLaunch, folder: Path) -> None:
-    """What `smpirun` reads, and the line itself."""
+    """Write the files of a launch to a folder, and print the command of smpirun."""
     folder.mkdir(parents=True, exist_ok=True)
     smpi.write(launch, folder)
     click.echo(
@@ -164,6 +171,7 @@ def _write(launch: SimulatedLaunch, folder: Path) -> None:
 
 
 def _links(topology: Topology, counted: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return the document of --link-bytes (docs/formats.md)."""
     return {
         "format": "railyard-link-bytes/1",
         "topology": topology.name,

@@ -1,8 +1,8 @@
-"""What a simulated collective takes of this machine, before it starts: memory and time.
+"""Estimate the memory and the time of this machine that a simulated collective needs, before it starts.
 
-All ranks of a simulation are one process, so their buffers add up; and each message costs some time of this machine.
-Models: send and receive buffers of every rank, the copies of messages that wait for their receiver, the ranks'
-stacks; messages times the time of one. Leaves out what the benchmark and SimGrid need besides (some ten MiB).
+All ranks of a simulation are one process, so their buffers add up. Each message takes some time of this machine.
+Models: send and receive buffers of every rank, copies of messages that wait for their receiver, the ranks' stacks, and
+the number of messages times the time of one. Leaves out what the benchmark and SimGrid need otherwise (some ten MiB).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from railyard.torus.simulated.smpi import SimulationLimits
 #: Seconds per message of a large collective, by `python -m perf simulated` of commit 17cd6ed. Single figures differ
 #: from it by up to a factor of two.
 MESSAGE_S = 500e-6
-#: What the buffers of a rank hold for each rank of its group, in blocks: to send, to receive, under way.
+#: Blocks in the buffers of a rank per rank of its group: to send, received, and in transit.
 BLOCKS = {"alltoall": 3.0, "allgather": 2.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationCost:
-    """Bytes of memory at a time, and seconds of this machine's time."""
+    """The peak memory in bytes, and the time on this machine in seconds, of a simulation."""
 
     memory_bytes: float = 0.0
     time_s: float = 0.0
 
     def __add__(self, later: SimulationCost) -> SimulationCost:
-        """One after the other."""
+        """Return the cost of one simulation after another: the larger memory, the sum of the times."""
         most = max(self.memory_bytes, later.memory_bytes)
         return SimulationCost(memory_bytes=most, time_s=self.time_s + later.time_s)
 
     def excess(self, limits: SimulationLimits) -> str:
-        """In words what exceeds the limits; empty when nothing does."""
+        """Return in words which limit is exceeded; an empty text if none is."""
         gib = self.memory_bytes / 2**30
         if gib > limits.memory_gib:
             return f"it would take about {gib:.3g} GiB of memory, of {limits.memory_gib:g}"
@@ -42,10 +42,10 @@ class SimulationCost:
 
 
 def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: int) -> SimulationCost:
-    """A collective in so many groups of so many ranks at once, `rounds` times.
+    """Return the cost of a collective in `groups` groups of `ranks` ranks at once, `rounds` times.
 
-    `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Others pass 2 messages a
-    rank at least log2(ranks) times; their buffers are small.
+    `size_bytes` is the block for each pair (alltoall) or each rank's contribution (allgather). Other collectives pass
+    2 messages per rank in each of about log2(ranks) steps, and their buffers are small.
     """
     if name not in BLOCKS:
         messages = 2.0 * groups * ranks * ranks.bit_length()
@@ -58,4 +58,5 @@ def collective(name: str, groups: int, ranks: int, *, size_bytes: int, rounds: i
 
 
 def _stacks(ranks: int) -> float:
+    """Return the bytes of the stacks of all ranks."""
     return ranks * smpi.STACK_KIB * 1024.0

@@ -1,15 +1,15 @@
-"""The network of a simulation as a flat list of links, hosts and routes: what the SimGrid plug-in reads.
+"""Render the network of a simulation as a list of links, hosts and routes, which the SimGrid plug-in reads.
 
-Everything that decides a result is worked out here, from the same topology, routes, faults and detours as the virtual
-torus and the link-load model have; the plug-in (`simulated/simgrid/`) only does as the list says. Format:
-docs/formats.md.
+Everything that decides a result is computed here, from the same topology, routes, faults and detours as in the virtual
+torus and the link-load model. The plug-in (`simulated/simgrid/`) only follows the list. Format: docs/formats.md.
 
-A host of the simulation is one NIC of one node (`n0-0-0`, on rail 1 `n0-0-0.nic1`): the sending NIC decides the rail.
-Between hosts of one node lies its memory. Between nodes: the sender's host link, what the nodes of its router share,
-the links between routers, and the same on the way in. A way of more links than the calibration's reach takes each of
-them for longer. Only what the ranks can reach is listed: a block of a large machine costs no more than the block.
+A host of the simulation is a NIC of a node (`n0-0-0`, on rail 1 `n0-0-0.nic1`), so the sending NIC decides the rail.
+A message between hosts of one node passes the node's memory. A message between nodes passes the sender's host link, the
+capacity that the nodes of its router share, the links between routers, and the same capacities at the receiver. On a
+route of more links than the calibration's reach, a message occupies each link for longer. Only what the ranks can reach
+is listed, so a block of a large machine costs no more than the block.
 
-Leaves out: which ranks run where (a host file says it), and time.
+Leaves out the nodes of ranks (they are in a host file), and time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NONE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedLink:
-    """One directed link as the simulation has it: payload bytes a second, seconds."""
+    """A directed link of the simulation: its rate in payload bytes per second, its latency in seconds."""
 
     rate_byte_s: float
     latency_s: float
@@ -42,7 +42,7 @@ class SimulatedLink:
 
 @dataclass(kw_only=True)
 class _Links:
-    """The links in use, numbered as they come."""
+    """The links in use, numbered in the order of their first use; each method returns the number of a link."""
 
     topology: Topology
     faults: Faults
@@ -51,6 +51,7 @@ class _Links:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str, rate_gbyte_s: float, latency_us: float) -> int:
+        """Return the number of the link with a name; add the link if it is new."""
         if name not in self.numbers:
             self.numbers[name] = len(self.lines)
             self.lines.append(
@@ -59,21 +60,25 @@ class _Links:
         return self.numbers[name]
 
     def between(self, link: Link) -> int:
-        """A link between routers."""
+        """Return the number of a link between routers."""
         rate = self.faults.rate_gbyte_s(self.topology, link) * self.calibration.payload_share
         return self.number(link.name, rate, self.calibration.hop_us(self.topology))
 
     def out(self, node: Node, rail: int) -> int:
-        """A node's link to its router: here begins a message, and its first router."""
+        """Return the number of a node's link to its router; its latency includes the sender's and the router's."""
         rate = self.faults.injection_gbyte_s(self.topology, node) * self.calibration.payload_share
         return self.number(f"out {nic_name(node, rail)}", rate, self._end_us() + self._hop_us())
 
     def into(self, node: Node, rail: int) -> int:
+        """Return the number of the link from a router to a node; its latency is the receiver's."""
         rate = self.topology.host_rate_gbyte_s * self.calibration.payload_share
         return self.number(f"in {nic_name(node, rail)}", rate, self._end_us())
 
     def shared(self, node: Node, rail: int, way: str) -> int:
-        """Return what the nodes of a router share to (`way` out) and from other routers; NONE without a limit."""
+        """Return the number of the capacity that the nodes of a router share; NONE without a limit.
+
+        `way` is `out` for messages to other routers and `in` for messages from them.
+        """
         rate = self.calibration.router_gbyte_s
         if rate is None or self.topology.nodes_per_router == 1:
             return NONE
@@ -81,25 +86,27 @@ class _Links:
         return self.number(f"router-{way} {router}", rate, 0.0)
 
     def memory(self, node: Node) -> int:
-        """A copy reads and writes."""
+        """Return the number of a node's memory, at half its bandwidth because a copy reads and writes."""
         return self.number(f"memory {node.name}", self.calibration.memory_gbyte_s / 2, 0.0)
 
     def _hop_us(self) -> float:
+        """Return the latency of a router."""
         return self.calibration.hop_us(self.topology)
 
     def _end_us(self) -> float:
+        """Return the latency of a message's sender or receiver, without that of its first router."""
         return max(0.0, (self.calibration.endpoint_latency_us - self._hop_us()) / 2)
 
 
 def nic_name(node: Node, rail: int) -> str:
-    """A NIC as a host of the simulation."""
+    """Return the name of a NIC as a host of the simulation."""
     return f"{node.name}.nic{rail}" if rail else node.name
 
 
 def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibration: Calibration) -> str:
-    """The description of all that `nodes` (each once) can reach of each other.
+    """Return the description of the network between `nodes`, which are distinct.
 
-    Raises RunError when faults leave a pair of routers apart.
+    Raises RunError if faults leave a pair of routers without a route.
     """
     topology.check_static("sim")
     links = _Links(topology=topology, faults=faults, calibration=calibration)
@@ -124,11 +131,12 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
 
 
 def destination(topology: Topology, node: Node) -> Destination:
-    """Return what a route to a node leads to."""
+    """Return the destination of a route to a node, which nodes may share."""
     return topology.destination(node.coordinate, node.slot)
 
 
 def _node(links: _Links, node: Node) -> str:
+    """Return the line of a node: its memory, and on each rail its incoming link and its share of the router."""
     doors = (
         f"{links.into(node, rail)} {links.shared(node, rail, 'in')}" for rail in range(links.topology.rails)
     )
@@ -136,46 +144,49 @@ def _node(links: _Links, node: Node) -> str:
 
 
 def _routes(links: _Links, points: Sequence[Router], addresses: Sequence[Destination]) -> Iterator[str]:
-    """One line for each pair that is apart: point, address, links in order."""
+    """Yield a line for each router and destination at different coordinates: their numbers, then the links in order."""
     dead = [links.topology.links_by_name[name] for name in sorted(links.faults.down)]
     for rail in range(links.topology.rails):
-        around = detours(links.topology, dead, rail)
+        exceptions = detours(links.topology, dead, rail)
         starts = [(number, point) for number, point in enumerate(points) if point.rail == rail]
-        ways = _Ways(links, around)
+        route_texts = _RouteTexts(links, exceptions)
         for (start, point), (end, address) in itertools.product(starts, enumerate(addresses)):
             if point.coordinate != address.coordinate:
-                yield f"r {start} {end}{ways.text(point, address)}"
+                yield f"r {start} {end}{route_texts.text(point, address)}"
 
 
-class _Ways:
-    """Routes as text, ` 12 13 40`. Without detours a route is made of legs that other routes share."""
+class _RouteTexts:
+    """Routes as text, ` 12 13 40`. Without detours a route is made of legs, which are cached for other routes."""
 
-    def __init__(self, links: _Links, around: Detours) -> None:
-        self.links, self.around = links, around
+    def __init__(self, links: _Links, exceptions: Detours) -> None:
+        self.links, self.exceptions = links, exceptions
         self.legs: dict[tuple[Router, Coordinate], str] = {}
 
     def text(self, start: Router, end: Destination) -> str:
+        """Return the numbers of the links from a router to a destination."""
         topology = self.links.topology
         corners = topology.waypoints(start.coordinate, end.coordinate)
-        if self.around or len(corners) == 1:
-            return self._text(walk(topology, start, end, self.around))
+        if self.exceptions or len(corners) == 1:
+            return self._text(walk(topology, start, end, self.exceptions))
         starts = (start.coordinate, *corners)
         return "".join(
-            self._leg(Router(coordinate=one, rail=start.rail), other)
-            for one, other in itertools.pairwise(starts)
+            self._leg(Router(coordinate=first, rail=start.rail), second)
+            for first, second in itertools.pairwise(starts)
         )
 
     def _leg(self, start: Router, end: Coordinate) -> str:
+        """Return the numbers of the links between two corners of a route."""
         if (start, end) not in self.legs:
             links = walk(self.links.topology, start, Destination(coordinate=end))
             self.legs[start, end] = self._text(links)
         return self.legs[start, end]
 
     def _text(self, links: Iterator[Link]) -> str:
+        """Return the numbers of links, each after a space."""
         return "".join(f" {self.links.between(link)}" for link in links)
 
 
 def link_bytes(text: str) -> Mapping[str, int]:
-    """Return what the plug-in counted, link name -> payload bytes; links without traffic are left out."""
+    """Return link name -> payload bytes from the text that the plug-in wrote; links without traffic are left out."""
     pairs = (line.split(" ", 1) for line in text.splitlines())
     return {name: int(size) for size, name in pairs}

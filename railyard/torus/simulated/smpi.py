@@ -1,9 +1,9 @@
-"""SimGrid's SMPI as a launcher: one simulated launch of an MPI program on a topology, within limits.
+"""Launch an MPI program on a simulated topology, by SimGrid's SMPI and within limits of time and memory.
 
-Models: who runs where is a host file, what the network costs is a calibration, what is wrong with it are faults. The
-program is one that smpicc built; all its ranks are threads of one process and take turns, so a run repeats bit for bit.
-Times are simulated: communication takes some, and what a program says it copies (halo/copytime.h). Leaves out
-all other computation, which takes none.
+Models: the nodes of ranks are a host file, latencies and rates a calibration, failures faults. The program is one that
+smpicc built. All its ranks are threads of one process and run in turn, so a run repeats bit for bit. Simulated time
+passes for communication, and for copies that a program reports (halo/copytime.h). Leaves out all other computation,
+which takes no time.
 
 Sources of the options: SimGrid 3.32, docs/source/Configuring_SimGrid.rst and app_smpi.rst.
 """
@@ -38,17 +38,21 @@ from railyard.torus.simulated.calibration import Calibration
 PLATFORM = CHECKOUT / "build/lib/railyard-simgrid.so"
 STACK_KIB = 512
 POLL_S = 0.02
+#: Exit statuses of a simulation that a signal ended.
 BROKEN_OFF = frozenset(128 + number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL))
+#: Lines that smpirun and SimGrid add to a program's stderr.
 FRAME = re.compile(
     r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
 )
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
-MOST_PAIRS = 4_000_000  # of routers; a description of so many routes is read in some ten seconds
+MOST_PAIRS = (
+    4_000_000  # pairs of routers; SimGrid reads a description with so many routes in about ten seconds
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationLimits:
-    """What one launch may take of this machine: seconds of its time, GiB of its memory."""
+    """The limits of one launch on this machine: seconds of its time, GiB of its memory."""
 
     time_s: float = 600.0
     memory_gib: float = 4.0
@@ -56,7 +60,10 @@ class SimulationLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedLaunch:
-    """One simulated launch: rank k runs on `ranks[k]`. Collectives without an algorithm here follow the calibration."""
+    """A simulated launch. Rank k runs on `ranks[k]`.
+
+    `algorithms` maps a collective to SMPI's algorithm; the calibration decides for all others.
+    """
 
     topology: Topology
     ranks: Sequence[Nic]
@@ -69,7 +76,7 @@ class SimulatedLaunch:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
-    """How a launch ended: the program's exit status, payload bytes by link name, this machine's memory at most."""
+    """The result of a launch: the program's exit status, link name -> payload bytes, and the peak memory."""
 
     status: int
     link_bytes: Mapping[str, int]
@@ -77,23 +84,26 @@ class SimulationResult:
 
 
 def missing() -> str:
-    """Why nothing can be simulated here, in one line; empty when it can."""
+    """Return in one line why nothing can be simulated here; an empty text if it can."""
     if shutil.which("smpirun") is None:
         return "SimGrid's smpirun is not installed; `make simulated` installs it (Debian: simgrid, libsimgrid-dev)"
     return "" if PLATFORM.is_file() else f"{PLATFORM} is not built; run `make simulated`"
 
 
 def version() -> str:
-    """`3.32`; `unknown` when smpirun does not tell, or is not there."""
+    """Return SimGrid's version, such as `3.32`; `unknown` if smpirun does not print it or is missing."""
     if shutil.which("smpirun") is None:
         return "unknown"
     done = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r"\d+\.\d+[\d.]*", done.stdout)
-    return found[0] if found else "unknown"
+    match = re.search(r"\d+\.\d+[\d.]*", done.stdout)
+    return match[0] if match else "unknown"
 
 
 def read_algorithms(text: str) -> dict[str, str]:
-    """`alltoall:ring,allgather:rdb`: SMPI's algorithm for a collective. InputError for what is no such pair."""
+    """Return collective -> SMPI's algorithm from a text such as `alltoall:ring,allgather:rdb`.
+
+    Raises InputError for anything else in the list.
+    """
     pairs = [word.strip().partition(":") for word in text.split(",") if word.strip()]
     for name, _, algorithm in pairs:
         if name not in COLLECTIVES or not re.fullmatch(r"\w+", algorithm):
@@ -103,12 +113,12 @@ def read_algorithms(text: str) -> dict[str, str]:
 
 
 def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
-    """smpirun's, in the order in which a person would ask: network, MPI, this machine."""
+    """Return the options of smpirun for a calibration and for algorithms of collectives: network, MPI, this machine."""
     overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
     configured = {
-        "network/model": "CM02",  # latency and rate as the network says; equal shares by simgrid/platform.cpp
-        "network/crosstraffic": "yes",  # what answers a message takes 5 % of its rate on the way back
-        "network/TCP-gamma": "0",  # no window
+        "network/model": "CM02",  # latency and rate of the description; equal shares by simgrid/platform.cpp
+        "network/crosstraffic": "yes",  # acknowledgements take 5 % of a message's rate in the other direction
+        "network/TCP-gamma": "0",  # rates are not limited by a window
         "smpi/os": overhead,
         "smpi/ois": overhead,
         "smpi/or": overhead,
@@ -117,32 +127,33 @@ def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str
         "smpi/coll-selector": calibration.collectives,
         **{f"smpi/{name}": algorithm for name, algorithm in algorithms.items()},
         "smpi/simulate-computation": "no",
-        "smpi/test": "1e-7",  # what a call of MPI_Test takes: programs that poll must see time pass
+        "smpi/test": "1e-7",  # seconds of a call of MPI_Test, because for programs that poll time must pass
         "smpi/grow-injected-times": "no",
         "contexts/stack-size": str(STACK_KIB),
     }
-    said = [f"--cfg={name}:{value}" for name, value in configured.items()]
-    return ["-no-privatize", *said, "--log=root.thres:critical"]
+    settings = [f"--cfg={name}:{value}" for name, value in configured.items()]
+    return ["-no-privatize", *settings, "--log=root.thres:critical"]
 
 
 def _overhead(seconds: float) -> str:
-    """What a message of any size takes of its rank. SimGrid 3 crashes on a single number; SimGrid 4 leaves messages of
-    0 bytes out of sizes "from 0 on".
+    """Return the setting for the time that a message of any size takes of its rank.
+
+    SimGrid 3 crashes on a single number. SimGrid 4 does not apply a range of sizes from 0 to messages of 0 bytes.
     """
     major = version().partition(".")[0]
     return f"{seconds:.10g}" if major.isdigit() and int(major) >= 4 else f"0:{seconds:.10g}:0"
 
 
 def command(launch: SimulatedLaunch, hostfile: str) -> list[str]:
-    """The smpirun line; RAILYARD_NETWORK in its environment names the network."""
+    """Return the command of smpirun. It needs the variable RAILYARD_NETWORK with the path of the description."""
     start = ["smpirun", "-np", str(len(launch.ranks)), "-platform", str(PLATFORM), "-hostfile", hostfile]
     return [*start, *options(launch.calibration, launch.algorithms), *launch.program]
 
 
 def run(launch: SimulatedLaunch) -> SimulationResult:
-    """Run it; what the program prints goes where this process prints.
+    """Run a launch; the program's stdout and stderr are those of this process.
 
-    Raises InputError for what cannot be simulated, RunError where SimGrid is absent and when a limit ends the launch.
+    Raises InputError for what cannot be simulated. Raises RunError if SimGrid is missing or a limit ends the launch.
     """
     if reason := missing():
         raise RunError(reason)
@@ -161,14 +172,14 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
         child = [*command(launch, str(folder / "hosts")), f"--cfg=smpi/tmpdir:{folder}"]
         with (folder / "errors").open("wb") as errors:
             status, memory_kib = _within_limits(child, environment, launch.limits, errors)
-        said = _own_words((folder / "errors").read_text(errors="replace"))
+        program_errors = _program_lines((folder / "errors").read_text(errors="replace"))
         if status in BROKEN_OFF:
-            why = f"{said[0]}; " if said else ""
+            why = f"{program_errors[0]}; " if program_errors else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
             raise RunError(
                 f"the simulation broke off: {why}status {status}; its memory is limited to {limit}"
             )
-        sys.stderr.write("".join(f"{line}\n" for line in said))
+        sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
         return SimulationResult(
             status=status,
@@ -178,12 +189,12 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
 
 
 def _ranks_per_node(launch: SimulatedLaunch) -> int:
-    """Return the most ranks that any node has."""
+    """Return the largest number of ranks on a node."""
     return max(Counter(nic.node.name for nic in launch.ranks).values())
 
 
 def write(launch: SimulatedLaunch, folder: Path) -> None:
-    """Write `network` and `hosts`, which the smpirun line reads."""
+    """Write the files `network` and `hosts`, which the command of smpirun reads, to a folder."""
     nodes = list(dict.fromkeys(nic.node for nic in launch.ranks))
     text = network.render(launch.topology, nodes, launch.faults, launch.calibration)
     (folder / "network").write_text(text)
@@ -192,7 +203,7 @@ def write(launch: SimulatedLaunch, folder: Path) -> None:
 
 
 def _check(launch: SimulatedLaunch) -> None:
-    """InputError for a topology too large to list, and for stacks that alone exceed the memory."""
+    """Raise InputError for a topology with too many routes, and if the stacks alone exceed the memory limit."""
     routers = len({nic.node.coordinate for nic in launch.ranks})
     if routers**2 * launch.topology.rails > MOST_PAIRS:
         valid = f"at most {int((MOST_PAIRS / launch.topology.rails) ** 0.5)} routers with ranks"
@@ -204,26 +215,27 @@ def _check(launch: SimulatedLaunch) -> None:
 
 
 def _built_by_smpicc(program: str) -> Path:
-    """The program on the PATH; InputError for one that another MPI's compiler built."""
-    found = shutil.which(program)
-    if found is None:
+    """Return the path of a program; InputError if it is not on the PATH or another compiler built it."""
+    path = shutil.which(program)
+    if path is None:
         raise InputError("sim", "PROGRAM", program, "a program on the PATH (build/benchmarks-simgrid/bin)")
-    if b"libsimgrid" not in Path(found).read_bytes():
-        raise InputError(
-            "sim", "PROGRAM", found, "a program that smpicc built (build/benchmarks-simgrid/bin)"
-        )
-    return Path(found).resolve()
+    if b"libsimgrid" not in Path(path).read_bytes():
+        raise InputError("sim", "PROGRAM", path, "a program that smpicc built (build/benchmarks-simgrid/bin)")
+    return Path(path).resolve()
 
 
-def _own_words(text: str) -> list[str]:
-    """The program's lines on standard error, without smpirun's frame and SimGrid's stack."""
+def _program_lines(text: str) -> list[str]:
+    """Return the program's own lines of a stderr, without those of smpirun and SimGrid's backtrace."""
     return [line for line in text.splitlines() if line.strip() and not FRAME.search(line)]
 
 
 def _within_limits(
     child: Sequence[str], environment: Mapping[str, str], limits: SimulationLimits, errors: IO[bytes]
 ) -> tuple[int, int]:
-    """Exit status, and the most memory that a process of the simulation had (KiB)."""
+    """Run a command; return its exit status, and the peak memory of its largest process in KiB.
+
+    Raises RunError after the limit of time. Memory is limited as address space.
+    """
     most_bytes = int(limits.memory_gib * 2**30)
     process = subprocess.Popen(
         child,
@@ -239,11 +251,14 @@ def _within_limits(
 
 
 def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
-    """Until it ends; RunError after so many seconds. Popen's own wait does not tell the memory."""
+    """Wait until a process ends; return its peak memory in KiB, which Popen's own wait does not give.
+
+    Raises RunError after `time_s` seconds.
+    """
     end_s = time.monotonic() + time_s
     while time.monotonic() < end_s:
-        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if ended:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             return usage.ru_maxrss
         time.sleep(POLL_S)
@@ -252,7 +267,7 @@ def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
 
 @contextlib.contextmanager
 def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever ends this command ends the simulation, which has a session of its own."""
+    """Pass signals to a simulation within the block, and kill it at the end. It has a session of its own."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     former = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:

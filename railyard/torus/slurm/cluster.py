@@ -1,16 +1,16 @@
-"""A real Slurm on a virtual torus: munged and slurmctld on the head, a slurmd on every node. Debian's programs.
+"""Run a real Slurm on a virtual torus: munged and slurmctld on the head, a slurmd on every node.
 
     /run/railyard/NAME/slurm/slurm.conf    SLURM_CONF of every command on the torus (slurm/config.py)
-    /run/railyard/NAME/slurm/nodes/HOST/   a slurmd's log, state, and its node's part of what all would share
-    /run/railyard/NAME/slurm/fences/       what the ranks of a step count themselves in (native/fence.c)
+    /run/railyard/NAME/slurm/nodes/HOST/   a slurmd's log and state, and its node's own folder for temporary files
+    /run/railyard/NAME/slurm/fences/       files in which the ranks of a step are counted (native/fence.c)
     /run/railyard/NAME/slurm/jobs.txt      one line for each finished job
 
-Every daemon runs in the network of its host, and so does what it starts: `lifecycle` ends all of them as it ends
-whatever runs in a torus, and needs no list. Where nodes are containers a slurmd is the image's own program and runs in
-its container, which sees the folder under the same path.
+The programs are the system's. Every daemon and its children run in the network namespace of their host, so `lifecycle`
+kills them with everything else in a torus. If nodes are containers, slurmd is the image's program and runs in the
+container, which has the folder mounted under the same path.
 
-Leaves out users other than root, for whom a slurmd could not change to the user of a job, and a munged on each node:
-all nodes are of one kernel, and ask the head's through its socket.
+Leaves out users other than root, because a slurmd could not change to the user of a job, and a munged on each node,
+because all nodes have one kernel and use the socket of the head's.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ LONGEST_START_S = 60.0
 POLL_S = 0.1
 #: States of a node that takes jobs or runs one, without the flags that `sinfo` appends.
 USABLE = frozenset({"idle", "planned", "allocated", "mixed", "completing"})
-#: `+` is a node that is in use while an earlier job completes on it; `-` one that is planned for a job.
+#: Flags of a usable node: `+` in use while an earlier job completes on it, `-` planned for a job.
 HARMLESS_FLAGS = "+-"
-#: A node of a running job that is silent for the moment. Slurm calls it down when that lasts (SlurmdTimeout).
+#: States of a node in a job that does not respond now. Slurm sets it down after SlurmdTimeout.
 SILENT_IN_USE = frozenset({"allocated*", "mixed*", "completing*"})
-#: `slurm-wlm 22.05.8` is of the release 22.05; daemons of one release understand each other.
+#: The release in `slurm-wlm 22.05.8` is 22.05. Daemons of one release understand each other.
 RELEASE = re.compile(r"slurm\S* (\d+\.\d+)")
-#: Each node's own folder under the path that mpi.conf names for all of them.
+#: Shell command that mounts a node's own folder ($0) at the path that mpi.conf names for all nodes ($1).
 START_SLURMD = 'mount --bind "$0" "$1" && exec slurmd'
 
 
 def folder(run: Path) -> Path:
-    """Of a torus's Slurm, below the torus's own."""
+    """Return the folder of a torus's Slurm; `run` is the folder of the torus."""
     return run / "slurm"
 
 
 def environment(run: Path) -> Mapping[str, str]:
-    """Return what a Slurm command must know to talk to the cluster."""
+    """Return the variables with which a command of Slurm reaches the cluster."""
     return {"SLURM_CONF": str(folder(run) / "slurm.conf")}
 
 
 def missing() -> str:
-    """Why no Slurm can be started here, in one line; empty where one can."""
+    """Return in one line why no Slurm can be started here; an empty text if one can."""
     if os.geteuid() != 0:
         return "Slurm on a torus is for root: a slurmd starts jobs as their users"
     absent = [name for name in (*DAEMONS, *CLIENTS) if shutil.which(name, path=_path()) is None]
@@ -77,7 +77,7 @@ def allocated(torus: str) -> bool:
 
 
 def prepare(torus: str, topology: Topology, run: Path) -> None:
-    """Write the configuration of a cluster, before its nodes are made: containers see its folder from the start."""
+    """Write the configuration of a cluster. Call it before the nodes are made, because containers mount the folder."""
     where = folder(run)
     files = config.files(torus, topology, where)
     _make_folders(where, [node.name for node in topology.nodes])
@@ -89,12 +89,12 @@ def prepare(torus: str, topology: Topology, run: Path) -> None:
 
 
 def service(run: Path) -> NodeService:
-    """Return what a container needs to be a node of the cluster; the libraries are what `torus srun` preloads."""
+    """Return what a container needs as a node of the cluster, with the libraries that `torus srun` preloads."""
     where = folder(run)
     shared = {path: path for path in (where, IDLE, FENCE)}
     return NodeService(
         environment=environment(run),
-        seen=lambda host: {**shared, where / "tmp": _own(where, host) / "tmp"},
+        mounts=lambda host: {**shared, where / "tmp": _own(where, host) / "tmp"},
     )
 
 
@@ -106,11 +106,11 @@ def start(
     progress: Callable[[int], None],
     containers: Containers | None = None,
 ) -> None:
-    """Start the cluster that `prepare` configured on a torus that is up, and wait until all nodes are idle; `progress`
-    counts them.
+    """Start the cluster that `prepare` configured on a torus that is up, and wait until all nodes are usable.
 
-    Raises RunError with the first daemon's reason, the first node that does not come up, or what Slurm the containers
-    have where it is none of this machine's release. What was started by then stays, for the torus's removal.
+    `progress` is called with the number of usable nodes. Raises RunError with the message of the first daemon that
+    fails, the first node that is not usable in time, or the release of Slurm in the containers if it differs from this
+    machine's. What has been started stays, for the removal of the torus.
     """
     where = folder(run)
     nodes = [node.name for node in topology.nodes]
@@ -125,7 +125,7 @@ def start(
 
 
 def states(torus: str, run: Path) -> dict[str, str]:
-    """Node -> state as `sinfo` says it (idle, allocated, down*, ...). RunError where no slurmctld answers."""
+    """Return node -> state as `sinfo` prints it (idle, down*, ...). RunError if slurmctld does not answer."""
     done = _run(torus, run, HEAD, ["sinfo", "--noheader", "--Node", "--format", "%N %T"])
     if done.returncode != 0:
         raise RunError(f"Slurm on {torus} does not answer: {_last_line(done.stderr)}")
@@ -135,13 +135,16 @@ def states(torus: str, run: Path) -> dict[str, str]:
 def is_usable(state: str) -> bool:
     """Return whether a node in this state (as `sinfo` prints it) takes jobs or runs one.
 
-    `idle*` is not usable: its slurmd does not answer and no job holds it.
+    `idle*` is not usable: its slurmd does not answer and it is in no job.
     """
     return state.rstrip(HARMLESS_FLAGS) in USABLE or state in SILENT_IN_USE
 
 
 def _make_folders(where: Path, nodes: Sequence[str]) -> None:
-    """Folders that munged finds safe, whatever the umask is; every user's ranks may write in `fences`."""
+    """Make the folders of a cluster with modes that munged accepts, whatever the umask is.
+
+    Ranks of every user may write in `fences`.
+    """
     for path in (where, where / "state", where / "tmp", where / "nodes", *(_own(where, n) for n in nodes)):
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)
@@ -152,23 +155,26 @@ def _make_folders(where: Path, nodes: Sequence[str]) -> None:
 
 
 def _own(where: Path, node: str) -> Path:
+    """Return the folder of a node."""
     return where / "nodes" / node
 
 
 def _munged(where: Path) -> list[str]:
+    """Return the command that starts munged with all its files in the cluster's folder."""
     files = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid"}
     files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
     return ["munged", *(f"--{option}={where / name}" for option, name in files.items())]
 
 
 def _slurmd(where: Path, node: str, *, bind: bool) -> list[str]:
-    """With `bind` the node's own folder has yet to be put in its place; a container starts with it."""
+    """Return the command that starts slurmd on a node; with `bind` it mounts the node's own folder first."""
     if not bind:
         return ["slurmd"]
     return ["sh", "-c", START_SLURMD, str(_own(where, node) / "tmp"), str(where / "tmp")]
 
 
 def _check_release(torus: str, run: Path, node: str, image: str) -> None:
+    """Raise RunError if the Slurm in a node's container is of another release than this machine's."""
     here = _release(_run(torus, run, HEAD, ["slurmctld", "-V"]))
     there = _release(_run(torus, run, node, ["slurmd", "-V"]))
     if here != there:
@@ -178,21 +184,24 @@ def _check_release(torus: str, run: Path, node: str, image: str) -> None:
         )
 
 
-def _release(said: subprocess.CompletedProcess[str]) -> str:
-    """`22.05` of `slurm-wlm 22.05.8`; empty where the program is not there."""
-    found = RELEASE.match(said.stdout)
-    return found[1] if found else ""
+def _release(version: subprocess.CompletedProcess[str]) -> str:
+    """Return the release that a daemon's -V printed: `22.05` of `slurm-wlm 22.05.8`; empty without the program."""
+    match = RELEASE.match(version.stdout)
+    return match[1] if match else ""
 
 
 def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
-    """A daemon that goes to the background by itself."""
+    """Start a daemon that detaches itself on a host. RunError with its message if it fails."""
     done = _run(torus, run, host, daemon)
     if done.returncode != 0:
         raise RunError(f"{daemon[0]} does not start on {host}: {_last_line(done.stderr) or 'see its log'}")
 
 
 def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A short command on a host, as root; files for its output, because a daemon would keep a pipe open."""
+    """Run a short command on a host as root, and return its status and output.
+
+    The output goes to files, because a daemon that the command starts would keep a pipe open.
+    """
     wanted = {"RAILYARD_TORUS": torus, "PATH": _path(), **environment(run)}
     ignored = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "LD_"))}
     with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
@@ -210,38 +219,43 @@ def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess
 
 
 def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) -> None:
+    """Wait until all nodes are usable. RunError with the first that is not after LONGEST_START_S seconds."""
     deadline = time.monotonic() + LONGEST_START_S
     while True:
         try:
-            found = states(torus, run)
+            state_of = states(torus, run)
         except RunError:
-            found = {}
-        up = sum(map(is_usable, found.values()))
+            state_of = {}
+        up = sum(map(is_usable, state_of.values()))
         progress(up)
         if up == nodes:
             return
         if time.monotonic() > deadline:
-            raise RunError(f"Slurm on {torus}: {_first_absent(found, run)} after {LONGEST_START_S:.0f} s")
+            raise RunError(f"Slurm on {torus}: {_first_absent(state_of, run)} after {LONGEST_START_S:.0f} s")
         time.sleep(POLL_S)
 
 
-def _first_absent(found: Mapping[str, str], run: Path) -> str:
-    if not found:
+def _first_absent(state_of: Mapping[str, str], run: Path) -> str:
+    """Return in words the first node that is not usable, with the last error in its log."""
+    if not state_of:
         return f"slurmctld does not answer ({_last_error(folder(run) / 'slurmctld.log')})"
-    node = next(name for name, state in found.items() if not is_usable(state))
-    return f"{node} is {found[node]} ({_last_error(_own(folder(run), node) / 'slurmd.log')})"
+    node = next(name for name, state in state_of.items() if not is_usable(state))
+    return f"{node} is {state_of[node]} ({_last_error(_own(folder(run), node) / 'slurmd.log')})"
 
 
 def _last_error(log: Path) -> str:
+    """Return the last line with an error in a log, else its last line."""
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
     errors = [line for line in lines if "error:" in line]
     return (errors or lines or [f"no {log.name}"])[-1]
 
 
 def _last_line(text: str) -> str:
+    """Return the last line of a text; empty if there is none."""
     lines = text.strip().splitlines()
     return lines[-1] if lines else ""
 
 
 def _path() -> str:
+    """Return PATH with the system folders that may have Slurm's daemons."""
     return f"{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATH}"

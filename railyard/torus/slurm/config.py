@@ -1,10 +1,10 @@
-"""The configuration of a Slurm cluster whose nodes are those of a virtual network, as text. Pure; `slurm` starts it.
+"""Render the configuration of a Slurm cluster whose nodes are those of a virtual network. Pure; `cluster` starts it.
 
-Nodes bear the torus's names and answer on the management network, so Slurm's own traffic crosses no link of the torus.
-A job gets whole nodes. There is no accounting, because Slurm keeps it in a database alone: finished jobs stand in
-`jobs.txt`. Leaves out cgroups: the nodes share one kernel, whose groups are not theirs to change.
+Nodes have the torus's names and use the management network, so Slurm's own traffic crosses no link of the torus. A job
+gets whole nodes. There is no accounting, because Slurm stores it only in a database; finished jobs are listed in
+`jobs.txt`. topology.conf is the network as a tree of switches (`Topology.switch_tree`).
 
-topology.conf is the network as a tree of switches (`Topology.switch_tree`).
+Leaves out cgroups, because the nodes share one kernel and must not change its groups.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from railyard.torus.plan import addresses
 from railyard.torus.plan.plan import HEAD
 
 PARTITION = "torus"
-#: Of a node, as Slurm sees it; ranks share this machine's processors whatever it says.
+#: The number of processors that slurm.conf gives a node at least. Ranks share this machine's in any case.
 LEAST_CPUS = 16
 
 SLURM_CONF = """\
@@ -36,7 +36,7 @@ JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/jobs.txt
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-# Open MPI of Debian is built against the same PMIx; MPICH asks for pmi2 (SLURM_MPI_TYPE).
+# Open MPI of Debian is built against the same PMIx. MPICH needs pmi2, by SLURM_MPI_TYPE.
 MpiDefault=pmix
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/affinity
@@ -52,11 +52,11 @@ KillWait=5
 UnkillableStepTimeout=120
 {nodes}PartitionName={partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-# Not `tree`: there the ranks of a step on other than the first nodes of its job lack each other's addresses, ask for
-# them and wait for ever (4 of 4 launches). By its source Slurm 22.05 then asks the wrong node, as it takes a node's
-# number in the step for one in the job (pmixp_dmdx.c, pmixp_server.c); not proven. With the ring 11 of 60 launches of 8
-# ranks crashed in Open MPI's MPI_Init; native/fence.c prevents that. All nodes see the folder for temporary files;
-# `cluster.start` gives each its own under the same path.
+# The setting is not `tree`, because then ranks of a step on other than the first nodes of its job lack each other's
+# addresses, request them and wait for ever (4 of 4 launches). By its source Slurm 22.05 sends the request to the wrong
+# node, because it takes a node's number in the step for one in the job (pmixp_dmdx.c, pmixp_server.c); not proven. With
+# the ring 11 of 60 launches of 8 ranks crashed in Open MPI's MPI_Init, which native/fence.c prevents. The folder for
+# temporary files has one path on all nodes; `cluster.start` mounts a folder of its own there for each node.
 MPI_CONF = """\
 PMIxCollFence=ring
 PMIxCliTmpDirBase={folder}/tmp

@@ -1,8 +1,8 @@
-"""Holds an srun between its allocation and its step, so that the launch lock is taken only in between.
+"""Stop an srun between its allocation and its step, so that the launch lock is taken only after the allocation.
 
-Whoever held the lock and waited for nodes would block the launches of the job that has the nodes, which blocks it.
-srun runs the program that SLURM_PROLOG names once it has its nodes. That program reports so through one pipe and waits
-for the answer of another. Leaves out an srun with a prolog of its own: `is_possible` is False for it.
+An srun that waited for nodes with the lock would block the launches of the job that has the nodes: a deadlock. When
+srun has its nodes, it runs the program that SLURM_PROLOG names. That program reports through one pipe, and waits for an
+answer from another one. Leaves out an srun with a prolog of its own: `is_possible` is False for it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ read -r _ < "${0%/*}/go"
 
 
 def is_possible(arguments: Sequence[str]) -> bool:
-    """Return whether srun with these arguments runs our prolog, and not one of the caller's."""
+    """Return whether srun with these arguments runs the prolog of a `Gate`, and not one of the caller's."""
     return PROLOG not in os.environ and not any(word.startswith("--prolog") for word in arguments)
 
 
 class Gate:
-    """Two named pipes and the prolog that uses them, in a folder of their own below `folder`; a context manager."""
+    """Context manager with two named pipes and the prolog that uses them, in a new folder below `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="gate-", dir=folder, ignore_cleanup_errors=True)
@@ -50,12 +50,12 @@ class Gate:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return what srun needs in order to stop at the gate."""
+        """Return the variable that makes srun stop at the gate."""
         return {PROLOG: str(self.prolog)}
 
-    def wait(self, ended: Callable[[], bool]) -> bool:
-        """Return True once srun has its nodes, False when it `ended` before."""
-        while not ended():
+    def wait(self, has_ended: Callable[[], bool]) -> bool:
+        """Wait until srun has its nodes; return False if `has_ended` returns True before."""
+        while not has_ended():
             if select.select([self._granted], [], [], POLL_S)[0] and os.read(self._granted, 1):
                 return True
         return False

@@ -1,9 +1,9 @@
-"""What the kernel has counted on a virtual torus: per directed link and NIC, and whether both ends agree.
+"""Read the counters of a virtual torus, one row per directed link and NIC, and check that both ends agree.
 
-A link's numbers are its sender's: bytes with their 14 bytes of Ethernet header, packets, drops, the backlog that waits
-now, how often the shaper made a packet wait (`throttled`), and on the network `router` how long packets stalled. `read`
-takes two snapshots, because no two ends are read at the same moment: what was received must lie between what had been
-sent before and what had been sent after, or bytes were lost or made up.
+A link's numbers are those of its sending end: bytes with 14 bytes of Ethernet header per packet, packets, drops, the
+current backlog, how often the shaper made a packet wait (`throttled`), and on the network `router` how long packets
+stalled. Two ends cannot be read at the same moment, so `read` takes two snapshots: what one end received must lie
+between what the other had sent before and after. Otherwise bytes were lost or appeared.
 
 Leaves out the management network. The format is docs/formats.md, "Counters".
 """
@@ -24,7 +24,7 @@ from railyard.base.errors import InputError, RunError
 FORMAT = "railyard-counters/1"
 PROGRAM = BUILD / "bin/railyard-counters"
 COUNTED = ("bytes", "packets", "drops", "throttled")
-#: Times that the user-space router alone counts; None on the network `kernel`.
+#: Times that only the user-space router counts; None on the network `kernel`.
 STALLS = ("input_stall_ns", "output_stall_ns")
 
 End = tuple[str, str]
@@ -32,7 +32,7 @@ End = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """One interface of one host; `order` is its place in the sweep that read it."""
+    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces."""
 
     order: int
     rx_bytes: int
@@ -52,11 +52,13 @@ Snapshot = Mapping[End, Interface]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCounter:
-    """One directed link of the torus, or of a node with its router (`dimension` H, out of the node +).
+    """The counters of a directed link of the torus, or between a node and its router.
 
-    `input_stall_ns` is how long packets that had arrived by the link waited for their next link, `output_stall_ns` how
-    long the link was idle although packets waited for it, because the buffer at its far end was full. Both are None on
-    the network `kernel`, whose routers have no finite buffers.
+    The latter have the dimension H, and the direction + from the node to the router.
+
+    `input_stall_ns` is the time that packets which had arrived by the link waited for their next link.
+    `output_stall_ns` is the time that the link was idle although packets waited for it, because the buffer at its other
+    end was full. Both are None on the network `kernel`, whose routers have no finite buffers.
     """
 
     name: str
@@ -80,7 +82,10 @@ class LinkCounter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterReading:
-    """All links at one moment, or what they counted between two."""
+    """The counters of all links at one moment (`since` is None), or their difference between two.
+
+    `taken` and `since` are times in UTC, ISO 8601. `lost` has a line for each link whose ends do not agree.
+    """
 
     torus: str
     topology: str
@@ -95,34 +100,36 @@ class CounterReading:
         return not self.lost
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the document of `railyard torus counters --json` (docs/formats.md, "Counters")."""
         return {"format": FORMAT, **asdict(self), "conserved": self.conserved}
 
     def nics(self, topology: Topology) -> Iterator[dict[str, Any]]:
-        """The bytes of every NIC, both ways, as in a record's launch."""
+        """Yield the bytes that every NIC sent and received, as they are in a record's launch."""
         by_name = {link.name: link for link in self.links}
         for node in topology.nodes:
             for rail in range(topology.rails):
-                out, back = (by_name[_host_name(topology, node, rail, way)] for way in "+-")
+                sent, received = (by_name[_host_name(topology, node, rail, sign)] for sign in "+-")
                 yield {
                     "node": node.name,
                     "nic": f"nic{rail}",
-                    "tx_bytes": out.bytes,
-                    "rx_bytes": back.bytes,
+                    "tx_bytes": sent.bytes,
+                    "rx_bytes": received.bytes,
                 }
 
 
 def read(torus: str, topology: Topology) -> CounterReading:
-    """The counters of a torus. RunError when the kernel does not tell, or the torus is not what its plan says."""
+    """Return the counters of a torus. RunError if they cannot be read or an interface of the topology is missing."""
     first, second = _snapshots(torus)
     return reading(torus, topology, first, second)
 
 
 def snapshot(torus: str) -> Snapshot:
-    """Return what each interface of a torus has counted. RunError when nobody tells."""
+    """Return (host, interface) -> counters of a torus. RunError if they cannot be read."""
     return _snapshots(torus)[1]
 
 
 def _snapshots(torus: str) -> list[Snapshot]:
+    """Return two snapshots, one taken directly after the other."""
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
     done = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
@@ -132,27 +139,31 @@ def _snapshots(torus: str) -> list[Snapshot]:
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
-    """Return the snapshots in the output of railyard-counters (native/counters/counters.c); skip other lines."""
+    """Return the snapshots in the output of railyard-counters; skip other lines.
+
+    The format is documented in native/counters/counters.c.
+    """
     snapshots: list[Snapshot] = []
     links: dict[End, list[int]] = {}
-    found: dict[End, Interface] = {}
+    interfaces: dict[End, Interface] = {}
     for line in lines:
         kind, *words = line.split()
         if kind == "i":
             links[words[0], words[1]] = [int(word) for word in words[2:]]
         elif kind == "q":
             end = words[0], words[1]
-            found[end] = _interface(len(found), links[end], [int(word) for word in words[2:]])
+            interfaces[end] = _interface(len(interfaces), links[end], [int(word) for word in words[2:]])
         elif kind == "s":
             end = words[0], words[1]
-            found[end] = replace(found[end], **dict(zip(STALLS, map(int, words[2:4]), strict=True)))
+            interfaces[end] = replace(interfaces[end], **dict(zip(STALLS, map(int, words[2:4]), strict=True)))
         elif kind == ".":
-            snapshots.append(found)
-            found = {}
+            snapshots.append(interfaces)
+            interfaces = {}
     return snapshots
 
 
 def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
+    """Return an interface from the numbers of its lines `i` (link) and `q` (queue)."""
     rx_bytes, _, rx_dropped, tx_bytes, _, tx_dropped = link
     rate, _, packets, drops, throttled, backlog_bytes, backlog_packets = queue
     return Interface(
@@ -169,7 +180,10 @@ def _interface(order: int, link: list[int], queue: list[int]) -> Interface:
 
 
 def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -> CounterReading:
-    """The links of a topology in two snapshots, taken one straight after the other."""
+    """Return the counters of a topology's links from two snapshots, one taken directly after the other.
+
+    Raises RunError for an interface that is missing.
+    """
     links, lost = [], []
     for counter, near, far in _directed(topology):
         if near not in second or far not in second:
@@ -187,14 +201,20 @@ def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -
 
 
 def _agree(near: tuple[Interface, Interface], far: tuple[Interface, Interface]) -> bool:
-    """Whichever end was read between two readings of the other must lie between them."""
+    """Return whether the counts of two ends fit together; `near` sends, `far` receives, each in two snapshots.
+
+    The count of the end that was read between two readings of the other must lie between those.
+    """
     if near[0].order < far[0].order:
         return near[0].tx_bytes <= far[0].rx_bytes <= near[1].tx_bytes
     return far[0].rx_bytes <= near[0].tx_bytes <= far[1].rx_bytes
 
 
 def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:
-    """What was counted between two readings of one torus; backlogs are the later's. InputError for unlike readings."""
+    """Return what was counted between two readings of one torus; backlogs are those of the later one.
+
+    Raises InputError if the readings are of two tori or topologies, or the earlier one is not earlier.
+    """
     before = {link.name: link for link in earlier.links}
     if (later.topology, later.torus) != (earlier.topology, earlier.torus):
         raise InputError("--since", "torus", earlier.torus, f"a snapshot of {later.torus}, with its topology")
@@ -208,13 +228,16 @@ def difference(later: CounterReading, earlier: CounterReading) -> CounterReading
 
 
 def _counted_since(later: LinkCounter, earlier: LinkCounter) -> dict[str, Any]:
-    """Return what a link counted between two readings; a stall that one of them lacks stays as the later has it."""
+    """Return the counters of a link between two readings, by name.
+
+    A stall time that one reading lacks is left out.
+    """
     stalls = [name for name in STALLS if None not in (getattr(later, name), getattr(earlier, name))]
     return {name: getattr(later, name) - getattr(earlier, name) for name in (*COUNTED, *stalls)}
 
 
 def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
-    """Return what `CounterReading.to_dict` wrote; InputError when it is something else."""
+    """Return the reading of a document that `CounterReading.to_dict` made; InputError for any other document."""
     try:
         if document["format"] != FORMAT:
             raise InputError(source, "format", document["format"], FORMAT)
@@ -244,6 +267,7 @@ def from_dict(document: Mapping[str, Any], source: str) -> CounterReading:
 
 
 def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
+    """Return the counter of a link with the numbers of its sending interface."""
     return replace(
         counter,
         rate_mbit_s=interface.rate_byte_s * 8e-6,
@@ -259,7 +283,7 @@ def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
 
 
 def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
-    """Every directed link with nothing counted, where it is sent and where it is received."""
+    """Yield every directed link with zero counts, its sending end and its receiving end."""
     for link in topology.links():
         near = topology.router_name(link.source), link.port
         far = topology.router_name(link.target), topology.reverse(link).port
@@ -291,12 +315,14 @@ def names(topology: Topology) -> Mapping[End, str]:
 
 
 def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
+    """Return the name of the link from a node to its router (`way` +) or back (-)."""
     router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
     ends = (node.name, router) if way == "+" else (router, node.name)
     return f"H{way} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
 
 
 def _empty(name: str, near: End, far: End, *, router: Router, way: str, link_class: str) -> LinkCounter:
+    """Return the counter of a link with zero counts; `way` is dimension and direction, such as `X+`."""
     return LinkCounter(
         name=name,
         source=near[0],

@@ -47,7 +47,7 @@ def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
 
 
 def for_program(torus: VirtualTorus, program: str) -> dict[str, str]:
-    """Return the variables of a launcher by the path of its program. Its `--version` tells which MPI it belongs to.
+    """Return the variables of a launcher by the path of its program. Its `--version` shows which MPI it belongs to.
 
     Ranks may be of any build of that MPI, so the variables of UCX and libfabric are set as well.
     """

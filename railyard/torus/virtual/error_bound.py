@@ -1,20 +1,19 @@
-"""Bounds the error of a launch on the virtual torus, in percent of its times, from what must hold on a sound machine.
+"""Bound the error of a launch on the virtual torus, in percent of its times. Pure.
 
-Pure.
+Four effects of the machine make times longer than those of the network, and each is measured:
 
-Four things make times longer than the network's, and each is measured:
-
-- lateness: how late the user-space router handed packets over, over their time on their way (network `router` alone);
-- waiting: how long a rank could have run and no processor was free, as the mean over the ranks. Part of it passes while
-  the rank's messages are on their way, so mostly less is lost; where all ranks go in step more may be lost
+- lateness: the delay with which the user-space router delivered packets, over their whole time in the network (network
+  `router` only);
+- waiting: the time that a rank was ready to run and no processor was free, as the mean over the ranks. A rank's
+  messages travel during part of it, so usually less is lost. More may be lost if all ranks run in lockstep
   (docs/torus.md, "The error bound");
-- steal: what the machine's own host took of the processors;
-- throttling: how long the control groups of the launch held it at its quota.
+- steal: processor time that the hypervisor of a virtual machine took;
+- throttling: the time that the control groups of the launch were held at their processor quota.
 
-Their sum is the bound, unless the network itself bounds it closer: the link that sent most needs its bytes over its
-rate on any machine, so no more of a launch's time than that link was idle can be the machine's.
+Their sum is the bound, unless the busiest link gives a lower one. On any machine that link needs its bytes over its
+rate, so the machine can have added no more than the time in which the link was idle.
 
-Leaves out what only makes times shorter (the kernel's token buckets) and what no program waits for.
+Leaves out what makes times shorter (the kernel's token buckets) and delays that no program waits for.
 """
 
 from __future__ import annotations
@@ -29,9 +28,11 @@ WARNING_PERCENT = VOID_PERCENT / 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankActivity:
-    """What all ranks together did between two looks at them.
+    """What all ranks did in an interval between two observations, as railyard-counters reports it.
 
-    `ranks` counts those that both looks saw, `timed` those of them that took timed samples at both.
+    `ranks` counts those seen at both observations, and `timed` those of them that took timed samples at both. `run_s`
+    and `wait_s` are sums over the ranks of the time running and waiting for a processor. `most_wait_s` is the longest
+    wait of one rank.
     """
 
     seconds: float
@@ -44,7 +45,7 @@ class RankActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lateness:
-    """How late the router handed chunks over; shares are of a chunk's whole time on its way, in percent."""
+    """The delay with which the router delivered chunks of packets; percentages of a chunk's time in the network."""
 
     chunks: int
     median_us: float
@@ -59,7 +60,8 @@ class Lateness:
 class ErrorBound:
     """The error bound of a launch and its terms, in percent of the time with traffic.
 
-    `idle_percent` is how long the link that sent most was idle; the bound is that or the sum of the terms, the smaller.
+    `idle_percent` is the time that the busiest link was idle. The bound `percent` is the smaller of that and the sum of
+    the other terms.
     """
 
     percent: float
@@ -71,7 +73,7 @@ class ErrorBound:
 
     @property
     def worst(self) -> str:
-        """The largest term, as the end of a sentence."""
+        """Return the cause of the largest term, as a clause after `because`."""
         terms = {
             "the router handed packets over late": self.lateness_percent,
             "ranks waited for a processor": self.waiting_percent,
@@ -81,19 +83,20 @@ class ErrorBound:
         return max(terms, key=lambda term: terms[term])
 
     def to_dict(self) -> Mapping[str, float]:
+        """Return the bound and its terms by name, in percent."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Counts by the smallest value of each bucket."""
+    """A histogram: the number of values and their sum, and counts by the smallest value of each bucket."""
 
     count: int
     sum: int
     buckets: Mapping[int, int]
 
     def since(self, earlier: Histogram) -> Histogram:
-        """Return what was added after an earlier reading."""
+        """Return the histogram of the values that were added after an earlier one."""
         more = {start: n - earlier.buckets.get(start, 0) for start, n in self.buckets.items()}
         return Histogram(
             count=self.count - earlier.count,
@@ -102,7 +105,7 @@ class Histogram:
         )
 
     def quantile(self, share: float) -> int:
-        """Return the smallest value of the bucket below which a share of all values is; 0 of nothing."""
+        """Return the lower edge of the bucket that contains the quantile of a share from 0 to 1; 0 without values."""
         below = 0
         for start in sorted(self.buckets):
             below += self.buckets[start]
@@ -112,7 +115,7 @@ class Histogram:
 
 
 def bound(
-    looks: Sequence[RankActivity],
+    activities: Sequence[RankActivity],
     lateness: Lateness | None,
     *,
     steal_share: float,
@@ -121,10 +124,10 @@ def bound(
 ) -> ErrorBound:
     """Return the error bound of a launch. Shares are of the time with traffic, from 0 to 1.
 
-    `busiest_link_share` is the time that the link which sent most needs for it at its rate.
+    `busiest_link_share` is the time that the busiest link needs, at its rate, for what it sent.
     """
-    rank_s = sum(look.ranks * look.seconds for look in looks)
-    waiting = sum(look.wait_s for look in looks) / rank_s if rank_s else 0.0
+    rank_s = sum(activity.ranks * activity.seconds for activity in activities)
+    waiting = sum(activity.wait_s for activity in activities) / rank_s if rank_s else 0.0
     terms = {
         "lateness_percent": lateness.mean_percent if lateness else 0.0,
         "waiting_percent": 100 * waiting,
@@ -136,7 +139,7 @@ def bound(
 
 
 def rank_activity(line: str) -> RankActivity:
-    """Return what a line `w` of railyard-counters tells."""
+    """Return the activity of the ranks from a line `w` of railyard-counters."""
     seconds, ranks, run_ns, wait_ns, most_ns, timed = map(float, line.split()[1:])
     return RankActivity(
         seconds=seconds,
@@ -149,7 +152,10 @@ def rank_activity(line: str) -> RankActivity:
 
 
 def lateness(lines: Sequence[str]) -> Lateness | None:
-    """Return what the router's histograms say between the first snapshot and the last; None without a router."""
+    """Return the router's lateness between its first and its last histograms; None without a router.
+
+    `lines` are the output of railyard-counters.
+    """
     times, shares = (_difference(lines, name) for name in ("late_ns", "late_ppm"))
     flights = [int(line.split()[8]) for line in lines if line.startswith("r ")]
     if times is None or shares is None or not flights:
@@ -167,26 +173,28 @@ def lateness(lines: Sequence[str]) -> Lateness | None:
 
 
 def not_handed_over(lines: Sequence[str]) -> str:
-    """Return what of the chunks that the router read was not handed over, in one line; empty where all were."""
+    """Return in one line which chunks the router read and did not deliver; an empty text if it delivered all."""
     read = [[int(word) for word in line.split()[2:]] for line in lines if line.startswith("r ")]
     if not read:
         return ""
-    lost, refused = (read[-1][place] - read[0][place] for place in (2, 4))
-    found = {"lost on links that went down": lost, "refused by a node": refused}
-    return "; ".join(f"{count} chunks {what}" for what, count in found.items() if count)
+    lost, refused = (read[-1][index] - read[0][index] for index in (2, 4))
+    counts = {"lost on links that went down": lost, "refused by a node": refused}
+    return "; ".join(f"{count} chunks {what}" for what, count in counts.items() if count)
 
 
 def _difference(lines: Iterable[str], name: str) -> Histogram | None:
+    """Return the values of a histogram between its first and its last line; None if there is no line."""
     read = [_histogram(line) for line in lines if line.startswith(f"h {name} ")]
     return read[-1].since(read[0]) if read else None
 
 
 def _histogram(line: str) -> Histogram:
+    """Return the histogram of a line `h` of railyard-counters."""
     _, _, count, total, _, *buckets = line.split()
     pairs = (bucket.split(":") for bucket in buckets)
     return Histogram(count=int(count), sum=int(total), buckets={int(start): int(n) for start, n in pairs})
 
 
-def describe(found: Lateness | None) -> Mapping[str, Any] | None:
-    """Return the lateness as JSON."""
-    return asdict(found) if found else None
+def describe(late: Lateness | None) -> Mapping[str, Any] | None:
+    """Return the lateness as a document; None without a router."""
+    return asdict(late) if late else None

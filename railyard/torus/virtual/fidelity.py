@@ -1,18 +1,17 @@
-"""Watches the machine during a launch and says whether its numbers are the network's or the machine's.
+"""Watch the machine during a launch, and judge whether the network or the machine determined its times.
 
-A virtual torus is honest as long as the machine forwards packets as fast as the links allow. `Watch` has
-railyard-counters look every tenth of a second at the processors and at the busiest link; `judge` then calls a launch
+The times of a virtual torus are right as long as the machine forwards packets as fast as the links allow. `Watch` runs
+railyard-counters, which reads the processors and the busiest link every tenth of a second. `judge` then returns:
 
-- void when packets were dropped or bytes lost, or when over more than `HOST_SHARE` of the time with traffic the
-  processors, or the one that spends most on packets, were busy and yet no link was: the machine held the packets
-  back, not the network;
-- void, on the network `router`, when its error bound (`error_bound`) is above 5 %; on the network `kernel` the bound
-  is evidence alone, because there nobody knows how late a packet was, except for its terms of steal and of a quota: one
-  of these above 5 % voids a launch there, too;
-- cannot-tell when there was nothing to look at, or too little traffic to blame the machine for;
-- ok otherwise.
+- `void` if packets were dropped or bytes lost;
+- `void` if for more than `HOST_SHARE` of the time with traffic no link was busy, but the processors were, or the one
+  that spends most time on packets: the machine limited the packets, and not the network;
+- `void` on the network `router` if the error bound (`error_bound`) is above 5 %. On the network `kernel` the delay of
+  packets is unknown, so only the terms steal and throttling make a launch void, each above 5 %;
+- `cannot-tell` if nothing was observed, or there was too little traffic for a verdict;
+- `ok` otherwise.
 
-Leaves out latency: a message of few bytes loads no link, and its time is the machine's in any case (docs/torus.md).
+Leaves out latency: a small message loads no link, and its time is the machine's in any case (docs/torus.md).
 """
 
 from __future__ import annotations
@@ -44,22 +43,29 @@ CGROUPS = Path("/sys/fs/cgroup")
 INTERVAL_MS = 100
 SNAPSHOT_PAUSE_S = 0.002
 END_OF_SNAPSHOT = b"\n.\n"
-TRAFFIC_SHARE = 0.05  # of the busiest link's rate, or
-BULK_PACKETS_S = 1000  # so many packets a second
-BULK_BYTES = 500  # of so many bytes on average: else all is quiet
-IDLE_SHARE = 0.05  # of all processors' time: below, they are busy, and
-SOFTIRQ_SHARE = 0.1  # of it goes to packets: below, they are busy with what the ranks compute
-HOT_SOFTIRQ_SHARE = (
-    0.5  # of one processor's time goes to packets and it is never idle: one flow cannot go faster
-)
-LINK_SHARE = 0.6  # of its rate: above, the busiest link is what limits
-ENOUGH_TRAFFIC_S = 1.0  # less is a few intervals, and one of them is the start of the ranks;
-ENOUGH_TIMED_S = 0.3  # where ranks showed when they took timed samples there is no start
-HOST_SHARE = 0.5  # of the time with traffic: above, the machine is what limits
+#: An interval has traffic if the busiest link sends at this share of its rate, or if there are so many packets per
+#: second, of so many bytes on average.
+TRAFFIC_SHARE = 0.05
+BULK_PACKETS_S = 1000
+BULK_BYTES = 500
+#: The machine is busy with packets if its processors are idle for less than IDLE_SHARE of the time and spend at least
+#: SOFTIRQ_SHARE on packets; with less they are busy with what ranks compute.
+IDLE_SHARE = 0.05
+SOFTIRQ_SHARE = 0.1
+#: So is one processor that is never idle and spends this share on packets, because one flow cannot be faster.
+HOT_SOFTIRQ_SHARE = 0.5
+#: A link that sends at more than this share of its rate is the limit, and not the machine.
+LINK_SHARE = 0.6
+#: Seconds with traffic that a verdict against the machine needs. Less is a few intervals, one with the ranks' start.
+ENOUGH_TRAFFIC_S = 1.0
+#: The same if ranks show when they take timed samples, because then the start is left out.
+ENOUGH_TIMED_S = 0.3
+#: A launch is void if the machine was the limit for more than this share of the time with traffic.
+HOST_SHARE = 0.5
 
 
 class GuardVerdict(StrEnum):
-    """What a launch's numbers are worth."""
+    """Whether the times of a launch are those of the network."""
 
     OK = "ok"
     VOID = "void"
@@ -68,9 +74,10 @@ class GuardVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchInterval:
-    """A tenth of a second: shares of all usable processors' time, the largest share of its rate that a link sent.
+    """What was observed in an interval of a tenth of a second. Shares are from 0 to 1.
 
-    The shares `hot_idle` and `hot_softirq` are of the one processor that spent most on packets.
+    `idle`, `softirq` and `steal` are shares of the time of all usable processors, `hot_idle` and `hot_softirq` of the
+    one that spent most time on packets. `link` is the busiest link and `link_share` its rate over its full rate.
     """
 
     seconds: float
@@ -87,7 +94,7 @@ class WatchInterval:
 
     @property
     def traffic(self) -> bool:
-        """Return whether there was more than small messages."""
+        """Return whether the network transferred more than small messages."""
         bulk = self.packets >= BULK_PACKETS_S * self.seconds and self.bytes >= BULK_BYTES * self.packets
         return bulk or self.link_share >= TRAFFIC_SHARE
 
@@ -98,6 +105,7 @@ class WatchInterval:
 
     @property
     def host_limited(self) -> bool:
+        """Return whether the machine limited the traffic, and no link did."""
         busy = self.idle < IDLE_SHARE and self.softirq >= SOFTIRQ_SHARE
         one_is_full = self.hot_idle < IDLE_SHARE and self.hot_softirq >= HOT_SOFTIRQ_SHARE
         return self.traffic and (busy or one_is_full) and self.link_share < LINK_SHARE
@@ -105,11 +113,11 @@ class WatchInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardReport:
-    """The verdict, its reasons, and the figures it stands on. Shares are of the time with traffic, from 0 to 1.
+    """The verdict on a launch, its reasons and its figures. Shares are of the time with traffic, from 0 to 1.
 
-    The busiest link is the one that needs longest, at its rate, for what it sent. `by_load` says that the launch is
-    void for load on the machine alone: started again, it may be sound. `attempts` counts how often it was started: all
-    but the last time it was void by load.
+    The busiest link is the one that needs most time, at its rate, for what it sent. `by_load`: void only because the
+    machine was busy, so a retry may succeed. `attempts` is the number of times that the launch was started; all but the
+    last were void by load.
     """
 
     verdict: GuardVerdict
@@ -133,7 +141,7 @@ class GuardReport:
 
     @property
     def warning(self) -> str:
-        """One line where the error bound is above half of what voids a launch; empty elsewhere."""
+        """Return a warning if the error bound is above half of what makes a launch void; otherwise an empty text."""
         if self.error_bound_percent is None or self.error_bound_percent <= error_bound.WARNING_PERCENT:
             return ""
         return (
@@ -144,10 +152,10 @@ class GuardReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineLoad:
-    """What was seen of the machine besides its links.
+    """What was observed of the machine besides its links.
 
-    `carrier` is empty or says what went wrong with the router. `busiest` is the link that sent most while ranks took
-    timed samples, with the share of its rate; None where they did not show when that was.
+    `carrier` is a failure of the router, or empty. `busiest` is the busiest link while ranks took timed samples, with
+    its share of its rate; None if the program does not show when it takes them.
     """
 
     network: str
@@ -160,7 +168,10 @@ class MachineLoad:
 def judge(
     intervals: Sequence[WatchInterval], counted: CounterReading, machine: MachineLoad | None = None
 ) -> GuardReport:
-    """The verdict on a launch from its intervals, what its links counted and what the machine did."""
+    """Return the verdict on a launch from its intervals, its links' counters and the load of the machine.
+
+    Without `machine` the error bound is left out.
+    """
     busy = measured(intervals)
     enough_s = ENOUGH_TIMED_S if any(i.timed for i in busy) else ENOUGH_TRAFFIC_S
     traffic_s = sum(i.seconds for i in busy)
@@ -210,7 +221,7 @@ def judge(
 
 
 def _beyond(bound: ErrorBound) -> str:
-    """Why a launch is void for its error bound; empty where it is not."""
+    """Return why a launch is void because of its error bound; an empty text if it is not."""
     if bound.percent <= error_bound.VOID_PERCENT:
         return ""
     return (
@@ -220,9 +231,9 @@ def _beyond(bound: ErrorBound) -> str:
 
 
 def _taken_away(bound: ErrorBound) -> str:
-    """Why a launch on the network `kernel` is void for what others took of its processors; empty where it is not.
+    """Return why a launch on the network `kernel` is void because others used its processors; empty if it is not.
 
-    Its other terms are evidence alone there.
+    The other terms of the bound are recorded, but decide nothing there.
     """
     for percent, words in (
         (bound.steal_percent, "the machine's own host took"),
@@ -234,32 +245,39 @@ def _taken_away(bound: ErrorBound) -> str:
 
 
 def _seconds_at_rate(link: LinkCounter) -> float:
-    """Return how long a link needs, at its rate, for what it sent; 0 for a cable that is down, which has no rate."""
+    """Return the time that a link needs, at its rate, for what it sent; 0 for a cable that is down."""
     return link.bytes * 8e-6 / link.rate_mbit_s if link.rate_mbit_s else 0.0
 
 
 def _busiest_link(counted: CounterReading, traffic_s: float) -> tuple[str, float]:
-    """Return the link that needs longest for what it sent, and that time over the time with traffic."""
+    """Return the link that needs most time for what it sent, and that time over the time with traffic."""
     busiest = max(counted.links, key=_seconds_at_rate)
     return busiest.name, _seconds_at_rate(busiest) / traffic_s if traffic_s else 0.0
 
 
 def _busiest_while_timed(lines: Sequence[str], topology: Topology) -> tuple[str, float] | None:
-    """Return the same of the time in which ranks took timed samples; None where they did not show when."""
-    found = next((line.split() for line in lines if line.startswith("b ")), None)
-    if found is None:
+    """Return the busiest link while ranks took timed samples, and its share of its rate, from a line `b`.
+
+    Returns None if the program does not show when it takes samples.
+    """
+    words = next((line.split() for line in lines if line.startswith("b ")), None)
+    if words is None:
         return None
-    _, _, share, host, port = found
+    _, _, share, host, port = words
     return counters.names(topology)[host, port], float(share)
 
 
 def _mean(intervals: Sequence[WatchInterval], share: str) -> float:
+    """Return the mean over time of a field of intervals; 0 without intervals."""
     total = sum(i.seconds for i in intervals)
     return sum(getattr(i, share) * i.seconds for i in intervals) / total if total else 0.0
 
 
 class Watch:
-    """Context manager around a launch; afterwards `guard` and `counted` say what was seen."""
+    """Context manager around a launch. After it `guard` is the verdict and `counted` what the links sent.
+
+    Raises RunError if the counters cannot be read before or during the launch.
+    """
 
     guard: GuardReport
     counted: CounterReading
@@ -282,11 +300,11 @@ class Watch:
         return self
 
     def _wait_for_snapshot(self) -> None:
-        """Return once the first counters are read, so that no launch starts unwatched. RunError with the reason."""
+        """Wait for the first counters, before which no launch may start. RunError with the reason if there are none."""
         while not _has_snapshot(self.seen):
             if self.process.poll() is not None:
-                _, said = self.process.communicate()
-                raise RunError(said.strip() or f"the counters of {self.torus.name} cannot be read")
+                _, stderr = self.process.communicate()
+                raise RunError(stderr.strip() or f"the counters of {self.torus.name} cannot be read")
             time.sleep(SNAPSHOT_PAUSE_S)
 
     def __exit__(
@@ -300,6 +318,7 @@ class Watch:
             self._conclude(lines)
 
     def _conclude(self, lines: list[str]) -> None:
+        """Judge the launch by the output of railyard-counters."""
         snapshots = counters.parse(lines)
         if len(snapshots) != 3:
             reason = self.complaint.strip() or _how_it_ended(self.process.returncode)
@@ -313,6 +332,7 @@ class Watch:
         )
 
     def _machine(self, lines: list[str]) -> MachineLoad:
+        """Return the load of the machine from the output of railyard-counters."""
         watched = intervals(lines)
         busy = measured(watched)
         seconds = sum(i.seconds for i in watched)
@@ -327,12 +347,12 @@ class Watch:
             busiest_link_share=share,
         )
         network = self.torus.shape.network
-        ended = network == "router" and not lifecycle.carries(self.torus)
-        carrier = "the router ended" if ended else error_bound.not_handed_over(lines)
+        has_ended = network == "router" and not lifecycle.carries(self.torus)
+        carrier = "the router ended" if has_ended else error_bound.not_handed_over(lines)
         return MachineLoad(network=network, bound=bound, lateness=lateness, carrier=carrier, busiest=busiest)
 
     def evidence(self) -> dict[str, Any]:
-        """Return what a check keeps of the launch (docs/formats.md, "Launch evidence")."""
+        """Return the document that a check stores with the launch (docs/formats.md, "Launch evidence")."""
         return {
             "format": FORMAT,
             "torus": self.torus.name,
@@ -344,17 +364,18 @@ class Watch:
 
 
 def _how_it_ended(status: int) -> str:
-    ended = "railyard-counters ended early"
-    return f"{ended}, by {signal.Signals(-status).name}" if status < 0 else f"{ended}, with status {status}"
+    """Return in words how railyard-counters ended, by its exit status as Popen gives it."""
+    end = "railyard-counters ended early"
+    return f"{end}, by {signal.Signals(-status).name}" if status < 0 else f"{end}, with status {status}"
 
 
 def _has_snapshot(file: IO[str]) -> bool:
-    """Return whether railyard-counters has written its first snapshot; leaves the file's position alone."""
+    """Return whether railyard-counters has written its first snapshot; do not move the file's position."""
     return END_OF_SNAPSHOT in os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
 
 
 def write(evidence: dict[str, Any], path: Path) -> None:
-    """As a whole or not at all. RunError when the folder cannot be written."""
+    """Write the evidence of a launch atomically, as JSON. RunError if the folder cannot be written."""
     temporary = path.with_name(f".{path.name}")
     try:
         temporary.write_text(json.dumps(evidence), encoding="utf-8")
@@ -366,14 +387,14 @@ def write(evidence: dict[str, Any], path: Path) -> None:
 def measured(intervals: Sequence[WatchInterval]) -> list[WatchInterval]:
     """Return the intervals that a launch is judged by: those with traffic in which ranks took timed samples.
 
-    Of a program that does not show when it takes them (benchmarks/lib/measure/timed.h) it is all with traffic.
+    For a program that does not show when it takes them (benchmarks/lib/measure/timed.h), all those with traffic.
     """
     busy = [i for i in intervals if i.traffic]
     return [i for i in busy if i.timed] or busy
 
 
 def _throttled_s() -> float:
-    """Return how long the control groups of this process were held at their quota so far, added up."""
+    """Return the total time that the control groups of this process have been held at their processor quota."""
     total = 0
     try:
         own = next(
@@ -392,17 +413,18 @@ def _throttled_s() -> float:
 
 
 def intervals(lines: Iterable[str]) -> list[WatchInterval]:
-    """The lines `t` of railyard-counters, each with the look at the ranks that follows it."""
-    found: list[WatchInterval] = []
+    """Return the intervals in the output of railyard-counters: lines `t`, each with the ranks' line `w` after it."""
+    parsed: list[WatchInterval] = []
     for line in lines:
         if line.startswith("t "):
-            found.append(_interval(line))
-        elif line.startswith("w ") and found:
-            found[-1] = replace(found[-1], activity=error_bound.rank_activity(line))
-    return found
+            parsed.append(_interval(line))
+        elif line.startswith("w ") and parsed:
+            parsed[-1] = replace(parsed[-1], activity=error_bound.rank_activity(line))
+    return parsed
 
 
 def _interval(line: str) -> WatchInterval:
+    """Return the interval of a line `t`."""
     seconds, total, idle, softirq, steal, share, host, interface, packets, sent, *hot = line.split()[1:]
     ticks = max(int(total), 1)
     hot_total, hot_idle, hot_softirq = map(int, hot or (1, 1, 0))

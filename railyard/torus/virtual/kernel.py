@@ -1,7 +1,7 @@
-"""What the kernel shows in one namespace of a torus, against its plan: ports, routes, delays, settings, rates.
+"""Compare one namespace of a torus, as the kernel reports it, with its plan: ports, routes, delays, settings, rates.
 
-Runs in a worker process, which enters the namespace: two programs of iproute2 answer for all of it. Leaves out
-addresses and neighbours, without which no packet would pass.
+Runs in a worker process, which enters the namespace and calls `ip` and `tc` once each. Leaves out addresses and
+neighbours, because without them no packet would arrive.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from railyard.torus.plan.plan import Namespace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedNamespace:
-    """A namespace by its full name, what was planned for it, and those of its ports that are down."""
+    """A namespace: its full name, its plan, and those of its ports that faults have taken down."""
 
     name: str
     host: Namespace
@@ -29,7 +29,11 @@ class PlannedNamespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedNamespace:
-    """Interface -> bit/s of the shapers in a namespace, what else differs from the plan, settings the kernel lacks."""
+    """What the kernel reports of a namespace.
+
+    `rates` are interface -> bit/s of its shapers, `differences` what else differs from the plan, one line each, and
+    `absent` the planned settings that the kernel lacks.
+    """
 
     name: str
     rates: Mapping[str, int]
@@ -38,7 +42,7 @@ class ObservedNamespace:
 
 
 def look(planned: PlannedNamespace) -> ObservedNamespace:
-    """Enter a namespace and compare it with its plan. RunError where the kernel does not answer."""
+    """Enter a namespace and compare it with its plan. RunError if `ip` or `tc` fails."""
     netns.enter(planned.name)
     queues = _answer(["tc", "-j", "qdisc"])[0]
     links, table = _answer(["ip", "-j", "-4", "-batch", "-"], "link show\nroute show\n")
@@ -56,19 +60,20 @@ def look(planned: PlannedNamespace) -> ObservedNamespace:
 
 
 def _answer(command: list[str], text: str = "") -> list[list[dict[str, Any]]]:
-    """The lists that a program prints, one a line."""
+    """Return the JSON lists that a command prints one after another; `text` is its stdin. RunError if it fails."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{command[0]} failed: {done.stderr.strip()}")
     decoder, rest, lists = json.JSONDecoder(), done.stdout.strip(), []
     while rest:
-        found, end = decoder.raw_decode(rest)
-        lists.append(found)
+        rows, end = decoder.raw_decode(rest)
+        lists.append(rows)
         rest = rest[end:].lstrip()
     return lists
 
 
 def _ports(planned: PlannedNamespace, links: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each port that is missing, or up or down against the plan."""
     up = {link["ifname"]: "UP" in link["flags"] for link in links}
     for port in planned.host.ports:
         if port not in up:
@@ -78,26 +83,29 @@ def _ports(planned: PlannedNamespace, links: list[dict[str, Any]]) -> Iterator[s
 
 
 def _routes(planned: PlannedNamespace, table: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each route of the main table that is missing, differs or is not planned."""
     wanted = {
         _short(route.prefix): (route.gateway or None, route.interface)
         for route in planned.host.routes
         if not route.table and route.interface not in planned.down  # the kernel drops routes of dead ports
     }
-    found = {
+    existing = {
         _short(r["dst"]): (r.get("gateway"), r.get("dev"))
         for r in table
-        if r.get("protocol") != "kernel" and not r.get("metric")  # a second choice, which no packet takes
+        if r.get("protocol") != "kernel" and not r.get("metric")  # no packet takes routes with a metric
     }
-    for prefix in sorted({*wanted, *found}):
-        if wanted.get(prefix) != found.get(prefix):
-            yield f"{planned.name}: route to {prefix} {_said(found, prefix)}, planned {_said(wanted, prefix)}"
+    for prefix in sorted({*wanted, *existing}):
+        if wanted.get(prefix) != existing.get(prefix):
+            yield f"{planned.name}: route to {prefix} {_hop(existing, prefix)}, planned {_hop(wanted, prefix)}"
 
 
 def _short(prefix: str) -> str:
+    """Return a prefix as `ip` prints it: without /32."""
     return prefix.removesuffix("/32")
 
 
-def _said(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> str:
+def _hop(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> str:
+    """Return in words the interface and the gateway of a prefix in a table."""
     if prefix not in table:
         return "none"
     gateway, device = table[prefix]
@@ -105,6 +113,7 @@ def _said(table: Mapping[str, tuple[str | None, str | None]], prefix: str) -> st
 
 
 def _delays(planned: PlannedNamespace, queues: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each interface that should delay packets and has no netem queue."""
     delayed = {queue["dev"] for queue in queues if queue["kind"] == "netem"}
     for shaper in planned.host.shapers:
         if shaper.delay_us is not None and shaper.interface not in delayed:
@@ -112,7 +121,8 @@ def _delays(planned: PlannedNamespace, queues: list[dict[str, Any]]) -> Iterator
 
 
 def _settings(planned: PlannedNamespace) -> Iterator[str]:
+    """Yield a line for each kernel setting with another value than planned."""
     for key, value in planned.host.sysctls:
         path = Path("/proc/sys", key)
-        if path.exists() and (found := path.read_text(encoding="ascii")).split() != value.split():
-            yield f"{planned.name}: {key} is {found.strip()}, planned {value}"
+        if path.exists() and (current := path.read_text(encoding="ascii")).split() != value.split():
+            yield f"{planned.name}: {key} is {current.strip()}, planned {value}"

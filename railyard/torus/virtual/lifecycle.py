@@ -1,20 +1,20 @@
-"""A torus's life: up, list, status, down. What is up is written under /run/railyard, one folder a torus.
+"""Bring tori up and down, and list them. Each torus that is up has a folder under /run/railyard.
 
-    /run/railyard/lock                 held while a torus is made, changed or removed (virtual/locks.py)
-    /run/railyard/.autogroup           there while autogroups are off because of tori (virtual/autogroup.py)
-    /run/railyard/NAME/launching       held by a launch on it
-    /run/railyard/NAME/torus.json      what was asked for, and whether it is complete
+    /run/railyard/lock                 locked while a torus is made, changed or removed (virtual/locks.py)
+    /run/railyard/.autogroup           exists while autogroups are off because of tori (virtual/autogroup.py)
+    /run/railyard/NAME/launching       locked by a launch on the torus
+    /run/railyard/NAME/torus.json      the request, and whether the torus is complete
     /run/railyard/NAME/hosts           /etc/hosts of every host of the torus
     /run/railyard/NAME/hostfile        Open MPI's default host file
     /run/railyard/NAME/hydra.hosts     the same for Hydra (MPICH, Intel MPI)
-    /run/railyard/NAME/coordinates     docs/formats.md, for the benchmarks
-    /run/railyard/NAME/topology.yml    its topology, for who needs it as a file
-    /run/railyard/NAME/containers/     engine docker: the first process of each (engines/docker_engine.py)
+    /run/railyard/NAME/coordinates     the nodes' coordinates, for the benchmarks (docs/formats.md)
+    /run/railyard/NAME/topology.yml    its topology as a file, for other programs
+    /run/railyard/NAME/containers/     engine docker: the first process of each node (engines/docker_engine.py)
     /run/railyard/NAME/router*         network `router`: its description, counters and log (engines/router.py)
     /run/railyard/NAME/slurm/          the Slurm that runs on it (slurm/cluster.py)
 
-The folder is written before the first namespace and removed after the last, so a killed `up` or `down` always leaves
-something by which `down` finds the rest. Containers are found by their label even where the folder is gone.
+The folder is written before the first namespace is made and removed after the last one, so `down` finds what a killed
+`up` or `down` has left. Containers are found by their label even without the folder.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from railyard.torus.virtual.owner import Owner
 
 RUN = Path("/run/railyard")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-#: Files below RUN that are no torus's folder.
+#: Names that no torus can have, because files below RUN have or had them.
 RESERVED = frozenset({"lock", "launch"})
-#: Below a torus's folder: the file that a launch on it holds.
+#: The file in a torus's folder that a launch on the torus locks.
 LAUNCHING = "launching"
-UNFINISHED_S = 1.0  # what a killed `up` asked the Docker engine for is there by then
+UNFINISHED_S = 1.0  # seconds in which Docker finishes the containers that a killed `up` requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +77,11 @@ class VirtualTorus:
 
     @property
     def folder(self) -> Path:
+        """Return the folder of the torus under /run/railyard."""
         return RUN / self.name
 
     def provenance(self) -> dict[str, Any]:
-        """The record's `provenance.torus` (docs/formats.md)."""
+        """Return what a record stores of the torus, in `provenance.torus` (docs/formats.md)."""
         return {
             "name": self.name,
             "engine": self.engine,
@@ -95,6 +96,7 @@ class VirtualTorus:
         }
 
     def _image(self) -> dict[str, str]:
+        """Return name and digest of the nodes' image; empty for namespaces."""
         made_of = self.containers
         return {"image": made_of.image, "image_sha256": made_of.image_sha256} if made_of else {}
 
@@ -109,17 +111,16 @@ def up(
     with_slurm: bool = False,
     progress: Progress = lambda done: None,
 ) -> tuple[VirtualTorus, bool]:
-    """Bring a torus up; (torus, True when it was made now, False when the very same was up already).
+    """Bring a torus up; return it, and True if it was made now or False if the same torus was up already.
 
-    Where the nodes of `engine` are made of `containers`, `progress` counts them before the namespaces. With
-    `with_slurm` a Slurm runs on it, and `progress` counts its nodes after them.
-    Raises InputError for a bad name, a name that another torus has, or a shape that the kernel cannot hold; RunError
-    when the kernel or the Docker engine refuses, after removing what had been made.
+    `progress` is called with the number of containers, namespaces and (`with_slurm`) nodes of Slurm that are made.
+    Raises InputError for a bad name, the name of another torus, or a shape that the kernel cannot have. Raises RunError
+    if the kernel, Docker or Slurm fails, after everything made has been removed.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
         raise InputError("--name", "", name, valid)
-    made = plan.make(topo, shape)
+    torus_plan = plan.make(topo, shape)
     wanted = VirtualTorus(
         name=name,
         engine=engine,
@@ -135,26 +136,26 @@ def up(
             return existing, False
         for orphan in _orphans():
             with contextlib.suppress(RunError):  # `_collect` reports it
-                _end(orphan)  # or its launch would keep this command waiting
+                _end(orphan)  # otherwise this command would wait for the orphan's launch
     with locks.turn(), lock():
         if existing := _existing(wanted):
             return existing, False
         _collect()
-        # A killed `up` leaves its folder: without one, no engine is still making containers for it.
+        # A killed `up` leaves its folder. Without the folder no engine is still making containers for it.
         _remove(name, also=engine, finished=not (RUN / name).exists())
-        write(dataclasses.replace(wanted, complete=False), made)
+        write(dataclasses.replace(wanted, complete=False), torus_plan)
         autogroup.turn_off(RUN)
         try:
-            _create(wanted, made, progress)
+            _create(wanted, torus_plan, progress)
         except BaseException:
             _remove(name)
             raise
-        write(wanted, made)
+        write(wanted, torus_plan)
     return wanted, True
 
 
 def _existing(wanted: VirtualTorus) -> VirtualTorus | None:
-    """Return the very same torus if it is up; InputError where another one has its name."""
+    """Return the torus that is up if it equals the wanted one; InputError if a different torus has its name."""
     existing = read(wanted.name)
     if existing is None or not existing.complete:
         return None
@@ -165,59 +166,59 @@ def _existing(wanted: VirtualTorus) -> VirtualTorus | None:
 
 
 def carries(torus: VirtualTorus) -> bool:
-    """Return whether what carries the packets of a torus runs; the kernel always does."""
+    """Return whether packets of a torus are forwarded: by the kernel always, by a user-space router while it runs."""
     return torus.shape.network == "kernel" or router.state(torus.name, torus.folder) is not None
 
 
 def down(name: str) -> None:
-    """Remove a torus with everything that runs in it, complete or not. InputError when there is none.
+    """Remove a torus with everything that runs in it, complete or not. InputError if there is none of this name.
 
-    Ends its processes at once, a launch on it included, and removes the rest once no other launch is running.
+    Kills its processes at once, a launch on it included, and removes the rest when no other launch runs.
     """
     with lock():
-        known = names() if name in names() else names() | _left_to_engines()
-        if name not in known:
-            raise InputError("torus", "", name, ", ".join(sorted(known)) or "none is up")
+        existing = names() if name in names() else names() | _left_to_engines()
+        if name not in existing:
+            raise InputError("torus", "", name, ", ".join(sorted(existing)) or "none is up")
         finished = _end(name)
     with locks.turn(), lock():
         _remove(name, finished=finished)
 
 
 def down_all() -> list[str]:
-    """Remove every torus, what killed runs left behind included; their names.
+    """Remove every torus, also what killed commands have left; return their names.
 
-    Where one cannot be removed the others are all the same; then raises RunError with the first reason.
+    If one cannot be removed the others still are. Then raises RunError with the first reason.
     """
     failed: list[str] = []
     finished: set[str] = set()
     with lock():
-        found = sorted(names() | _left_to_engines())
-        for name in found:
-            with contextlib.suppress(RunError, OSError, ValueError):  # `_remove` meets it again
+        all_names = sorted(names() | _left_to_engines())
+        for name in all_names:
+            with contextlib.suppress(RunError, OSError, ValueError):  # `_remove` raises it again
                 finished |= {name} if _end(name) else set()
     with locks.turn(), lock():
-        for name in found:
+        for name in all_names:
             try:
                 _remove(name, finished=name in finished)
             except (RunError, OSError, ValueError) as error:
                 failed.append(f"torus {name} could not be removed: {error}")
     if failed:
         raise RunError(failed[0])
-    return found
+    return all_names
 
 
 def names() -> set[str]:
-    """Of every torus of which anything exists; one of which only containers are left is known to `down` alone."""
+    """Return the names of the tori of which a folder or a namespace exists. Only `down` also finds mere containers."""
     return {p.name for p in RUN.glob("*") if p.is_dir()} | netns.tori()
 
 
 def _left_to_engines() -> set[str]:
-    """Return the tori of which an engine has any node."""
+    """Return the names of the tori of which an engine has any node."""
     return set[str]().union(*(engine.tori() for engine in engines().values()))
 
 
 def get(name: str) -> VirtualTorus:
-    """The complete torus of that name; InputError when there is none."""
+    """Return the complete torus of a name; InputError if there is none."""
     torus = read(name)
     if torus is None or not torus.complete:
         valid = ", ".join(sorted(names())) or "none is up; see `railyard torus up --help`"
@@ -227,7 +228,10 @@ def get(name: str) -> VirtualTorus:
 
 
 def read(name: str) -> VirtualTorus | None:
-    """Return what was asked for under a name, or None; half a file, or one of another version, counts as nothing."""
+    """Return the torus as torus.json describes it, complete or not.
+
+    Returns None without the file, and for a file that is cut off or of another version.
+    """
     try:
         document = json.loads((RUN / name / "torus.json").read_text(encoding="utf-8"))
         return VirtualTorus(
@@ -247,19 +251,21 @@ def read(name: str) -> VirtualTorus | None:
 
 
 def _read_pending(document: dict[str, Any] | None) -> Faults | None:
+    """Return the faults of an interrupted change from their part of torus.json."""
     return None if document is None else fault_model.parse(document)
 
 
 def _read_containers(document: dict[str, Any] | None) -> Containers | None:
+    """Return the containers of the nodes from their part of torus.json."""
     return Containers(**{**document, "volumes": tuple(document["volumes"])}) if document else None
 
 
-def write(torus: VirtualTorus, made: TorusPlan) -> None:
-    """Write what `read` reads, and the files that launches need, each as a whole."""
+def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
+    """Write torus.json and the files that launches need, each atomically."""
     torus.folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "hosts": "".join(
-            f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *made.hosts)
+            f"{address} {name}\n" for name, address in (("localhost", "127.0.0.1"), *torus_plan.hosts)
         ),
         "hostfile": files.openmpi_default_hostfile(torus.topology),
         "hydra.hosts": "".join(f"{node.name}\n" for node in torus.topology.nodes),
@@ -283,12 +289,13 @@ def write(torus: VirtualTorus, made: TorusPlan) -> None:
     for name, text in texts.items():
         path, temporary = torus.folder / name, torus.folder / f".{name}"
         if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue  # a daemon may have it mounted, and nothing can be mounted over a file that was replaced
+            continue  # a daemon may have it mounted, and would not see a file that replaces it
         temporary.write_text(text, encoding="utf-8")
         temporary.rename(path)
 
 
-def _create(torus: VirtualTorus, made: TorusPlan, progress: Progress) -> None:
+def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> None:
+    """Make all of a torus: nodes, network, router, and Slurm if it has one."""
     nodes = [node.name for node in torus.topology.nodes]
     if torus.slurm:
         cluster.prepare(torus.name, torus.topology, torus.folder)
@@ -296,7 +303,7 @@ def _create(torus: VirtualTorus, made: TorusPlan, progress: Progress) -> None:
         torus=torus.name,
         nodes=nodes,
         made_of=torus.containers,
-        hosts=dict(made.hosts),
+        hosts=dict(torus_plan.hosts),
         folder=torus.folder,
         service=cluster.service(torus.folder) if torus.slurm else NO_SERVICE,
     )
@@ -304,12 +311,12 @@ def _create(torus: VirtualTorus, made: TorusPlan, progress: Progress) -> None:
     before = len(pids)
     netns.create(
         torus.name,
-        made,
+        torus_plan,
         lambda done: progress(before + done),
         pids,
         before_configuring=lambda: _start_router(torus),
     )
-    before += len(made.namespaces)
+    before += len(torus_plan.namespaces)
     if torus.slurm:
         cluster.start(
             torus.name,
@@ -321,14 +328,15 @@ def _create(torus: VirtualTorus, made: TorusPlan, progress: Progress) -> None:
 
 
 def _start_router(torus: VirtualTorus) -> None:
+    """Start the user-space router of a torus that has one."""
     if torus.shape.network == "router":
         router.start(torus.name, torus.topology, torus.shape, faults=torus.faults, folder=torus.folder)
 
 
 def _end(name: str) -> bool:
-    """End what runs in a torus, a launch included; return whether the torus was complete.
+    """Kill what runs in a torus, a launch included; return whether the torus was complete.
 
-    Needs no torus.json that this version understands. From its first step on the torus counts as incomplete.
+    Works also if torus.json is of another version. Marks the torus as incomplete first.
     """
     namespaces = netns.namespaces(name)
     netns.refuse_inside(netns.identities(namespaces))
@@ -339,10 +347,10 @@ def _end(name: str) -> bool:
 
 
 def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
-    """End what runs in a torus and remove what there is of it; the engine `also` may have nodes of it, too.
+    """Kill what runs in a torus and remove all of it, also nodes of the engine `also`.
 
-    `finished` is whether the torus was complete when its end began, or never begun: then no engine is still making
-    nodes of it.
+    `finished` is True if the torus was complete before, or nothing of it existed. Otherwise an engine may still be
+    making nodes for it, so they are waited for.
     """
     finished = _end(name) or finished
     torus = read(name)
@@ -354,7 +362,7 @@ def _remove(name: str, *, also: str = "", finished: bool = False) -> None:
 
 
 def _mark_incomplete(name: str) -> None:
-    """Write into torus.json that the torus is no longer whole, whatever else the file says."""
+    """Set `complete` to False in torus.json, whatever else the file contains."""
     path = RUN / name / "torus.json"
     temporary = path.with_name(".torus.json")
     with contextlib.suppress(OSError, ValueError, TypeError):
@@ -364,24 +372,27 @@ def _mark_incomplete(name: str) -> None:
 
 
 def _may_have_nodes(name: str, torus: VirtualTorus | None, engine: Engine) -> bool:
-    """Whether an engine may have nodes of a torus; where torus.json does not name the engine, the engine is asked."""
+    """Return whether an engine may have nodes of a torus.
+
+    It is the engine in `torus`. If that is None, it is every engine that finds nodes of this name.
+    """
     if torus is not None:
         return torus.engine == engine.name
     return name in engine.tori()
 
 
 def _orphans() -> dict[str, int]:
-    """Return the tori of jobs whose script was killed, and the script's process number."""
-    known = {name: read(name) for name in sorted(names())}
+    """Return name -> process number of the job script, for tori whose script has ended."""
+    tori = {name: read(name) for name in sorted(names())}
     return {
         name: torus.owner.pid
-        for name, torus in known.items()
+        for name, torus in tori.items()
         if torus is not None and torus.owner is not None and not torus.owner.lives()
     }
 
 
 def _collect() -> None:
-    """Remove tori of jobs whose script has ended without taking them down."""
+    """Remove the tori of job scripts that have ended without taking them down; report each on stderr."""
     for name, pid in _orphans().items():
         why = f"its job (process {pid}) has ended"
         try:
@@ -393,9 +404,9 @@ def _collect() -> None:
 
 @contextlib.contextmanager
 def lock() -> Iterator[None]:
-    """Let one `up`, `down` or fault run at a time; wait for the others.
+    """Hold the lock of commands that make, change or remove tori within the block; wait for others first.
 
-    Where no torus is left, the last one out restores the scheduler's setting and removes /run/railyard.
+    At the end, if no torus is left, restores the kernel's autogroups and removes /run/railyard.
     """
     descriptor = locks.acquire(RUN / "lock", what="another torus command on this machine")
     try:

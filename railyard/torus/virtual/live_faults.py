@@ -1,7 +1,7 @@
-"""Applies faults to a torus that is up, while traffic flows: what differs between the plan before and after.
+"""Apply faults to a torus that is up, while traffic flows. Only differences between two plans are applied.
 
-Order: ports that come back, then routes everywhere, then rates, then ports that go. So nothing is sent towards a dead
-link; what waits in its queue is lost, as it is on a real one.
+The order is: bring ports up, then change all routes, then rates, then take ports down. So no packet is sent towards a
+dead link. Packets in the queue of a link that goes down are lost, as on a real machine.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Batches = dict[str, list[str]]
 
 
 def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
-    """Make the faults of a torus these, no more and no less; the torus as it is then.
+    """Replace the faults of a torus by these; return the torus with them.
 
-    torus.json names the change as pending until the kernel has all of it. One that was interrupted is taken back
-    first, so the same command can be repeated. Raises InputError for a rate that the kernel cannot shape and RunError
-    when a pair of routers has no route left; then nothing has changed.
+    torus.json names the change as pending until it is complete. A change that was interrupted is undone first, so the
+    same command can be repeated. Raises InputError for a rate that cannot be shaped and RunError if a pair of routers
+    has no route left; then nothing has changed. Raises RunError if the kernel or the router refuses the change.
     """
     check(torus, faults)
     if not lifecycle.carries(torus):
@@ -50,13 +50,13 @@ def apply(torus: VirtualTorus, faults: Faults) -> VirtualTorus:
 
 
 def check(torus: VirtualTorus, faults: Faults) -> None:
-    """Raise what `apply` raises for faults that a torus cannot have, without a change."""
+    """Raise what `apply` raises for faults that a torus cannot have; change nothing."""
     plan.make(torus.topology, torus.shape, faults)
     check_rates(torus.topology, torus.shape, faults)
 
 
 def settle(torus: VirtualTorus) -> VirtualTorus:
-    """Take back a change of faults that was interrupted, however much of it the kernel has."""
+    """Undo a change of faults that was interrupted, at whatever step; return the torus without it."""
     if torus.pending is None:
         return torus
     _change(torus, torus.pending, torus.faults)
@@ -66,7 +66,7 @@ def settle(torus: VirtualTorus) -> VirtualTorus:
 
 
 def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None:
-    """Change the kernel from one plan to another; where a part of it has the other plan already, nothing happens."""
+    """Change the network of a torus from one set of faults to another; skip what has been changed already."""
     if torus.shape.network == "router":
         router.change(torus.name, torus.topology, torus.shape, faults=to_faults, folder=torus.folder)
         return
@@ -87,7 +87,7 @@ def _change(torus: VirtualTorus, from_faults: Faults, to_faults: Faults) -> None
 
 
 def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
-    """InputError for a fault that leaves a rate too low for the kernel's shaper."""
+    """Raise InputError for a fault that leaves a rate too low for a shaper."""
     lowest = shape.lowest_rate_bit_s
     for name in faults.lost:
         if shape.rate_bit_s(faults.rate_gbyte_s(topology, topology.links_by_name[name])) < lowest:
@@ -102,7 +102,7 @@ def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
 
 
 def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
-    """Host -> the ports of these directed links."""
+    """Return router -> its ports at which these directed links begin, by the names of the links."""
     ports: dict[str, list[str]] = {}
     for name in names:
         link: Link = topology.links_by_name[name]
@@ -111,6 +111,7 @@ def _ports(topology: Topology, names: Iterable[str]) -> Mapping[str, list[str]]:
 
 
 def _run(torus: str, program: str, batches: Batches) -> None:
+    """Run lines for `ip` or `tc` in the namespaces of a torus; `batches` is host -> lines."""
     work = [(netns.full_name(torus, name), program, lines) for name, lines in batches.items() if lines]
     if not work:
         return
@@ -119,4 +120,5 @@ def _run(torus: str, program: str, batches: Batches) -> None:
 
 
 def _batch_in(work: tuple[str, str, list[str]]) -> None:
+    """Run (namespace, program, lines) in a worker process."""
     netns.batch_in(*work)

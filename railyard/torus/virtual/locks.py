@@ -1,20 +1,21 @@
-"""Locks of the virtual tori on this machine, and who holds them.
+"""Lock the machine and its virtual tori, and report the holders of locks.
 
-A lock is a file under flock. It ends with the last process that has it open, so that no kill leaves one behind.
+A lock is a file under flock. The kernel releases it with the last process that has it open, so no kill leaves one.
 
-    /run/railyard/lock              a user's tori: one is made, changed or removed (`lifecycle.lock`)
-    /run/railyard/NAME/launching    a launch on this torus
-    /dev/shm/railyard.launch        the machine: a launch of any user, or anything that would disturb one
+    /run/railyard/lock              a user's tori: held while one is made, changed or removed (`lifecycle.lock`)
+    /run/railyard/NAME/launching    a torus: held by a launch on it
+    /dev/shm/railyard.launch        the machine: held by a launch of any user, or anything that would disturb one
     /run/railyard.launch            the machine, among commands of root: taken before the one in /dev/shm
 
-A launch of root and one of a user measure each other, so one lock is for all. It is not below /run because an ordinary
-user's tori have a /run of their own. Whoever can open a file can hold its lock, and any user can put a file there:
+Launches of root and of a user would disturb each other, so one lock is shared by all users. It is not below /run,
+because an ordinary user's tori have a private /run. Any user can make or open a file in /dev/shm, so:
 
-- It is opened without waiting, and must be a regular file. In the place of anything else root makes one; a user gets an
-  error. Another user's file is a lock too, because flock is for everybody who can read it. Root makes it root's own,
-  so that nobody else can remove it.
-- A wait is reported with its holder. Root waits PATIENCE_S for an ordinary user at most, reports that, and goes on:
-  what measures then is void where it was disturbed. Commands of root still wait for each other by the lock in /run.
+- The file is opened without waiting, and must be a regular file. Root replaces anything else; a user gets an error.
+  Another user's file works as well, because flock needs only read permission. Root replaces it by a file of root, which
+  nobody else can remove.
+- A wait is reported with the holder of the lock. Root waits for an ordinary user at most PATIENCE_S, reports that, and
+  continues; if the user's work disturbs the launch, the guard makes it void. Commands of root still wait for each other
+  by the lock in /run.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ from pathlib import Path
 
 from railyard.base.errors import RunError
 
-#: A wait of this length is no longer silent.
+#: A wait of so many seconds is reported.
 SILENT_S = 2.0
-#: Root waits no longer than a launch of a check may take (`launch_limit_s`) for a user who may never end.
+#: Root waits for a user at most as long as a launch of a check may take (`launch_limit_s`).
 PATIENCE_S = 600.0
 PAUSE_S = 0.05
+#: A variable that is set in the processes of a launch.
 INSIDE_LAUNCH = "RAILYARD_LAUNCHING"
-#: Set in the namespaces of an ordinary user (`rootless`), who is root there.
+#: A variable that is set in the namespaces of an ordinary user (`rootless`), who is root there.
 INSIDE_HOLDER = "RAILYARD_INSIDE"
-#: The torus whose locks `railyard together` holds for the launchers that it starts.
+#: The variable that names the torus whose locks `railyard together` holds for the launchers that it starts.
 TOGETHER = "RAILYARD_TOGETHER"
 LAUNCH = "another launch on this machine to end"
 SHARED_FOLDERS = (Path("/dev/shm"), Path("/tmp"))
@@ -48,19 +50,20 @@ OF_ROOT = Path("/run/railyard.launch")
 
 
 def acquire(path: Path, *, what: str) -> int:
-    """Return a descriptor that holds an exclusive lock on `path`; wait for it, and report whom for.
+    """Wait for an exclusive lock on `path`; return a descriptor that holds it.
 
-    `what` names the lock in the report. The descriptor is inheritable, so that a child of a killed holder keeps the
-    lock until the child ends. Raises RunError where the file cannot be written.
+    A longer wait is reported on stderr with the lock's holder; `what` names there what is waited for. The descriptor is
+    inheritable, so that a child of a killed holder has the lock until the child ends. Raises RunError if the file
+    cannot be written.
     """
     return _held(path, _open, what)
 
 
 def take_turn(*, inheritable: bool = False) -> list[int]:
-    """Wait until nobody launches on this machine; return the descriptors that keep everybody else waiting.
+    """Wait until nothing is launched on this machine; return the descriptors that hold the machine's locks.
 
-    With `inheritable` they stay with the processes of a launch, whoever dies first, until the last has ended. Raises
-    RunError in a launch, which would wait for itself.
+    With `inheritable` the processes of a launch inherit them, so that the locks are held until the last has ended.
+    Raises RunError within a launch, which would wait for itself.
     """
     if INSIDE_LAUNCH in os.environ:
         raise RunError(
@@ -75,7 +78,7 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
 
 @contextlib.contextmanager
 def as_one_launch(torus: str) -> Iterator[None]:
-    """Let launchers that start within run at once on a torus whose locks this process holds."""
+    """Let launchers that start within the block run at the same time, on a torus whose locks this process holds."""
     os.environ[TOGETHER] = torus
     try:
         yield
@@ -84,13 +87,13 @@ def as_one_launch(torus: str) -> Iterator[None]:
 
 
 def is_together(torus: str) -> bool:
-    """Return whether the process that started this one holds the locks of a launch on the torus for it."""
+    """Return whether this process is started by one that holds the locks of a launch on the torus (`as_one_launch`)."""
     return os.environ.get(TOGETHER) == torus and INSIDE_LAUNCH not in os.environ
 
 
 @contextlib.contextmanager
 def turn() -> Iterator[None]:
-    """Hold the machine's launch lock: nobody's launch is disturbed by what happens within."""
+    """Hold the machine's launch locks within the block, so that no launch runs meanwhile."""
     descriptors = take_turn()
     try:
         yield
@@ -101,7 +104,10 @@ def turn() -> Iterator[None]:
 
 @contextlib.contextmanager
 def turn_unless_held(launching: Path) -> Iterator[None]:
-    """Hold the machine's launch lock, except where `launching` is held: a launch's own faults come while it runs."""
+    """Hold the machine's launch locks within the block, unless a torus's lock `launching` is held.
+
+    In that case a launch runs on this torus, and faults are to come during it.
+    """
     with contextlib.nullcontext() if is_held(launching) else turn():
         yield
 
@@ -122,16 +128,16 @@ def is_held(path: Path) -> bool:
 
 
 def machine_file() -> Path:
-    """Return the file whose lock is the whole machine's."""
+    """Return the file whose lock is shared by all users of the machine."""
     folder = next((path for path in SHARED_FOLDERS if path.is_dir()), SHARED_FOLDERS[-1])
     return folder / "railyard.launch"
 
 
 def open_for_all(path: Path) -> int:
-    """Open a file in a folder that every user can write, for locks alone; make it where it is not there.
+    """Open a lock file in a folder that every user can write; make it if it does not exist. Return the descriptor.
 
-    Whoever makes it owns it, so it is opened for reading, which is enough for flock. Raises RunError for anything but
-    a regular file that this user can read; root replaces it.
+    It is opened for reading, which is enough for flock, because another user may own it. Raises RunError for anything
+    but a regular file that this user can read; root replaces that.
     """
     reading = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
@@ -153,7 +159,7 @@ def open_for_all(path: Path) -> int:
 
 
 def _replace(path: Path, reason: str) -> None:
-    """Remove what is in the place of a lock, as root. RunError for a user, and for a folder that is not empty."""
+    """Remove what has the path of a lock file, as root. RunError for a user, and for a folder that is not empty."""
     try:
         if not _is_root():
             raise RunError(f"{path}: {reason}; expected the file of a lock; run as root: rm -r {path}")
@@ -165,7 +171,7 @@ def _replace(path: Path, reason: str) -> None:
 
 
 def holders(path: Path) -> list[int]:
-    """Return the processes that took a lock on a file, as /proc/locks lists them."""
+    """Return the numbers of the processes that locked a file, as /proc/locks lists them."""
     try:
         inode = path.stat().st_ino
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
@@ -176,7 +182,7 @@ def holders(path: Path) -> list[int]:
 
 
 def command_of(pid: int) -> str:
-    """Return a process's command line in one line; empty where there is none."""
+    """Return the command of a process on one line; an empty text if there is none."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -186,6 +192,7 @@ def command_of(pid: int) -> str:
 
 
 def _open(path: Path) -> int:
+    """Open a lock file, and make it if needed; return an inheritable descriptor. RunError if it cannot be written."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,12 +207,15 @@ def _open(path: Path) -> int:
 
 
 def _is_root() -> bool:
-    """Return whether this process is root of the machine: an ordinary user is root in the holder's namespace alone."""
+    """Return whether this process is root of the machine, and not only root of a user namespace (`rootless`)."""
     return os.geteuid() == 0 and INSIDE_HOLDER not in os.environ
 
 
 def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: float | None = None) -> int:
-    """Return a descriptor of the file that holds its lock; without the lock, if `patience_s` have passed."""
+    """Return a descriptor that holds the lock of a file; after `patience_s` seconds return one without the lock.
+
+    `opened` opens the file. If the file was replaced meanwhile, the new one is opened.
+    """
     give_up_at = None if patience_s is None else time.monotonic() + patience_s
     while True:
         descriptor = opened(path)
@@ -215,13 +225,13 @@ def _held(path: Path, opened: Callable[[Path], int], what: str, patience_s: floa
                 path.unlink()
             if not is_locked or os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
-        os.close(descriptor)  # it was removed
+        os.close(descriptor)  # the file was removed or replaced
 
 
 def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
-    """Take an exclusive lock on an open file, and return whether it was free in time.
+    """Take an exclusive lock on an open file; return False if it is not free at `give_up_at` (time.monotonic()).
 
-    After SILENT_S report once who holds it. At `give_up_at`, in the clock's seconds, report that as well.
+    After SILENT_S seconds the wait is reported once with the holder, and the end of a wait in vain as well.
     """
     report_at = time.monotonic() + SILENT_S
     while True:
@@ -240,6 +250,7 @@ def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
 
 
 def _report(descriptor: int, text: str) -> None:
+    """Print a line on stderr with the processes that hold the lock of an open file."""
     pids = holders(Path(f"/proc/self/fd/{descriptor}"))
     who = ", ".join(f"process {pid} ({command_of(pid) or 'ended; its children run'})" for pid in pids)
     print(f"railyard: {text}; held by {who or 'another process'}", file=sys.stderr, flush=True)

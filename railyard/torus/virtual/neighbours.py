@@ -1,4 +1,4 @@
-"""Compares what a torus needs of the kernel's table of neighbours, one for all namespaces, with the table's size."""
+"""Warn if a torus needs more neighbour entries than the kernel's table, one for all namespaces, can hold."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from pathlib import Path
 from railyard.torus.plan.plan import TorusPlan
 
 SIZE = Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
-#: From this Linux on permanent entries do not count against the size.
+#: Since this version of Linux permanent entries do not count towards the size.
 PERMANENT_ARE_FREE = (5, 0)
 
 
-def advice(made: TorusPlan, *, with_slurm: bool) -> str:
-    """Return what to report of a torus that may overflow this machine's table; empty where it fits or nobody can tell.
+def advice(torus_plan: TorusPlan, *, with_slurm: bool) -> str:
+    """Return the warning for a torus that may overflow this machine's table; an empty text if it fits.
 
-    Inside a user namespace the size cannot be read.
+    The text is also empty if the size cannot be read, as in a user namespace.
     """
     try:
         size = int(SIZE.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return ""
-    return warning(needed(made, with_slurm=with_slurm, release=platform.release()), size)
+    return warning(needed(torus_plan, with_slurm=with_slurm, release=platform.release()), size)
 
 
-def needed(made: TorusPlan, *, with_slurm: bool, release: str) -> int:
-    """Return how many entries count: permanent ones on old kernels, and what Slurm's daemons learn of each other.
+def needed(torus_plan: TorusPlan, *, with_slurm: bool, release: str) -> int:
+    """Return the number of entries that count towards the table's size on a Linux `release`.
 
-    A daemon of Slurm passes messages on to others, each link with an entry at both ends. Open MPI's and Hydra's talk to
-    the head alone, whose entries are permanent.
+    A daemon of Slurm forwards messages to others, and each such link takes an entry at both ends. Open MPI's and
+    Hydra's daemons connect to the head alone, whose entries are permanent; those count on old kernels.
     """
-    nodes = len(made.topology.nodes)
+    nodes = len(torus_plan.topology.nodes)
     learned = 2 * nodes if with_slurm else 0
     version = re.match(r"(\d+)\.(\d+)", release)
     if version is None or (int(version[1]), int(version[2])) >= PERMANENT_ARE_FREE:
         return learned
     lines = [
-        line for host in made.namespaces for line in (*host.ip, *(x for p in host.ports.values() for x in p))
+        line
+        for host in torus_plan.namespaces
+        for line in (*host.ip, *(x for p in host.ports.values() for x in p))
     ]
     return learned + sum(line.startswith("neigh ") for line in lines)
 
 
 def warning(entries: int, size: int) -> str:
-    """Return the line for a torus that needs so many entries of a table of this size; empty where they fit."""
+    """Return the warning for a torus that needs more `entries` than the table's `size`; an empty text if they fit."""
     if entries <= size:
         return ""
     return (

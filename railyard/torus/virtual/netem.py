@@ -1,4 +1,4 @@
-"""Whether this kernel can delay packets (netem), which is what scaling the latency of a hop needs."""
+"""Test whether this kernel can delay packets (netem), as scaled hop latencies need."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ PROBE = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem",
 
 
 def can_scale(topology: Topology) -> bool:
-    """Return whether the topology says what a hop costs and a namespace of its own accepts a netem queue."""
+    """Return whether the topology gives the latency of a hop and the kernel accepts a netem queue."""
     if not topology.hop_latency_us:
         return False
     try:
         return subprocess.run(PROBE, capture_output=True, check=False).returncode == 0
     except OSError:
-        return False  # no util-linux: what cannot do without it reports so itself
+        return False  # util-linux is missing, which commands that need it report themselves

@@ -1,8 +1,8 @@
-"""How many packets a second this machine forwards, and whether a torus could ask for more.
+"""Measure how many packets per second this machine forwards, and compare a torus's demand with it.
 
-Measured once and cached: TCP streams between the nodes of a small torus without shaping, counted at every interface.
-A torus with every link busy at once needs, for each directed link and each NIC, its rate over the packet size, and
-half as many acknowledgements on the way back.
+The budget is measured once and cached: TCP streams between the nodes of a small torus without shapers, counted at every
+interface. The demand is that of a torus with every link busy at once: for each directed link and each NIC its rate over
+the packet size, and half as many acknowledgements in the other direction.
 """
 
 from __future__ import annotations
@@ -44,15 +44,18 @@ MEASURE_S = 0.6
 PORT = 5201
 READY_S = 10.0
 ACKNOWLEDGED_PACKETS = 2
-# At a third of it, 8 bytes between 8 nodes were void in half of the smoke runs of an idle machine.
+# The least virtual time of a hop. At a third of it, half of the launches with messages of 8 bytes between 8 nodes were
+# void on an idle machine.
 HOP_US = 1000.0
 GEMINI_HOP_US = 0.1  # for a topology that names no latency
-BUSY_TRIES = 5  # the launches of one suite keep the load average up, so every job would measure for a second
-RESERVE = 15  # at a fifteenth of the packets an A/A pair of 64 ranks was 1.4 % apart; at a quarter, 14 %
+BUSY_TRIES = (
+    5  # without a limit every job of a suite, whose launches keep the load average up, would measure again
+)
+RESERVE = 15  # at 1/15 of the budget two equal launches of 64 ranks differed by 1.4 %, at 1/4 by 14 %
 
 
 def demand_packets_s(topology: Topology, shape: Shape) -> float:
-    """Packets a second with every directed link and every NIC busy, acknowledgements included."""
+    """Return packets per second with every directed link and every NIC busy, acknowledgements included."""
     hosts = 2 * len(topology.nodes) * topology.rails * topology.host_rate_gbyte_s
     total_gbyte_s = sum(link.rate_gbyte_s for link in topology.links()) + hosts
     data = shape.rate_bit_s(total_gbyte_s) / (8 * (shape.mtu_bytes + plan.ETHERNET_BYTES))
@@ -60,13 +63,13 @@ def demand_packets_s(topology: Topology, shape: Shape) -> float:
 
 
 def warning(topology: Topology, shape: Shape, budget_packets_s: float) -> str:
-    """Return what to say of a torus that could ask for more than the machine forwards; nothing when it could not."""
-    wanted = demand_packets_s(topology, shape)
-    if wanted <= budget_packets_s:
+    """Return the warning for a torus whose demand exceeds the machine's budget; an empty text if it does not."""
+    demand = demand_packets_s(topology, shape)
+    if demand <= budget_packets_s:
         return ""
-    better = shape.rate_scale * budget_packets_s / wanted
+    better = shape.rate_scale * budget_packets_s / demand
     return (
-        f"every link busy at once would be {wanted / 1e3:.0f} thousand packets/s, and this machine forwards about "
+        f"every link busy at once would be {demand / 1e3:.0f} thousand packets/s, and this machine forwards about "
         f"{budget_packets_s / 1e3:.0f}; for such loads use --rate-scale {better:.2g}, or fewer nodes"
     )
 
@@ -76,14 +79,18 @@ def reserved_scale(
 ) -> float:
     """Return the largest rate scale of 1, 2, 3 or 5 times a power of ten at which the machine keeps its reserve.
 
-    Every link busy at once then needs at most one `RESERVE`th of the packets that the machine forwards, and a hop takes
-    `HOP_US` at least, beside which the time that a rank takes to wake is small. Each rank of a node adds as much to the
-    machine's work, so there is one such reserve for each. A machine that cannot keep it gets the least scale at which
-    every link can be shaped; the guard then judges each launch.
+    With every link busy at once the demand is then at most a `RESERVE`th of the budget. A hop takes at least `HOP_US`,
+    so that the time in which a rank wakes up is small in comparison. Each rank of a node adds the same work, so the
+    scale is divided by `ranks_per_node`.
+
+    If the machine cannot keep the reserve, returns the smallest scale at which every link can be shaped. The guard then
+    judges each launch.
     """
     by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
     by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / HOP_US
-    largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)  # a rounded quotient is no smaller scale
+    largest = (
+        min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)
+    )  # so that a rounded quotient does not select a smaller scale
     lowest, _ = plan.rate_scales(topology, shape)
     steps = _steps(largest)
     within = [step for step in steps if lowest <= step <= largest]
@@ -97,55 +104,56 @@ def _steps(about: float) -> list[float]:
 
 
 def advice(topology: Topology, shape: Shape) -> str:
-    """Return what to say of a torus that was brought up; nothing where the machine was too busy to be measured.
+    """Return the warning for a torus that is up; an empty text if it fits or the budget cannot be measured.
 
-    The torus is up whether or not the measurement works, so no failure of it may end the command.
+    The torus is up whether or not the measurement works, so its failure must not end the command.
     """
     try:
-        return warning(topology, shape, known_packets_s())
+        return warning(topology, shape, cached_packets_s())
     except (BrokenBarrierError, RunError, OSError):
         return ""
 
 
 def auto_scale(topology: Topology, shape: Shape, *, ranks_per_node: int) -> float:
-    """Return the rate scale that `auto` means on this machine. Raises as `known_packets_s` does."""
+    """Return the rate scale of `--rate-scale auto` on this machine. Raises as `cached_packets_s` does."""
 
     def scale(packets_s: float) -> float:
         return reserved_scale(topology, shape, packets_s, ranks_per_node=ranks_per_node)
 
-    return scale(known_packets_s(lambda packets_s: scale(packets_s) == scale(math.inf)))
+    return scale(cached_packets_s(lambda packets_s: scale(packets_s) == scale(math.inf)))
 
 
-def known_packets_s(is_enough: Callable[[float], bool] = lambda _: False) -> float:
-    """Return the machine's budget: from the cache, else measured now (about a second).
+def cached_packets_s(is_enough: Callable[[float], bool] = lambda _: False) -> float:
+    """Return the machine's budget in packets per second: from the cache, else measured now (about a second).
 
-    What was measured while other work was running is too low. It is measured again the next time, `BUSY_TRIES` times
-    in all, and the largest is kept. It is not measured again where `is_enough` returns true for what is known.
-    Raises BrokenBarrierError where the processes that send do not start within READY_S.
+    A measurement while other work is running is too low. It is repeated at the next calls, up to `BUSY_TRIES` times in
+    all, and the largest is cached. It is not repeated if `is_enough` returns True for the cached budget. Raises
+    BrokenBarrierError if the sending processes do not start within `READY_S`.
     """
     machine = {"kernel": platform.release(), "cpus": os.cpu_count(), "machine": platform.node()}
-    path, known, tries = _cache(), 0.0, 0
+    path, budget, tries = _cache(), 0.0, 0
     try:
         cached = json.loads(path.read_text(encoding="utf-8"))
         if cached["machine"] == machine:
-            known, tries = float(cached["packets_per_s"]), int(cached["busy_tries"])
-            if not tries or tries >= BUSY_TRIES or is_enough(known):
-                return known
+            budget, tries = float(cached["packets_per_s"]), int(cached["busy_tries"])
+            if not tries or tries >= BUSY_TRIES or is_enough(budget):
+                return budget
     except (OSError, ValueError, KeyError, TypeError):
         pass
     is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
-    measured = max(known, measure_packets_s())
-    kept = {"machine": machine, "packets_per_s": measured, "busy_tries": tries + 1 if is_busy else 0}
-    _store(path, json.dumps(kept))
+    measured = max(budget, measure_packets_s())
+    document = {"machine": machine, "packets_per_s": measured, "busy_tries": tries + 1 if is_busy else 0}
+    _store(path, json.dumps(document))
     return measured
 
 
 def _cache() -> Path:
+    """Return the file that holds the budget of this user's machine."""
     return checkout.cache() / "railyard" / "packet-budget.json"
 
 
 def _store(path: Path, text: str) -> None:
-    """As a whole; a folder that cannot be written only means that it is measured again."""
+    """Replace a file atomically. Ignore a folder that cannot be written, because the budget can be measured again."""
     temporary = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,18 +164,22 @@ def _store(path: Path, text: str) -> None:
 
 
 def measure_packets_s() -> float:
-    """Streams between neighbours round a ring of four unshaped routers: packets that all interfaces sent a second."""
+    """Return packets per second, summed over all interfaces, with streams between neighbours in a ring without shapers.
+
+    The ring has four routers, and is made and removed here.
+    """
     name = f"budget{os.getpid()}"
-    made = plan.make(RING, UNSHAPED)
+    ring_plan = plan.make(RING, UNSHAPED)
     with locks.turn():
         try:
-            netns.create(name, made)
+            netns.create(name, ring_plan)
             return _streamed(name)
         finally:
             netns.remove(name)
 
 
 def _streamed(name: str) -> float:
+    """Return packets per second of the ring with this name while every node sends to the next one."""
     context = multiprocessing.get_context("fork")
     ready = context.Barrier(2 * len(RING.nodes) + 1)
     pairs = list(zip(RING.nodes, (*RING.nodes[1:], RING.nodes[0]), strict=True))
@@ -178,22 +190,24 @@ def _streamed(name: str) -> float:
     try:
         ready.wait(timeout=READY_S)
         time.sleep(MEASURE_S / 4)
-        before, begun = _packets(name), time.monotonic()
+        before, before_s = _packets(name), time.monotonic()
         time.sleep(MEASURE_S)
-        after, ended = _packets(name), time.monotonic()
+        after, after_s = _packets(name), time.monotonic()
     finally:
         for end in reversed(ends):
             end.kill()
         for end in ends:
             end.join()
-    return (after - before) / (ended - begun)
+    return (after - before) / (after_s - before_s)
 
 
 def _packets(name: str) -> int:
+    """Return the number of packets that all links of the ring have sent."""
     return sum(link.packets for link in counters.read(name, RING).links)
 
 
 def _receive(name: str, node: Node, ready: Barrier) -> None:
+    """Receive on a node, in a process of its own, until it is killed."""
     netns.enter(netns.full_name(name, node.name))
     with socket.create_server(("", PORT)) as server:
         ready.wait()
@@ -203,11 +217,13 @@ def _receive(name: str, node: Node, ready: Barrier) -> None:
 
 
 def _chunks(connection: socket.socket) -> Iterator[bytes]:
+    """Yield what arrives by a connection until it ends."""
     while data := connection.recv(1 << 18):
         yield data
 
 
 def _send(name: str, node: Node, target: Node, ready: Barrier) -> None:
+    """Send from a node to `target`, in a process of its own, until it is killed."""
     netns.enter(netns.full_name(name, node.name))
     ready.wait()
     address, chunk = (addresses.node_address(RING, target, 0), PORT), os.urandom(1 << 18)

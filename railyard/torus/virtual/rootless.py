@@ -1,9 +1,9 @@
-"""Tori without root: one user namespace a user, kept by a sleeping holder, in which every torus command runs.
+"""Run the commands of an ordinary user in a user namespace, in which tori need no root.
 
-An ordinary user who may make user namespaces is root inside one, with a /run of their own, so the rest of this package
-works there unchanged. The holder ends with the last command that leaves no torus. Were it killed, the kernel would
-remove all tori with it. Two locks outside keep commands apart: `starting`, while a command finds or starts the holder
-or ends it, and `using`, shared by all commands that are inside.
+Each user has one such namespace. A sleeping process, the holder, keeps it open. The user is root inside, with a private
+/run, so the other modules work there unchanged. The last command that leaves no torus ends the holder. If the holder is
+killed, the kernel removes all tori with it. Two locks outside the namespace coordinate commands: `starting` is held
+while a command finds, starts or ends the holder, and `using` is shared by all commands inside.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from railyard.base.errors import RunError
 from railyard.torus.virtual import locks
 
 INSIDE = locks.INSIDE_HOLDER
-#: Descriptors of the two locks, for the command inside.
+#: The variable that passes the descriptors of the two locks to the command inside.
 LOCKS = "RAILYARD_HOLDER_LOCKS"
 HOLDER = "railyard-holder"
 SETUP = (
@@ -35,12 +35,15 @@ SETUP = (
 
 
 def needed() -> bool:
-    """Return whether this process lacks what makes namespaces and is not inside the holder's yet."""
+    """Return whether this process needs the user namespace: it is not root, and not inside yet."""
     return os.geteuid() != 0 and INSIDE not in os.environ
 
 
 def reenter() -> NoReturn:
-    """Run this very command again inside the user's namespaces; RunError where the kernel or its policy forbids."""
+    """Replace this process by the same command inside the user's namespaces.
+
+    Raises RunError if the kernel or its policy does not allow user namespaces.
+    """
     starting, using = (_open_lock(name) for name in ("starting", "using"))
     fcntl.flock(starting, fcntl.LOCK_EX)
     pid = _holder() or _start()
@@ -62,7 +65,10 @@ def reenter() -> NoReturn:
 
 
 def adopt(in_use: Callable[[], bool]) -> None:
-    """Let the command inside end the holder at its own end, where it is the last and nothing is in use."""
+    """Make this command, inside the namespaces, end the holder at exit if it is the last and no torus is left.
+
+    `in_use` returns whether a torus is left. Does nothing outside.
+    """
     numbers = os.environ.pop(LOCKS, "").split()
     if len(numbers) != 2:
         return
@@ -73,7 +79,7 @@ def adopt(in_use: Callable[[], bool]) -> None:
 
 
 def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool]) -> None:
-    """End the holder unless a torus is left or another command is inside; nobody enters meanwhile."""
+    """End the holder unless a torus is left or another command is inside. The locks prevent commands from entering."""
     if in_use():
         return
     fcntl.flock(starting, fcntl.LOCK_EX)
@@ -81,7 +87,7 @@ def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool])
     try:
         fcntl.flock(using, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return  # the other command does the same at its end
+        return  # another command is inside and will call this at its exit
     if in_use():
         return
     with contextlib.suppress(OSError):
@@ -91,7 +97,10 @@ def _release(holder: int, starting: int, using: int, in_use: Callable[[], bool])
 
 
 def _open_lock(name: str) -> int:
-    """Open a lock of this user's own, which the command inside inherits. RunError where another user made the file."""
+    """Return the descriptor of a lock file of this user, which the command inside inherits.
+
+    Raises RunError if the file belongs to another user.
+    """
     user = os.geteuid()
     own = Path(f"/run/user/{user}")
     folder = own if own.is_dir() and own.stat().st_uid == user else locks.machine_file().parent
@@ -104,11 +113,15 @@ def _open_lock(name: str) -> int:
 
 
 def _self() -> list[str]:
+    """Return the arguments of Python that run this command again."""
     return ["-m", "railyard.cli", *sys.argv[1:]]
 
 
 def _holder() -> int | None:
-    """The user's holder, found among the processes: a file with its number could be missing after a kill."""
+    """Return the process number of the user's holder; None if none runs.
+
+    All processes are searched, because a file with the number could be missing after a kill.
+    """
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
@@ -118,6 +131,7 @@ def _holder() -> int | None:
 
 
 def _start() -> int:
+    """Start a holder and return its process number. RunError if user namespaces are not allowed."""
     unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", SETUP]
     holder = subprocess.Popen(
         unshare,
@@ -137,4 +151,5 @@ def _start() -> int:
 
 
 def _command_of(pid: int) -> str:
+    """Return the first word of a process's command."""
     return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")

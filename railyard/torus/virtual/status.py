@@ -1,4 +1,4 @@
-"""What the kernel says of a torus, against its plan."""
+"""Compare a torus, as the kernel and its daemons report it, with its plan."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ COUNTS = ("namespaces", "namespaces_planned", "shapers", "shapers_planned", "pro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Counts of what exists and what was planned, and the first things that differ.
+    """Counts of what exists and what was planned, and all differences, one line each.
 
-    `scheduler` is node -> state as Slurm says it, None where none runs; `absent` are settings of the plan that this
+    `scheduler` is node -> state as Slurm reports it, None without Slurm. `absent` are planned kernel settings that this
     kernel lacks.
     """
 
@@ -39,10 +39,11 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """Return whether the torus is what was asked for."""
+        """Return whether the torus equals its plan."""
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the document of `railyard torus status --json`."""
         counts = {name: getattr(self, name) for name in COUNTS}
         return {
             **self.torus.provenance(),
@@ -54,11 +55,11 @@ class Report:
         }
 
     def _slurm_counts(self) -> dict[str, int] | None:
-        """State -> number of nodes."""
+        """Return state -> number of Slurm's nodes in it; None without Slurm."""
         return None if self.scheduler is None else dict(Counter(self.scheduler.values()))
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """For a table."""
+        """Yield (name, value) of each row of the table that `railyard torus status` prints."""
         shape = self.torus.shape
         yield "topology", self.torus.topology.name
         yield "engine", self.torus.engine
@@ -80,6 +81,7 @@ class Report:
         yield "state", "sound" if self.sound else "; ".join(self.differences[:3])
 
     def _network(self) -> str:
+        """Return in words what forwards the packets."""
         if self.torus.shape.network == "kernel":
             return "kernel"
         if self.router is None:
@@ -89,7 +91,7 @@ class Report:
 
 
 def brief(name: str) -> dict[str, Any]:
-    """One line of `torus list`; what is not known of an incomplete torus is empty."""
+    """Return a row of `railyard torus list`; fields of an incomplete torus may be empty."""
     torus = lifecycle.read(name)
     if torus is None:
         return {"name": name, "topology": "", "state": "incomplete", "nodes": "", "rate_scale": ""}
@@ -103,22 +105,22 @@ def brief(name: str) -> dict[str, Any]:
 
 
 def inspect(torus: VirtualTorus) -> Report:
-    """Ask the kernel for every namespace and every shaper of a torus."""
+    """Return the report on a torus, from every namespace and every shaper, the engine and Slurm."""
     routed = torus.shape.network == "router"
-    made = plan.make(torus.topology, torus.shape, torus.faults)
-    planned = _routed_rates(torus) if routed else _planned_rates(torus.name, made)
+    torus_plan = plan.make(torus.topology, torus.shape, torus.faults)
+    planned = _routed_rates(torus) if routed else _planned_rates(torus.name, torus_plan)
     existing = netns.namespaces(torus.name)
-    wanted = [netns.full_name(torus.name, namespace.name) for namespace in made.namespaces]
+    wanted = [netns.full_name(torus.name, namespace.name) for namespace in torus_plan.namespaces]
     carrier = router.state(torus.name, torus.folder) if routed else None
-    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, made, existing))}
+    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, torus_plan, existing))}
     if routed:
-        found = _rates_of_router(torus) if carrier else {}
+        rates = _rates_of_router(torus) if carrier else {}
     else:
-        found = {(name, device): rate for name, host in seen.items() for device, rate in host.rates.items()}
-    wrong = [key for key, rate in planned.items() if found.get(key) != rate]
+        rates = {(name, device): rate for name, host in seen.items() for device, rate in host.rates.items()}
+    wrong = [key for key, rate in planned.items() if rates.get(key) != rate]
     missing = sorted(set(wanted) - set(existing))
     engine = engines()[torus.engine]
-    ended = engine.ended(torus.name, torus.folder)
+    ended_hosts = engine.ended(torus.name, torus.folder)
     scheduler, silent = _scheduler(torus)
     own = {carrier.process} if carrier else set()
     if routed and carrier is None:
@@ -137,9 +139,9 @@ def inspect(torus: VirtualTorus) -> Report:
             [f"{name} is missing" for name in missing]
             + _interrupted(torus)
             + silent
-            + [f"the container of {host} has ended" for host in ended]
+            + [f"the container of {host} has ended" for host in ended_hosts]
             + [
-                f"{host} {device}: {found.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
+                f"{host} {device}: {rates.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
                 for host, device in (wrong if carrier or not routed else [])
             ]
             + [line for name in sorted(seen) for line in seen[name].differences]
@@ -148,29 +150,29 @@ def inspect(torus: VirtualTorus) -> Report:
 
 
 def _scheduler(torus: VirtualTorus) -> tuple[dict[str, str] | None, list[str]]:
-    """Return what Slurm says of its nodes, and what is wrong with that."""
+    """Return node -> state as Slurm reports it (None without Slurm), and a line for each unusable node."""
     if not torus.slurm:
         return None, []
     try:
-        found = cluster.states(torus.name, torus.folder)
+        states = cluster.states(torus.name, torus.folder)
     except RunError as error:
         return {}, [str(error)]
-    return found, [
-        f"Slurm's node {n} is {state}" for n, state in found.items() if not cluster.is_usable(state)
+    return states, [
+        f"Slurm's node {n} is {state}" for n, state in states.items() if not cluster.is_usable(state)
     ]
 
 
-def _planned_rates(torus: str, made: TorusPlan) -> dict[tuple[str, str], int]:
-    """Return the bit/s of each (namespace, interface), as the kernel reports it."""
+def _planned_rates(torus: str, torus_plan: TorusPlan) -> dict[tuple[str, str], int]:
+    """Return (namespace, interface) -> planned bit/s, rounded as the kernel reports it."""
     return {
         (netns.full_name(torus, namespace.name), shaper.interface): shaper.kernel_rate_bit_s
-        for namespace in made.namespaces
+        for namespace in torus_plan.namespaces
         for shaper in namespace.shapers
     }
 
 
 def _routed_rates(torus: VirtualTorus) -> dict[tuple[str, str], int]:
-    """(host, port) -> bit/s that the router should give each directed link; 0 for one that is down."""
+    """Return (host, port) -> planned bit/s of each directed link of a user-space router; 0 for one that is down."""
     return {
         (port.source, port.port): 0 if port.down else 8 * router_description.rate_byte_s(torus.shape, port)
         for port in router_description.ports(torus.topology, torus.faults)
@@ -178,14 +180,17 @@ def _routed_rates(torus: VirtualTorus) -> dict[tuple[str, str], int]:
 
 
 def _rates_of_router(torus: VirtualTorus) -> dict[tuple[str, str], int]:
+    """Return (host, port) -> bit/s of each directed link, as the user-space router reports it."""
     return {end: 8 * interface.rate_byte_s for end, interface in counters.snapshot(torus.name).items()}
 
 
-def _work(torus: VirtualTorus, made: TorusPlan, existing: Sequence[str]) -> list[kernel.PlannedNamespace]:
-    """Return what the kernel should show in each namespace that exists."""
+def _work(
+    torus: VirtualTorus, torus_plan: TorusPlan, existing: Sequence[str]
+) -> list[kernel.PlannedNamespace]:
+    """Return the plan of each planned namespace that exists, for `kernel.look`."""
     ends = (torus.topology.links_by_name[name] for name in torus.faults.down)
     down = {(torus.topology.router_name(link.source), link.port) for link in ends}
-    hosts = {netns.full_name(torus.name, host.name): host for host in made.namespaces}
+    hosts = {netns.full_name(torus.name, host.name): host for host in torus_plan.namespaces}
     return [
         kernel.PlannedNamespace(
             name=name,
@@ -198,7 +203,7 @@ def _work(torus: VirtualTorus, made: TorusPlan, existing: Sequence[str]) -> list
 
 
 def _interrupted(torus: VirtualTorus) -> list[str]:
-    """Return what is wrong when a `railyard torus fault` was killed or failed before its end."""
+    """Return a line if a `railyard torus fault` was killed or failed before its end; otherwise nothing."""
     if torus.pending is None:
         return []
     wanted = "; ".join(torus.pending.summary) or "no faults"

@@ -1,10 +1,10 @@
-"""Limits what the nodes of a torus send while its network is congested, as Cray's network daemon does.
+"""Limit what the nodes of a torus send while its network is congested, as Cray's network daemon does.
 
-Models active throttling (Ezell, CUG'13, section II.G): a router is congested while the ratio of its stalls to the
-flits that it forwards is above a limit. When one has been so for a period, every node sends at a share of its rate,
-until none has been so for as long. A flit takes a clock of its link, so the ratio is the time for which packets stalled
-over the time for which the router's links sent. Needs the network `router`, whose buffers are finite.
-Leaves out: which application is the one that causes it (a torus has one), auto-throttling when the daemon is not heard.
+Models active throttling (Ezell, CUG'13, section II.G). A router is congested while the ratio of its stalls to the flits
+that it forwards is above a limit. If any router is congested for a period, every node sends at a share of its rate,
+until no router has been congested for as long. A flit takes one clock of its link, so the ratio is the time in which
+packets stalled over the time in which the router's links sent. Needs the network `router`, whose buffers are finite.
+Leaves out: the application that causes congestion (a torus has one), and auto-throttling without the daemon.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleLimits:
-    """Above which ratio for how long a torus is throttled, and to which share of their rate its NICs are."""
+    """When to throttle a torus (stall ratio and period), and the percentage of their rate that NICs then get."""
 
     ratio: float
     period_s: float
@@ -32,14 +32,17 @@ class ThrottleLimits:
 
 @dataclass(slots=True)
 class Throttle:
-    """Whether a torus is to be throttled, from one sample to the next."""
+    """Decides from a series of samples whether a torus is to be throttled."""
 
     limits: ThrottleLimits
     is_on: bool = False
     _other_since_s: float | None = None
 
     def changes(self, ratio: float, at_s: float) -> bool:
-        """Take a sample of the highest ratio; return whether the torus is to be throttled, or released, from now on."""
+        """Take the highest ratio of any router at a time; return whether `is_on` has changed.
+
+        `at_s` are seconds since any fixed moment.
+        """
         if (ratio > self.limits.ratio) == self.is_on:
             self._other_since_s = None
             return False
@@ -52,9 +55,9 @@ class Throttle:
 
 
 def ratios(counted: CounterReading) -> Mapping[str, float]:
-    """Return each router's stalls over its flits, of what was counted between two readings.
+    """Return router -> ratio of its stalls to its flits, from the difference of two readings.
 
-    A router that sent nothing has 0. Raises InputError on the network `kernel`, which counts no stalls.
+    The ratio is 0 for a router that sent nothing. Raises InputError on the network `kernel`, which counts no stalls.
     """
     stalled_ns: dict[str, float] = defaultdict(float)
     sent_ns: dict[str, float] = defaultdict(float)
@@ -63,23 +66,26 @@ def ratios(counted: CounterReading) -> Mapping[str, float]:
             raise InputError("torus", "network", "kernel", "router: the kernel counts no stalls")
         stalled_ns[link.target] += link.input_stall_ns
         stalled_ns[link.source] += link.output_stall_ns
-        if link.rate_mbit_s > 0:  # that of a cable that is down is 0
+        if link.rate_mbit_s > 0:  # a cable that is down has the rate 0
             sent_ns[link.source] += link.bytes * 8e3 / link.rate_mbit_s
     routers = {link.source for link in counted.links if (link.dimension, link.direction) != ("H", "+")}
     return {name: stalled_ns[name] / sent_ns[name] if sent_ns[name] else 0.0 for name in sorted(routers)}
 
 
 def throttled(torus: VirtualTorus, percent: float) -> Faults:
-    """Return a torus's faults with every NIC at a share of its rate at most."""
+    """Return the faults of a torus, with every NIC limited to a percentage of its rate."""
     own = torus.faults.injection_percent
     limited = {node.name: min(percent, own.get(node.name, 100.0)) for node in torus.topology.nodes}
     return dataclasses.replace(torus.faults, injection_percent=limited)
 
 
 def inject(name: str, percent: float | None, own: Mapping[str, float]) -> None:
-    """Limit the NICs of a torus to a share of their rate, or with None to their `own` again, also during a launch."""
+    """Limit the NICs of a torus to a percentage of their rate, also during a launch.
+
+    With None restore `own`, node -> percentage of each NIC that is limited by a fault. Raises as `live_faults.apply`.
+    """
     launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
     with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)
-        back = dataclasses.replace(torus.faults, injection_percent=dict(own))
-        live_faults.apply(torus, back if percent is None else throttled(torus, percent))
+        released = dataclasses.replace(torus.faults, injection_percent=dict(own))
+        live_faults.apply(torus, released if percent is None else throttled(torus, percent))
