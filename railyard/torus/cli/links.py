@@ -85,9 +85,7 @@ def fault(
             "--from-env", "", problem="given with a fault on the command line", valid="one or the other"
         )
     torus = lifecycle.get(name)
-    live_faults.check(
-        torus, _wanted(torus, words, from_env)
-    )  # so that an error does not wait for a launch to end
+    live_faults.check(torus, _wanted(torus, words, from_env))  # before a wait for a launch to end
     launching = torus.folder / lifecycle.LAUNCHING
     with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)

@@ -95,7 +95,9 @@ def throttle_torus(
     """
     torus = lifecycle.get(name)
     if torus.shape.network != "router":
-        raise InputError("torus", "network", torus.shape.network, "router: the kernel counts no stalls")
+        raise InputError(
+            "torus", "network", torus.shape.network, "router, because the kernel counts no stalls"
+        )
     live_faults.check(torus, throttle.throttled(torus, percent))
     limits = ThrottleLimits(ratio=above, period_s=period_s, percent=percent)
     limited_before, log = torus.faults.injection_percent, ThrottleLog(as_json)

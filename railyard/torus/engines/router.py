@@ -91,7 +91,10 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
     deadline = time.monotonic() + CHANGE_S
     while (running := state(name, folder)) is not None and running.generation != wanted:
         if time.monotonic() > deadline:
-            raise RunError(f"the router of torus {name} does not take its faults over")
+            raise RunError(
+                f"the router of torus {name} has not applied its faults after {CHANGE_S:g} s; "
+                f"run: railyard torus down {name}"
+            )
         time.sleep(0.002)
     if running is None:
         raise RunError(_reason(folder) or f"the router of torus {name} ended when its faults changed")

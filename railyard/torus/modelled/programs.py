@@ -54,7 +54,7 @@ def _options(words: Sequence[str]) -> Mapping[str, str]:
     names, values = words[::2], words[1::2]
     for name in names:
         if not name.startswith("--"):
-            raise InputError("model", "option", name, "--NAME VALUE, as a check writes it")
+            raise InputError("model", "option", name, "options of the form --NAME VALUE")
     return {name.removeprefix("--"): value for name, value in zip(names, values, strict=False)}
 
 

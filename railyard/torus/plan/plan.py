@@ -31,7 +31,7 @@ from railyard.torus.plan.values import Route, Shaper
 
 HEAD = "head"
 HEAD_MAC = "02:fe:02:00:00:00"
-# More than the sum of the TCP windows that can queue at one port, because a lossless network drops nothing.
+#: More than the sum of the TCP windows that can queue at one port, because a lossless network drops nothing.
 QUEUE_BYTES = 32 << 20
 ETHERNET_BYTES = 14
 TICK_SLACK_BYTES = 64  # the kernel rounds a bucket down to its clock ticks, and a full packet must still fit
@@ -43,9 +43,8 @@ BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), su
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
 ROUTER_SEND_QUEUE_BYTES = 1 << 20
-ROUTER_MAC = (
-    "02:00:00:00:00:01"  # of every NIC, because without ARP frames have the sender's own as destination
-)
+#: The address of every NIC of the user-space router, because without ARP the kernel sends frames to its own address.
+ROUTER_MAC = "02:00:00:00:00:01"
 TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TUN device drops what does not fit
 
 

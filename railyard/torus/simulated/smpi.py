@@ -45,9 +45,8 @@ FRAME = re.compile(
     r"^Execution failed with code|^\S+ --cfg=|^\s+->\s|^Aborted|^Backtrace|^Current backtrace|^Killed"
 )
 COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
-MOST_PAIRS = (
-    4_000_000  # pairs of routers; SimGrid reads a description with so many routes in about ten seconds
-)
+#: Pairs of routers. SimGrid reads a description with so many routes in about ten seconds.
+MOST_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +106,7 @@ def read_algorithms(text: str) -> dict[str, str]:
     pairs = [word.strip().partition(":") for word in text.split(",") if word.strip()]
     for name, _, algorithm in pairs:
         if name not in COLLECTIVES or not re.fullmatch(r"\w+", algorithm):
-            valid = f"COLLECTIVE:ALGORITHM of {', '.join(COLLECTIVES)}, as SimGrid's smpi/COLLECTIVE has it"
+            valid = f"COLLECTIVE:ALGORITHM of {', '.join(COLLECTIVES)}, for SimGrid's option smpi/COLLECTIVE"
             raise InputError("--algorithms", "", text, valid)
     return {name: algorithm for name, _, algorithm in pairs}
 
@@ -116,7 +115,7 @@ def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str
     """Return the options of smpirun for a calibration and for algorithms of collectives: network, MPI, this machine."""
     overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
     configured = {
-        "network/model": "CM02",  # latency and rate of the description; equal shares by simgrid/platform.cpp
+        "network/model": "CM02",  # the description's latencies and rates; simgrid/platform.cpp divides a link equally
         "network/crosstraffic": "yes",  # acknowledgements take 5 % of a message's rate in the other direction
         "network/TCP-gamma": "0",  # rates are not limited by a window
         "smpi/os": overhead,
@@ -177,7 +176,7 @@ def run(launch: SimulatedLaunch) -> SimulationResult:
             why = f"{program_errors[0]}; " if program_errors else ""
             limit = f"{launch.limits.memory_gib:g} GiB (--memory-limit)"
             raise RunError(
-                f"the simulation broke off: {why}status {status}; its memory is limited to {limit}"
+                f"sim: the program ended early: {why}status {status}; its memory is limited to {limit}"
             )
         sys.stderr.write("".join(f"{line}\n" for line in program_errors))
         counted = folder / "bytes"
@@ -262,7 +261,9 @@ def _wait(process: subprocess.Popen[bytes], time_s: float) -> int:
             process.returncode = os.waitstatus_to_exitcode(status)
             return usage.ru_maxrss
         time.sleep(POLL_S)
-    raise RunError(f"simulation ended after {time_s:g} s of this machine's time (--time-limit)")
+    raise RunError(
+        f"sim: not done after {time_s:g} s of this machine's time; expected less; raise --time-limit"
+    )
 
 
 @contextlib.contextmanager

@@ -78,23 +78,23 @@ def allocated(torus: str) -> bool:
 
 def prepare(torus: str, topology: Topology, run: Path) -> None:
     """Write the configuration of a cluster. Call it before the nodes are made, because containers mount the folder."""
-    where = folder(run)
-    files = config.files(torus, topology, where)
-    _make_folders(where, [node.name for node in topology.nodes])
+    slurm_folder = folder(run)
+    files = config.files(torus, topology, slurm_folder)
+    _make_folders(slurm_folder, [node.name for node in topology.nodes])
     for name, text in files.items():
-        (where / name).write_text(text, encoding="utf-8")
-    key = where / "munge.key"
+        (slurm_folder / name).write_text(text, encoding="utf-8")
+    key = slurm_folder / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(KEY_BYTES))
 
 
 def service(run: Path) -> NodeService:
     """Return what a container needs as a node of the cluster, with the libraries that `torus srun` preloads."""
-    where = folder(run)
-    shared = {path: path for path in (where, IDLE, FENCE)}
+    slurm_folder = folder(run)
+    shared = {path: path for path in (slurm_folder, IDLE, FENCE)}
     return NodeService(
         environment=environment(run),
-        mounts=lambda host: {**shared, where / "tmp": _own(where, host) / "tmp"},
+        mounts=lambda host: {**shared, slurm_folder / "tmp": _own(slurm_folder, host) / "tmp"},
     )
 
 
@@ -112,13 +112,13 @@ def start(
     fails, the first node that is not usable in time, or the release of Slurm in the containers if it differs from this
     machine's. What has been started stays, for the removal of the torus.
     """
-    where = folder(run)
+    slurm_folder = folder(run)
     nodes = [node.name for node in topology.nodes]
     if containers:
         _check_release(torus, run, nodes[0], containers.image)
-    _start(torus, run, HEAD, _munged(where))
+    _start(torus, run, HEAD, _munged(slurm_folder))
     _start(torus, run, HEAD, ["slurmctld", "-c"])
-    slurmd = partial(_slurmd, where, bind=containers is None)
+    slurmd = partial(_slurmd, slurm_folder, bind=containers is None)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda node: _start(torus, run, node, slurmd(node)), nodes))
     _wait(torus, run, len(nodes), progress)
@@ -140,37 +140,43 @@ def is_usable(state: str) -> bool:
     return state.rstrip(HARMLESS_FLAGS) in USABLE or state in SILENT_IN_USE
 
 
-def _make_folders(where: Path, nodes: Sequence[str]) -> None:
+def _make_folders(slurm_folder: Path, nodes: Sequence[str]) -> None:
     """Make the folders of a cluster with modes that munged accepts, whatever the umask is.
 
     Ranks of every user may write in `fences`.
     """
-    for path in (where, where / "state", where / "tmp", where / "nodes", *(_own(where, n) for n in nodes)):
+    for path in (
+        slurm_folder,
+        slurm_folder / "state",
+        slurm_folder / "tmp",
+        slurm_folder / "nodes",
+        *(_own(slurm_folder, n) for n in nodes),
+    ):
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)
     for node in nodes:
-        (_own(where, node) / "tmp").mkdir(exist_ok=True)
-    (where / "fences").mkdir(exist_ok=True)
-    (where / "fences").chmod(0o1777)
+        (_own(slurm_folder, node) / "tmp").mkdir(exist_ok=True)
+    (slurm_folder / "fences").mkdir(exist_ok=True)
+    (slurm_folder / "fences").chmod(0o1777)
 
 
-def _own(where: Path, node: str) -> Path:
+def _own(slurm_folder: Path, node: str) -> Path:
     """Return the folder of a node."""
-    return where / "nodes" / node
+    return slurm_folder / "nodes" / node
 
 
-def _munged(where: Path) -> list[str]:
+def _munged(slurm_folder: Path) -> list[str]:
     """Return the command that starts munged with all its files in the cluster's folder."""
     files = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid"}
     files |= {"log-file": "munge.log", "seed-file": "munge.seed"}
-    return ["munged", *(f"--{option}={where / name}" for option, name in files.items())]
+    return ["munged", *(f"--{option}={slurm_folder / name}" for option, name in files.items())]
 
 
-def _slurmd(where: Path, node: str, *, bind: bool) -> list[str]:
+def _slurmd(slurm_folder: Path, node: str, *, bind: bool) -> list[str]:
     """Return the command that starts slurmd on a node; with `bind` it mounts the node's own folder first."""
     if not bind:
         return ["slurmd"]
-    return ["sh", "-c", START_SLURMD, str(_own(where, node) / "tmp"), str(where / "tmp")]
+    return ["sh", "-c", START_SLURMD, str(_own(slurm_folder, node) / "tmp"), str(slurm_folder / "tmp")]
 
 
 def _check_release(torus: str, run: Path, node: str, image: str) -> None:

@@ -188,7 +188,7 @@ def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -
     for counter, near, far in _directed(topology):
         if near not in second or far not in second:
             raise RunError(
-                f"torus {torus} has no interface {near[0]}:{near[1]}; `railyard torus status` says more"
+                f"torus {torus} has no interface {near[0]}:{near[1]}; run: railyard torus status {torus}"
             )
         links.append(_filled(counter, second[near]))
         if not _agree((first[near], second[near]), (first[far], second[far])):

@@ -43,7 +43,7 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
 
 def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
     """Return the variables of a launcher by its name in `placements.launchers`, started on the head of the torus."""
-    return _settled(_on_hosts(torus, launchers.named(name)))
+    return _merged(_on_hosts(torus, launchers.named(name)))
 
 
 def for_program(torus: VirtualTorus, program: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def for_program(torus: VirtualTorus, program: str) -> dict[str, str]:
     """
     kinds = launchers.for_agent_hosts(version_text([program], for_any_program(torus)))
     parts = [_on_hosts(torus, launcher) for launcher in kinds]
-    return _settled(*parts, ucx_variables(agent_hosts(torus)), libfabric_variables())
+    return _merged(*parts, ucx_variables(agent_hosts(torus)), libfabric_variables())
 
 
 def for_mpirun_in_job(torus: VirtualTorus) -> dict[str, str]:
@@ -128,7 +128,7 @@ def _on_hosts(torus: VirtualTorus, launcher: Launcher) -> AgentVariables:
     return launcher.on_agent_hosts(agent_hosts(torus))
 
 
-def _settled(*parts: AgentVariables) -> dict[str, str]:
+def _merged(*parts: AgentVariables) -> dict[str, str]:
     """Return all variables in one mapping, without the defaults that the caller has replaced."""
     variables: dict[str, str] = {}
     for part in parts:

@@ -289,7 +289,7 @@ def write(torus: VirtualTorus, torus_plan: TorusPlan) -> None:
     for name, text in texts.items():
         path, temporary = torus.folder / name, torus.folder / f".{name}"
         if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue  # a daemon may have it mounted, and would not see a file that replaces it
+            continue  # a daemon may have mounted it, and no file can be mounted over one that has been replaced
         temporary.write_text(text, encoding="utf-8")
         temporary.rename(path)
 

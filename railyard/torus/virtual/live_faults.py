@@ -91,7 +91,7 @@ def check_rates(topology: Topology, shape: Shape, faults: Faults) -> None:
     lowest = shape.lowest_rate_bit_s
     for name in faults.lost:
         if shape.rate_bit_s(faults.rate_gbyte_s(topology, topology.links_by_name[name])) < lowest:
-            valid = f"what leaves at least {lowest / 1e6:.2g} Mbit/s; use a higher --rate-scale"
+            valid = f"a loss that leaves at least {lowest / 1e6:.2g} Mbit/s; use a higher --rate-scale"
             raise InputError("--lanes-lost", "link", name, valid)
     for percent in set(faults.injection_percent.values()):
         full = shape.rate_bit_s(topology.host_rate_gbyte_s)
@@ -120,5 +120,5 @@ def _run(torus: str, program: str, batches: Batches) -> None:
 
 
 def _batch_in(work: tuple[str, str, list[str]]) -> None:
-    """Run (namespace, program, lines) in a worker process."""
+    """Run the lines of `work`, which is (namespace, program, lines), in a worker process."""
     netns.batch_in(*work)

@@ -67,7 +67,7 @@ def take_turn(*, inheritable: bool = False) -> list[int]:
     """
     if INSIDE_LAUNCH in os.environ:
         raise RunError(
-            "a launch within a launch; is a script on the PATH named mpirun or srun that calls it again?"
+            f"a launch within a launch: {INSIDE_LAUNCH} is set; does an mpirun or srun on the PATH call itself?"
         )
     descriptors = [_held(OF_ROOT, _open, LAUNCH)] if _is_root() else []
     descriptors.append(_held(machine_file(), open_for_all, LAUNCH, PATIENCE_S if _is_root() else None))

@@ -44,14 +44,16 @@ MEASURE_S = 0.6
 PORT = 5201
 READY_S = 10.0
 ACKNOWLEDGED_PACKETS = 2
-# The least virtual time of a hop. At a third of it, half of the launches with messages of 8 bytes between 8 nodes were
-# void on an idle machine.
+#: The least time of a hop on the torus. At a third of it, half of the launches with messages of 8 bytes between 8 nodes
+#: were void on an idle machine.
 HOP_US = 1000.0
 GEMINI_HOP_US = 0.1  # for a topology that names no latency
-BUSY_TRIES = (
-    5  # without a limit every job of a suite, whose launches keep the load average up, would measure again
-)
-RESERVE = 15  # at 1/15 of the budget two equal launches of 64 ranks differed by 1.4 %, at 1/4 by 14 %
+#: Measurements on a busy machine. Without a limit every job of a suite would measure again, because launches keep the
+#: load average up.
+BUSY_TRIES = 5
+#: The budget over the demand at the automatic rate scale. At 15 two equal launches of 64 ranks differed by 1.4 %, at 4
+#: by 14 %.
+RESERVE = 15
 
 
 def demand_packets_s(topology: Topology, shape: Shape) -> float:
@@ -88,9 +90,8 @@ def reserved_scale(
     """
     by_packets = shape.rate_scale * budget_packets_s / (RESERVE * demand_packets_s(topology, shape))
     by_hops = (topology.hop_latency_us or GEMINI_HOP_US) / HOP_US
-    largest = (
-        min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)
-    )  # so that a rounded quotient does not select a smaller scale
+    # The last factor prevents that rounding selects the next smaller scale.
+    largest = min(by_packets, by_hops) / ranks_per_node * (1 + 1e-9)
     lowest, _ = plan.rate_scales(topology, shape)
     steps = _steps(largest)
     within = [step for step in steps if lowest <= step <= largest]

@@ -107,7 +107,9 @@ def _open_lock(name: str) -> int:
     path = folder / f"railyard.{user}.{name}"
     descriptor = locks.open_for_all(path)
     if os.fstat(descriptor).st_uid != user:
-        raise RunError(f"{path}: another user's; expected a file of user {user}; run as root: rm {path}")
+        raise RunError(
+            f"{path}: belongs to another user; expected a file of user {user}; run as root: rm {path}"
+        )
     os.set_inheritable(descriptor, True)
     return descriptor
 

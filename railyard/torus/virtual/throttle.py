@@ -63,7 +63,7 @@ def ratios(counted: CounterReading) -> Mapping[str, float]:
     sent_ns: dict[str, float] = defaultdict(float)
     for link in counted.links:
         if link.input_stall_ns is None or link.output_stall_ns is None:
-            raise InputError("torus", "network", "kernel", "router: the kernel counts no stalls")
+            raise InputError("torus", "network", "kernel", "router, because the kernel counts no stalls")
         stalled_ns[link.target] += link.input_stall_ns
         stalled_ns[link.source] += link.output_stall_ns
         if link.rate_mbit_s > 0:  # a cable that is down has the rate 0
