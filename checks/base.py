@@ -320,10 +320,12 @@ class PlacedCheck(Knobs):
         if self.is_dry_run():
             return
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"
-        reference = references.load(Path(folder, REFERENCES))
-        worse = references.regressions(type(self).__name__, self.reference_case, self._foms(), reference)
-        if worse:
-            raise PerformanceError("; ".join(worse))
+        expected = references.load(Path(folder, REFERENCES))
+        judged = references.judged(type(self).__name__, self.reference_case, self._foms(), expected)
+        for line in judged.missing:
+            getlogger().warning(line)
+        if judged.worse:
+            raise PerformanceError("; ".join(judged.worse))
 
     def _foms(self) -> dict[str, float]:
         return references.values(self.record, self.nics)

@@ -19,6 +19,7 @@ from perf import (
     bound,
     forgeries,
     fuzz,
+    gate,
     guard,
     osu,
     pieces,
@@ -87,6 +88,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Namespace], Any]]] = {
     "archive": (
         "list, compare and report over 100,000 records",
         lambda options: archive.measure(options.count or archive.COUNT),
+    ),
+    "gate": (
+        "false alarms of the gate of references, and what it finds, over made-up histories",
+        lambda _: gate.measure(console),
     ),
     "forgeries": (
         "100,000 random changes of a record: which the strict check accepts",

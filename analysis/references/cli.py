@@ -12,7 +12,10 @@ import click
 from railyard.base.errors import InputError, RunError
 from railyard.records import references
 from railyard.records.cli import archive_option, index_of
+from railyard.records.record import Status
+from railyard.records.references import Entry
 from railyard.records.store import archive
+from railyard.records.store.entries import Entry as Indexed
 
 NEEDED = "a case with 6 good launches of a commit without changes"
 
@@ -38,27 +41,27 @@ def commands() -> None:
     "--accept-regressions",
     "accept",
     is_flag=True,
-    help="Also take medians that are worse than the references allow.",
+    help="Also accept records that are worse than the references allow, and name them in the history.",
 )
 def update(root: Path, file: Path, accept: bool) -> None:
-    """Write the medians of the archive's good records of commits without changes, with tolerances from their spread.
+    """Add the archive's good records of commits without changes to the history that references follow from.
 
-    A case needs 6 launches. One that got worse than its reference allows is kept as it was and named. Where no case has
+    A case needs 6 launches. A record that is worse than its references allow is left out and named. Where no case has
     a reference, nothing is written, and that is an error: nothing could ever get worse.
     """
     from analysis.references.update import updated  # SciPy takes a second that other commands need not wait
 
-    made = updated(index_of(root).entries(), references.load(file), accept=accept)
-    count = sum(len(of_check) for of_check in made.references.values())
+    after = updated(index_of(root).entries(), references.load(file), accept=accept)
+    count = sum(len(of_check) for of_check in after.references.values())
     if not count:
-        why = made.notes[0] if made.notes else "no record"
+        why = after.notes[0] if after.notes else "no record"
         raise InputError(str(root), "", problem=f"no reference ({why})", valid=NEEDED)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        archive.write_whole(file, references.text(made.references), replace=True)
+        archive.write_whole(file, references.text(after.references), replace=True)
     except OSError as error:
         raise RunError(f"{file} could not be written: {error.strerror}") from error
-    for note in made.notes:
+    for note in after.notes:
         click.echo(note)
     click.echo(f"wrote {file}: {count} case{'' if count == 1 else 's'}")
 
@@ -66,12 +69,63 @@ def update(root: Path, file: Path, accept: bool) -> None:
 @commands.command()
 @file_option
 def show(file: Path) -> None:
-    """Show the references with their age: check, case, launches, and the commit at which each last passed."""
-    for check, of_check in sorted(references.load(file).items()):
+    """Show the references: check, case, history, and for each variable what the next run would find."""
+    from analysis.references import update
+
+    entries = references.load(file)
+    family = max(1, update.variables_of(entries))
+    for check, of_check in sorted(entries.items()):
         for case, entry in sorted(of_check.items()):
-            about = entry.about
-            click.echo(f"{check}, {case}: n = {about.launches}, {about.date}, commit {about.commit[:12]}")
-            for name, each in sorted(entry.references.items()):
-                click.echo(
-                    f"  {name:<40} {each.median:>12.6g} {each.unit}, {100 * each.tolerance:.1f} % worse allowed"
-                )
+            _show_case(f"{check}, {case}", entry, family)
+
+
+def _show_case(title: str, entry: Entry, family: int) -> None:
+    from analysis.references import update
+
+    about = entry.about
+    records = f"{about.records} record{'' if about.records == 1 else 's'}"
+    click.echo(f"{title}: {records}, n = {about.launches}, {about.date}, commit {about.commit[:12]}")
+    for past in entry.history:
+        for change in past.accepted:
+            click.echo(f"  accepted {past.created[:10]}, commit {past.commit[:12]}: {change}")
+    limits = update.power(entry, family)
+    launches = entry.history[-1].launches if entry.history else 0
+    for name, reference in sorted(entry.references.items()):
+        line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"
+        if name in limits:
+            limit = limits[name]
+            found = f"find 10 % in {limit.found_of_100} of 100 runs"
+            line += f"; {launches} launches at {100 * limit.noise:.1f} % noise {found}"
+        click.echo(line)
+
+
+@commands.command()
+@archive_option
+@file_option
+def judge(root: Path, file: Path) -> None:
+    """Hold the newest good record of each check and case against the references; end with 1 if a variable is worse.
+
+    It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
+    """
+    known = references.load(file)
+    newest: dict[tuple[str, str], Indexed] = {}
+    for entry in sorted(index_of(root).entries(), key=lambda entry: str(entry.own["created"])):
+        if entry.own["status"] == Status.OK:
+            newest[entry.setting["check"], references.case_of(entry.head)] = entry
+    judgements = {
+        (check, case): references.judged(check, case, references.medians(entry), known)
+        for (check, case), entry in sorted(newest.items())
+    }
+    for judgement in judgements.values():
+        for line in judgement.missing:
+            click.echo(f"warning: {line}")
+    for (check, _), judgement in judgements.items():
+        for line in judgement.worse:
+            click.echo(f"worse: {check}: {line}")
+    judged = sum(judgement.judged for judgement in judgements.values())
+    worse = sum(len(judgement.worse) for judgement in judgements.values())
+    if not judged:
+        raise InputError(str(root), "", problem=f"no record has a reference in {file}", valid=NEEDED)
+    click.echo(f"{judged} variable{'' if judged == 1 else 's'} judged, {worse} worse")
+    if worse:
+        raise click.exceptions.Exit(1)

@@ -1,24 +1,30 @@
-"""References from the archive: medians and tolerances of every check and case that has enough launches.
+"""References from the archive: what each check and case allows, by the history of its records.
 
-Models: the median over the launches of all records of a case from a commit without changes, and a tolerance of four
-times their run-to-run variation, at least 3 % and at most 30 %. A reference that would become worse by more than its
-tolerance is kept as it is, unless the caller accepts it: a regression must not become the measure of the next run.
+Models: the records of a case pass one after another, in the order of their creation. Each is held against the limits
+that follow from those before it (`analysis.references.limits`). A record that is worse is left out, so that a
+regression never becomes the measure of the next run, unless the caller accepts it: then the history of the variables
+that are worse begins anew, and names the change. A history has the oldest three records and the last ten.
 Leaves out: points that are not watched (`railyard.records.watched`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import dataclasses
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
+from analysis.references import limits
 from analysis.stats import medians
 from railyard.records import references, units, watched
-from railyard.records.references import About, Entry, Reference, References
+from railyard.records.references import About, Entry, Past, Point, Reference, References
 from railyard.records.store.entries import Entry as Indexed
 from railyard.records.units import Better
 
-SPREADS = 4.0
-LEAST, MOST = 0.03, 0.30
+T = TypeVar("T")
+NOTHING = Entry(about=About(commit="", date="", launches=0, records=0), references={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,84 +35,152 @@ class Updated:
     notes: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Case:
-    values: dict[str, list[float]] = field(default_factory=dict)
-    newest: tuple[str, str] = ("", "")
-    records: int = 0
-
-
 def updated(entries: Iterable[Indexed], old: References, *, accept: bool = False) -> Updated:
-    """The references that follow from an archive's entries; cases that are not in the archive stay as they are."""
-    made: dict[str, dict[str, Entry]] = {check: dict(of_check) for check, of_check in old.items()}
-    found_cases, left_out = _gathered(entries)
-    notes = (
-        [
-            f"{left_out} records left out: not ok, void launches, or a checkout with changes or without a commit"
-        ]
-        if left_out
-        else []
-    )
-    for (check, case), found in sorted(found_cases.items()):
-        entry = _entry(found)
-        before = old.get(check, {}).get(case)
-        if not entry.references:
-            notes.append(f"{check}, {case}: fewer than {medians.ENOUGH} launches, no reference")
-        elif not accept and before and (worse := _worse(entry, before)):
-            notes.append(f"{check}, {case}: kept, because it got worse: {worse}")
+    """Return the references after an archive's entries; records that the history has seen change nothing."""
+    by_case, left_out = _by_case(entries)
+    notes = []
+    if left_out:
+        why = "not ok, void launches, or a checkout with changes or without a commit"
+        notes.append(f"{left_out} record{'' if left_out == 1 else 's'} left out: {why}")
+    cases: dict[str, dict[str, Entry]] = {check: dict(of_check) for check, of_check in old.items()}
+    family = _family(old, by_case)
+    for (check, case), of_case in sorted(by_case.items()):
+        entry = old.get(check, {}).get(case, NOTHING)
+        newest = entry.history[-1].created if entry.history else ""
+        for indexed in sorted(of_case, key=lambda indexed: (indexed.own["created"], indexed.own["id"])):
+            if indexed.own["created"] > newest:
+                entry, note = _after(entry, indexed, family, accept=accept)
+                notes += [f"{check}, {case}: {note}"] if note else []
+        if entry.references:
+            cases.setdefault(check, {})[case] = entry
         else:
-            made.setdefault(check, {})[case] = entry
-    return Updated(references=made, notes=tuple(notes))
+            notes.append(f"{check}, {case}: fewer than {medians.ENOUGH} launches, no reference")
+    return Updated(references=cases, notes=tuple(notes))
 
 
-def _gathered(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], _Case], int]:
-    """The launches' values of good records from clean checkouts, by check and case; how many are no such records."""
-    found: dict[tuple[str, str], _Case] = {}
+def power(entry: Entry, family: int) -> dict[str, limits.Limit]:
+    """Return the limit of each variable of a case, which names what it finds."""
+    worse_if_larger = {name: _better(name) is Better.LOWER for name in entry.values}
+    return limits.limits(entry.values, larger_is_worse=worse_if_larger, family=family) if entry.values else {}
+
+
+def variables_of(references: References) -> int:
+    """Return the number of variables of all cases, the family of tests that one run makes."""
+    return sum(len(entry.values) for of_check in references.values() for entry in of_check.values())
+
+
+def _by_case(entries: Iterable[Indexed]) -> tuple[Mapping[tuple[str, str], list[Indexed]], int]:
+    """Return the good records from clean checkouts by check and case, and how many are no such records."""
+    by_case: dict[tuple[str, str], list[Indexed]] = {}
     left_out = 0
     for entry in entries:
         head = entry.head
         if head["status"] != "ok" or head["git_dirty"] or head["git_commit"] is None or head["void"]:
             left_out += 1
-            continue
-        of_case = found.setdefault((head["check"], references.case_of(head)), _Case())
-        of_case.records += 1
-        of_case.newest = max(of_case.newest, (head["created"], head["git_commit"]))
-        for name, values in references.variables(dict(entry.values), head["nic_policies"]).items():
-            of_case.values.setdefault(name, []).extend(values)
-    return found, left_out
+        else:
+            by_case.setdefault((head["check"], references.case_of(head)), []).append(entry)
+    return by_case, left_out
 
 
-def _entry(found: _Case) -> Entry:
-    date, commit = found.newest
-    enough = {name: values for name, values in found.values.items() if len(values) >= medians.ENOUGH}
+def _family(old: References, by_case: Mapping[tuple[str, str], Sequence[Indexed]]) -> int:
+    """Return how many variables one run judges: those of all cases, with and without a history."""
+    others = sum(
+        len(entry.values)
+        for check, of_check in old.items()
+        for case, entry in of_check.items()
+        if (check, case) not in by_case
+    )
+    here = (max(len(_launches(indexed)) for indexed in of_case) for of_case in by_case.values())
+    return max(1, others + sum(here))
+
+
+def _after(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tuple[Entry, str]:
+    """Return a case after one more record, and a note: what is worse, or what was accepted."""
+    launches = _launches(indexed)
+    past = Past(
+        record=indexed.own["id"],
+        created=indexed.own["created"],
+        commit=indexed.setting["git_commit"],
+        launches=min(map(len, launches.values()), default=0),
+    )
+    after, worse = added(entry, past, launches, family, accept=accept)
+    which = f"record {past.record[:12]} of {past.created[:10]}"
+    what = "accepted" if accept else "left out, because it got worse"
+    return after, f"{which} {what}: {'; '.join(worse)}" if worse else ""
+
+
+def added(
+    entry: Entry, past: Past, launches: Mapping[str, Sequence[float]], family: int, *, accept: bool = False
+) -> tuple[Entry, tuple[str, ...]]:
+    """Return a case after one more record, and what is worse than its references allow.
+
+    `launches` has the launches' values of each variable. A worse record changes nothing, unless it is accepted.
+    """
+    points = {name: _point(values) for name, values in launches.items()}
+    changes = {
+        name: 100 * abs(points[name].median / reference.median - 1)
+        for name, reference in sorted(entry.references.items())
+        if name in points and not reference.is_met(points[name].median)
+    }
+    worse = tuple(f"{name} {change:.1f} % worse" for name, change in changes.items())
+    if worse and not accept:
+        return entry, worse
+    before = {name: values for name, values in entry.values.items() if name not in changes}
+    appended = {name: _shortened((*before.get(name, ()), point)) for name, point in points.items()}
     about = About(
-        commit=commit,
-        date=date[:10],
-        launches=min(map(len, enough.values()), default=0),
-        records=found.records,
+        commit=past.commit,
+        date=past.created[:10],
+        launches=entry.about.launches + past.launches,
+        records=entry.about.records + 1,
     )
-    made = {name: reference for name, values in enough.items() if (reference := _reference(name, values))}
-    return Entry(about=about, references=made)
+    history = _shortened((*entry.history, dataclasses.replace(past, accepted=worse)))
+    after = Entry(about=about, references={}, history=history, values={**before, **appended})
+    if about.launches >= medians.ENOUGH:
+        after = dataclasses.replace(after, references=_references(after, family))
+    return after, worse
 
 
-def _reference(name: str, values: list[float]) -> Reference | None:
-    unit = units.unit_of(watched.figure(name))
-    summary = medians.summarise(values)
-    if unit.better is Better.NEITHER or summary.median <= 0:
-        return None
-    spread = (summary.spread_percent or 0.0) / 100
-    return Reference(
-        median=float(f"{summary.median:.6g}"),
-        tolerance=round(min(MOST, max(LEAST, SPREADS * spread)), 3),
-        unit=unit.text,
-        better=unit.better,
+def _launches(indexed: Indexed) -> dict[str, list[float]]:
+    """Return the values of a record's variables that have a better direction and a logarithm."""
+    variables = references.variables(dict(indexed.values), indexed.setting["nic_policies"])
+    return {
+        name: values
+        for name, values in variables.items()
+        if values and min(values) > 0 and _better(name) is not Better.NEITHER
+    }
+
+
+def _better(variable: str) -> Better:
+    return units.unit_of(watched.figure(variable)).better
+
+
+def _point(values: Sequence[float]) -> Point:
+    """Return a record's median, and its standard error by the median deviation of the launches, relative to it."""
+    median = statistics.median(values)
+    deviation = limits.NORMAL * statistics.median(abs(value - median) for value in values)
+    noise = deviation / median * math.sqrt(math.pi / 2 / len(values))
+    return Point(median=float(f"{median:.6g}"), noise=float(f"{noise:.3g}"))
+
+
+def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
+    """Return the oldest and the last of a history."""
+    return (
+        points
+        if len(points) <= limits.OLDEST + limits.LAST
+        else (*points[: limits.OLDEST], *points[-limits.LAST :])
     )
 
 
-def _worse(entry: Entry, before: Entry) -> str:
-    """The first reference that fails the old one, or nothing."""
-    for name, reference in sorted(entry.references.items()):
-        old = before.references.get(name)
-        if old and not old.is_met(reference.median):
-            return f"{name} {reference.median:.6g} {reference.unit}, was {old.median:.6g}"
-    return ""
+def _references(entry: Entry, family: int) -> dict[str, Reference]:
+    made = {}
+    for name, limit in power(entry, family).items():
+        unit = units.unit_of(watched.figure(name))
+        change = limit.worst / limit.level - 1
+        tolerance = change if unit.better is Better.LOWER else -change
+        made[name] = Reference(
+            median=float(f"{limit.level if tolerance > 0 else limit.worst:.6g}"),
+            tolerance=round(max(0.0, tolerance), 4),
+            unit=unit.text,
+            better=unit.better,
+        )
+    return made

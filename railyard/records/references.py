@@ -1,27 +1,28 @@
 """References: what a check gave in the archive, so that a regression fails `reframe -r`.
 
 Models: one YAML file in ReFrame's own form (`reference = {'$ref': ...}`): check -> case -> performance variable ->
-[median, lower, upper, unit], with the top-level key `$about` saying for each case how many launches and records stand
-behind it, and the commit and date at which it last passed. A case is everything that must agree for two runs to be
-comparable (`railyard.records.comparable`), so that a small torus is never held against a large one.
-Leaves out: making them (`analysis.references`).
+[level, lower, upper, unit]. The top-level key `$about` has for each case the history that the references follow from:
+the records that passed, the changes that were accepted, and the values of each variable. A case is everything that must
+agree for two runs to be comparable (`railyard.records.comparable`), so that a small torus is never held against a large
+one. Leaves out: making them (`analysis.references`).
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import yaml
 
 from railyard.base.checkout import CHECKOUT
 from railyard.base.errors import InputError
-from railyard.records import comparable, units, watched
+from railyard.records import comparable, watched
 from railyard.records.benchmark import Labels
 from railyard.records.json_io import Json
 from railyard.records.record import Record, Software
+from railyard.records.store.entries import Entry as Indexed
 from railyard.records.store.entries import SeriesKey, head, series_values
 from railyard.records.units import Better
 
@@ -31,7 +32,7 @@ INDEX = "reference_case"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """One performance variable: its median and how far a run may be worse, as a share of it."""
+    """One performance variable: its level and how far a run may be worse, as a share of it."""
 
     median: float
     tolerance: float
@@ -52,6 +53,28 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One record's value of a variable, the median over its launches.
+
+    `noise` is the relative standard deviation of that median by the spread of the launches, 0 for a single one.
+    """
+
+    median: float
+    noise: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A record that passed. `accepted` has the variables that had become worse and were accepted, by how much."""
+
+    record: str
+    created: str
+    commit: str
+    launches: int
+    accepted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What stands behind a case's references: `commit` and `date` of the newest record that they were met at."""
 
@@ -63,10 +86,12 @@ class About:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A case's references by performance variable."""
+    """A case's references by performance variable, and the history that they follow from, oldest first."""
 
     about: About
     references: Mapping[str, Reference]
+    history: tuple[Past, ...] = ()
+    values: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
 
 
 #: Check -> case -> entry.
@@ -83,8 +108,16 @@ def side(placement: str, nic_policy: str, software: str, policies: Sequence[str]
 
 def values(record: Record, policies: Sequence[str]) -> dict[str, float]:
     """Return the performance variables of a record: of each point that is watched the median over launches."""
-    by_series = dict(series_values(record))
-    return {name: statistics.median(each) for name, each in variables(by_series, policies).items()}
+    return _medians(dict(series_values(record)), policies)
+
+
+def medians(entry: Indexed) -> dict[str, float]:
+    """Return the same from a record's entry in an index."""
+    return _medians(dict(entry.values), entry.setting["nic_policies"])
+
+
+def _medians(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, float]:
+    return {name: statistics.median(launches) for name, launches in variables(values, policies).items()}
 
 
 def variables(values: Mapping[SeriesKey, Sequence[float]], policies: Sequence[str]) -> dict[str, list[float]]:
@@ -132,15 +165,27 @@ def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
 
 
 def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> Entry:
+    known = {name: about[name] for name in ("commit", "date", "launches", "records")}
     return Entry(
-        about=About(**about), references={name: _reference(name, found) for name, found in variables.items()}
+        about=About(**known),
+        references={name: _reference(*bounds) for name, bounds in variables.items()},
+        history=tuple(
+            Past(**{**past, "accepted": tuple(past.get("accepted", ()))}) for past in about.get("history", ())
+        ),
+        values={
+            name: tuple(Point(median=median, noise=noise) for median, noise in points)
+            for name, points in about.get("values", {}).items()
+        },
     )
 
 
-def _reference(name: str, found: list[Json]) -> Reference:
-    median, lower, upper, unit = found
-    better = units.unit_of(watched.figure(name)).better
-    return Reference(median=median, tolerance=upper if lower is None else -lower, unit=unit, better=better)
+def _reference(level: float, lower: float | None, upper: float | None, unit: str) -> Reference:
+    """Read ReFrame's form: a time has no lower bound, a rate no upper one."""
+    if upper is not None:
+        return Reference(median=level, tolerance=upper, unit=unit, better=Better.LOWER)
+    if lower is None:
+        raise ValueError("a reference without bounds")
+    return Reference(median=level, tolerance=-lower, unit=unit, better=Better.HIGHER)
 
 
 def text(references: References) -> str:
@@ -156,7 +201,7 @@ def text(references: References) -> str:
         for check, of_check in sorted(references.items())
     }
     document["$about"] = {
-        check: {case: _about(entry.about) for case, entry in sorted(of_check.items())}
+        check: {case: _about(entry) for case, entry in sorted(of_check.items())}
         for check, of_check in sorted(references.items())
     }
     return HEADING + yaml.safe_dump(
@@ -169,25 +214,51 @@ HEADING = (
 )
 
 
-def _about(about: About) -> dict[str, Json]:
-    return {
-        "commit": about.commit,
-        "date": about.date,
-        "launches": about.launches,
-        "records": about.records,
-    }
-
-
-def regressions(check: str, case: str, values: Mapping[str, float], known: References) -> list[str]:
-    """What is worse than its reference allows, each in one line that names the commit at which it last passed."""
-    entry = known.get(check, {}).get(case)
-    if entry is None:
-        return []
-    return [
-        _regression(name, values[name], reference, entry.about)
-        for name, reference in sorted(entry.references.items())
-        if name in values and not reference.is_met(values[name])
+def _about(entry: Entry) -> dict[str, Json]:
+    history = [
+        {name: list(value) if name == "accepted" else value for name, value in asdict(past).items() if value}
+        for past in entry.history
     ]
+    values = {
+        name: [[point.median, point.noise] for point in points]
+        for name, points in sorted(entry.values.items())
+    }
+    return {**asdict(entry.about), "history": history, "values": values}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a run is against its references: `worse` has a line per variable, `missing` what could not be judged.
+
+    `judged` counts the variables that have a reference.
+    """
+
+    worse: tuple[str, ...]
+    missing: tuple[str, ...]
+    judged: int
+
+
+def judged(check: str, case: str, values: Mapping[str, float], references: References) -> Judgement:
+    """Hold the variables of a run against the references of its check and case."""
+    cases = references.get(check, {})
+    entry = cases.get(case)
+    if entry is None:
+        others = f"{check} has references of {len(cases)} other case(s), such as {next(iter(cases), '')!r}"
+        missing = f"{check}: no reference for this case: {case!r}; {others}"
+        return Judgement(worse=(), missing=(missing,) if cases else (), judged=0)
+    compared = {name: reference for name, reference in entry.references.items() if name in values}
+    return Judgement(
+        worse=tuple(
+            _regression(name, values[name], reference, entry.about)
+            for name, reference in sorted(compared.items())
+            if not reference.is_met(values[name])
+        ),
+        missing=tuple(
+            f"{check}: no value of {name}, which has a reference"
+            for name in sorted(entry.references.keys() - values.keys())
+        ),
+        judged=len(compared),
+    )
 
 
 def _regression(name: str, value: float, reference: Reference, about: About) -> str:

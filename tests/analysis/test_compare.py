@@ -7,7 +7,9 @@ import dataclasses
 import io
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -489,23 +491,30 @@ def test_a_regression_is_named_with_its_commit() -> None:
     made = making.updated(entries(A), {}).references
     case = references.case_name(A)
     median = made["halo_3d"][case].references["plain/iteration_us"].median
-    assert references.regressions("halo_3d", case, {"plain/iteration_us": median}, made) == []
-    (line,) = references.regressions("halo_3d", case, {"plain/iteration_us": 2 * median}, made)
+    assert not references.judged("halo_3d", case, {"plain/iteration_us": median}, made).worse
+    (line,) = references.judged("halo_3d", case, {"plain/iteration_us": 2 * median}, made).worse
     assert (
         "100.0 % above the reference" in line
         and "last passed at commit 1f1f1f1f1f1f of 2026-11-21 (n = 10)" in line
     )
-    assert references.regressions("halo_3d", case, {"plain/bandwidth_gbyte_s": 1e-9}, made)
-    assert references.regressions("halo_3d", "another case", {"plain/iteration_us": 1e9}, made) == []
+    assert references.judged("halo_3d", case, {"plain/bandwidth_gbyte_s": 1e-9}, made).worse
+    other = references.judged("halo_3d", "another case", {"plain/iteration_us": 1e9}, made)
+    assert not other.worse and "no reference for this case: 'another case'" in other.missing[0]
+    assert not references.judged("new_check", case, {"plain/iteration_us": 1e9}, made).missing
 
 
 def test_a_reference_does_not_follow_a_regression_unless_told() -> None:
     made = making.updated(entries(A), {}).references
-    worse = synthetic.halo({name: 2 * value for name, value in SPEED.items()}, launches=10)
+    later = datetime(2026, 11, 22, tzinfo=UTC)
+    slow = {name: 2 * value for name, value in SPEED.items()}
+    worse = synthetic.halo(slow, launches=10, created=later)
     kept = making.updated(entries(worse), made)
-    assert kept.references == made and "got worse" in kept.notes[0]
+    assert kept.references == made and "left out, because it got worse: custom/" in kept.notes[0]
     taken = making.updated(entries(worse), made, accept=True)
-    assert taken.references != made
+    (entry,) = taken.references["halo_3d"].values()
+    assert any("custom/iteration_us" in line and "worse" in line for line in entry.history[-1].accepted)
+    again = synthetic.halo(slow, launches=10, seed=5, created=datetime(2026, 11, 23, tzinfo=UTC))
+    assert not making.updated(entries(again), taken.references).notes, "the new level is the reference"
 
 
 def test_few_launches_and_dirty_checkouts_make_no_reference() -> None:
@@ -537,7 +546,18 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "refs" / "r.yaml"
     done = run(references_command, "update", "--archive", root, "-o", file)
     assert done.exit_code == 0 and "2 cases" in done.output, done.exception
-    assert "custom/iteration_us" in run(references_command, "show", "-o", file).output
+    shown = run(references_command, "show", "-o", file).output
+    assert re.search(
+        r"custom/iteration_us .* 10 launches at [\d.]+ % noise find 10 % in \d+ of 100 runs", shown
+    )
+    judged = run(references_command, "judge", "--archive", root, "-o", file)
+    assert judged.exit_code == 0 and judged.output.endswith("judged, 0 worse\n"), judged.output
+    slow = synthetic.halo({name: 2 * value for name, value in SPEED.items()}, launches=10)
+    archive.add(slow, tmp_path / "slow")
+    worse = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", file)
+    assert worse.exit_code == 1 and "worse: halo_3d: custom/iteration_us: " in worse.output
+    unknown = run(references_command, "judge", "--archive", tmp_path / "slow", "-o", tmp_path / "none.yaml")
+    assert unknown.exit_code == 1 and "no record has a reference" in str(unknown.exception)
     (tmp_path / "empty").mkdir()
     none = run(references_command, "update", "--archive", tmp_path / "empty", "-o", tmp_path / "none.yaml")
     assert none.exit_code != 0 and "no reference" in str(none.exception)

@@ -51,10 +51,28 @@ def test_a_link_that_became_slow_fails_the_smoke_run_and_the_summary_shows_by_ho
     slow = tmp_path / "slow-link"
     slow.write_text(SLOW)
     slow.chmod(0o755)
-    baseline = str(tmp_path / "before/results/vtorus")
+    baseline = str(tmp_path / "before/baseline")
     done = smoke(tmp_path / "after", f"-S preparations={slow}", BASELINE=baseline)
     assert done.returncode != 0
     assert "custom/iteration_us" in done.stdout and "above the reference" in done.stdout
     summary = (tmp_path / "after/report.md").read_text()
     assert "now against baseline" in summary and "worse" in summary and "## Sides compared" in summary
+    assert "worse: halo_smoke: custom/iteration_us" in summary and not (tmp_path / "after/baseline").exists()
     assert (tmp_path / "after/report.html").exists()
+
+    done = smoke(tmp_path / "accepted", f"-S preparations={slow}", BASELINE=baseline, ACCEPT="true")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "custom/iteration_us" in (tmp_path / "accepted/baseline/references.yaml").read_text()
+    shown = subprocess.run(
+        [
+            CHECKOUT / ".venv/bin/railyard",
+            "references",
+            "show",
+            "-o",
+            tmp_path / "accepted/baseline/references.yaml",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "accepted 20" in shown.stdout and "custom/iteration_us" in shown.stdout

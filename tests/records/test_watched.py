@@ -90,7 +90,7 @@ def test_a_point_that_got_worse_fails_and_is_named() -> None:
     known = update.updated([entries.of_record(record)], {}).references
     check, case = record.case.check, references.case_name(record)
     now = references.values(record, record.case.nic_policies)
-    assert references.regressions(check, case, now, known) == []
+    assert not references.judged(check, case, now, known).worse
     name = next(name for name in now if "latency_us@" in name and "plain/" in name)
-    (line,) = references.regressions(check, case, {**now, name: 2 * now[name]}, known)
+    (line,) = references.judged(check, case, {**now, name: 2 * now[name]}, known).worse
     assert line.startswith(f"{name}: ")

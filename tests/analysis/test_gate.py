@@ -1,0 +1,67 @@
+"""The gate: no false alarms over many variables, slow steps are found, and an accepted change begins a history anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.references import limits, simulated, update
+from analysis.references.simulated import Machine
+from railyard.records.references import Past, Point
+
+#: Launch noise 1 %, run-to-run 1 %.
+OWN = Machine(variables=40, launch_noise=0.01, run_to_run=0.01)
+SHARED = Machine(variables=40, launch_noise=0.01, run_to_run=0.01, is_shared=True)
+
+
+@pytest.mark.parametrize("machine", [OWN, SHARED], ids=["own", "shared"])
+def test_ten_records_find_10_percent_and_small_steps_without_false_alarms(machine: Machine) -> None:
+    """Reduced; `python -m perf gate` has the figures."""
+    shares = simulated.shares(machine, histories=6)
+    assert shares["any false alarm in 50 pushes"] <= 1 / 6
+    assert shares["finds 10 %"] >= 0.95
+    assert shares["finds steps of 1 % before the tenth"] >= 5 / 6
+
+
+def test_one_slow_launch_in_six_neither_fails_a_run_nor_blinds_the_next() -> None:
+    chance = np.random.default_rng(1)
+    history = simulated.History(Machine(variables=5, launch_noise=0.005, run_to_run=0.005), chance)
+    for number in range(12):
+        times = history.machine.launches(chance, np.ones(5))
+        times["plain/v0_us"][number % 6] *= 1.5
+        past = Past(record="", created=f"{number:06d}", commit="", launches=6)
+        history.entry, worse = update.added(history.entry, past, times, 5)
+        assert not worse
+    assert len(history.worse(np.full(5, 1.10))) == 5
+
+
+def test_a_variable_that_many_launches_leave_noisy_is_judged_by_its_own_spread() -> None:
+    chance = np.random.default_rng(2)
+    values = {
+        f"v{n}_us": [
+            Point(median=1000 * factor, noise=0.002) for factor in np.exp(chance.normal(0, 0.003, 13))
+        ]
+        for n in range(8)
+    }
+    values["noisy_us"] = [
+        Point(median=1000 * factor, noise=0.05) for factor in np.exp(chance.normal(0, 0.06, 13))
+    ]
+    found = limits.limits(values, larger_is_worse=dict.fromkeys(values, True), family=9)
+    assert found["noisy_us"].worst > 1200 and found["noisy_us"].found_of_100 < 50
+    assert found["v0_us"].worst < 1070 and found["v0_us"].found_of_100 > 95
+
+
+def test_an_accepted_change_is_in_the_history_and_the_new_level_is_judged() -> None:
+    history = simulated.History(OWN, np.random.default_rng(3))
+    while history.entry.about.records < 10:
+        history.worse(simulated.same(OWN))
+    slower = simulated.same(OWN)
+    slower[0] = 1.3
+    assert [line.split()[0] for line in history.worse(slower)] == ["plain/v0_us"]
+    times = OWN.launches(history.chance, slower)
+    past = Past(record="", created="9", commit="", launches=6)
+    history.entry, changes = update.added(history.entry, past, times, 40, accept=True)
+    assert history.entry.history[-1].accepted == changes and len(history.entry.values["plain/v0_us"]) == 1
+    assert not history.worse(slower), "the accepted level passes"
+    slower[0] = 1.7
+    assert history.worse(slower), "a further one does not"
