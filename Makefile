@@ -17,7 +17,11 @@ BIN     := $(VENV)/bin
 DOCS    := build/docs-venv/bin
 # Without a network: wheels that `make wheels` filled elsewhere, or that were carried to a site (containers/carry).
 WHEELS  ?= $(firstword $(wildcard wheelhouse build/carried/wheels))
-PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
+FROM    := $(if $(WHEELS),--no-index --find-links "$(WHEELS)")
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(FROM)
+# How the packages of a list get into the virtual environment: `make setup` installs requirements.txt, which runs railyard.
+INSTALL := WHEELS="$(WHEELS)" tools/install-python-packages $(VENV)
+DEVELOP := requirements-dev.txt
 # Python keeps what it compiled: the tests start railyard and ReFrame hundreds of times. An empty value is like none.
 export PYTHONDONTWRITEBYTECODE :=
 STAMPS  := build/stamps
@@ -33,10 +37,10 @@ PACKAGES        := cmake gcc iproute2 libc6-dev libopenmpi-dev make openmpi-bin 
 SIM_PACKAGES    := g++ libsimgrid-dev simgrid
 TEST_PACKAGES   := chromium cppcheck gfortran iputils-ping libmpich-dev mpich munge openssh-server slurm-client slurmctld slurmd $(SIM_PACKAGES)
 DOCKER_PACKAGES := docker.io
-BENCH_PACKAGES  := bridge-utils mininet scotch
+BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help links setup wheels simulated mpich mpis image apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links setup wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -47,10 +51,10 @@ setup: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(MPIS:%=build/benchmarks-%/
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
 
-wheels:  ## download every Python package into wheelhouse/, for `make setup` on a machine without a network
+wheels:  ## download Python packages into wheelhouse/, for `make setup` and `make docs` without a network (DEV=yes: all)
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
-	for list in requirements.txt docs/requirements.txt $(CMAKE_LIST); do \
-	    $(PYTHON) -m pip download --quiet --disable-pip-version-check --require-hashes -r $$list -d wheelhouse || exit 1; \
+	for list in requirements.txt docs/requirements.txt $(CMAKE_LIST) $(if $(DEV),$(DEVELOP)); do \
+	    $(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes -r $$list -d wheelhouse || exit 1; \
 	done
 
 simulated: setup simulated-tools  ## install SimGrid, build the simulated torus (make setup does where SimGrid is there)
@@ -63,7 +67,11 @@ mpis: setup  ## Open MPI 5, MPICH 5 and Intel MPI from their wheels into build/m
 	@tools/mpis build/mpis
 	@PATH="$(CURDIR)/build/mpis/bin:$$PATH" $(MAKE) --no-print-directory build/benchmarks-openmpi5/bin/halo build/benchmarks-mpich5/bin/halo
 
-image: setup node-image  ## build the image of a node for the torus engine docker
+image: setup node-image  ## build the image of a node for the torus engine docker, and install Python's docker
+	@$(INSTALL) $(DEVELOP) docker
+
+parquet: $(STAMPS)/venv  ## polars (180 MB), for `railyard report --parquet` and ReFrame's --performance-compare
+	@$(INSTALL) $(DEVELOP) polars polars-runtime-32
 
 node-image: docker-tools
 	tools/with-docker containers/build-image
@@ -111,13 +119,13 @@ beside = mkdir -p build/tests; echo "beside the unit tests: $(1); output: build/
     if ( $(2) ) >build/tests/$@.log 2>&1; then exit 0; fi; \
     { printf '\n%s failed; build/tests/%s.log ends:\n' $@ $@; tail -n 30 build/tests/$@.log; } >build/tests/$@.failed; exit 1
 
-unit: $(STAMPS)/venv
+unit: $(STAMPS)/develop
 	$(BIN)/python -m pytest -q -m unit -n auto
 
-test-lint: $(STAMPS)/venv
+test-lint: $(STAMPS)/develop
 	@$(call beside,lint and types,$(MAKE) lint)
 
-test-builds: $(STAMPS)/venv
+test-builds: $(STAMPS)/develop
 	@$(call beside,benchmarks for every MPI,$(MAKE) test-tools && $(MAKE) setup analyze mpis)
 
 test-image:
@@ -126,7 +134,7 @@ test-image:
 test-sif:
 	@$(call beside,the image for Apptainer,$(MAKE) sif)
 
-lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
+lint: $(STAMPS)/develop  ## ruff, mypy --strict, clang-format, shellcheck, yamllint, hadolint, zizmor, codespell
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -135,9 +143,9 @@ lint: $(STAMPS)/venv  ## ruff, mypy --strict, clang-format, shellcheck, yamllint
 	$(BIN)/yamllint --strict $$(git ls-files '*.yml' '*.yaml' ':!reframe.yml' ':!tests/data' ':!config')
 	$(BIN)/hadolint --ignore DL3008 --failure-threshold warning $$(git ls-files 'containers/Dockerfile*')
 	$(BIN)/zizmor --offline --quiet .github action.yml
-	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!*requirements.txt' ':!*.svg' ':!*.lock')
+	$(BIN)/codespell $$(git ls-files ':!tests/data' ':!results/example' ':!*requirements*.txt' ':!*.svg' ':!*.lock')
 
-lint-workflows: $(STAMPS)/venv  ## actionlint over the workflows; compiled by Go where it is not installed
+lint-workflows: $(STAMPS)/develop  ## actionlint over the workflows; compiled by Go where it is not installed
 	actionlint=$$(tools/install-actionlint) && $$actionlint -shellcheck $(BIN)/shellcheck
 
 links:  ## ask for every external link of the documents; needs the internet, so a workflow does it once a week
@@ -152,12 +160,12 @@ analyze: test-tools  ## cppcheck over the C and C++ sources
 fuzz: setup  ## libFuzzer over the readers of the C programs, MINUTES=10 each; needs clang (CLANG=clang-19: another name)
 	tools/fuzz $(or $(MINUTES),10)
 
-format: $(STAMPS)/venv  ## rewrite the sources in the project's style
+format: $(STAMPS)/develop  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $$($(C_FILES))
 
-bench: setup bench-tools image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
+bench: $(STAMPS)/develop setup bench-tools node-image  ## print the figures that documents and issues quote (OSU=FOLDER: beside OSU's programs)
 	tools/with-docker $(BIN)/python -m perf $(if $(OSU),--osu $(OSU))
 
 clean:  ## remove everything that is made, the records and the report excepted
@@ -169,11 +177,16 @@ $(STAMPS)/packages: Makefile
 	@tools/need-packages --or cc,make $(PACKAGES)
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/venv: requirements.txt pyproject.toml
+$(STAMPS)/venv: requirements.txt pyproject.toml tools/install-python-packages
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
 	@$(PYTHON) -m venv $(VENV) || { echo "make: $(PYTHON) cannot make a virtual environment; run: apt-get install python3-venv, or make setup PYTHON=..." >&2; exit 1; }
-	@$(if $(WHEELS),$(PIP) --no-compile --require-hashes -r,tools/install-python-packages $(VENV)) requirements.txt
+	@$(INSTALL) requirements.txt
 	@PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	@mkdir -p $(@D) && touch $@
+
+# What develops railyard: the packages above, tests, linters, types.
+$(STAMPS)/develop: $(DEVELOP) $(STAMPS)/venv
+	@$(INSTALL) $(DEVELOP)
 	@mkdir -p $(@D) && touch $@
 
 # The machine's own where it is new enough; otherwise a wheel.
@@ -184,7 +197,7 @@ $(STAMPS)/cmake: $(CMAKE_LIST) $(STAMPS)/packages $(STAMPS)/venv
 $(STAMPS)/docs-venv: docs/requirements.txt
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
 	@$(PYTHON) -m venv $(DOCS:/bin=)
-	@$(DOCS)/python -m pip install --quiet --disable-pip-version-check $(if $(WHEELS),--no-index --find-links "$(WHEELS)") --require-hashes -r docs/requirements.txt
+	@$(DOCS)/python -m pip install --quiet --disable-pip-version-check $(FROM) --require-hashes -r docs/requirements.txt
 	@mkdir -p $(@D) && touch $@
 
 # One CMake project: $(call compile,FOLDER,OPTIONS) makes parts of it with one compiler. Warnings of the compiler are printed,

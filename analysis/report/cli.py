@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ _MANY = 20
     "--parquet",
     "parquet_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The rows of the CSV as an Apache Parquet file, as well.",
+    help="The rows of the CSV as an Apache Parquet file, as well; needs polars (`make parquet`).",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary on the terminal.")
 def report(
@@ -93,6 +94,8 @@ def report(
     archive of this checkout, `results/`. Systems of one origin that ran the same are compared with each
     other, the first by name as baseline, unless --compare names sides.
     """
+    if parquet_file is not None and find_spec("polars") is None:
+        raise RunError("--parquet: Python's polars is not installed; run: make parquet")
     loaded = load(records or (RESULTS,), quiet)
     versus = compared(loaded, sides, baseline)
     if output is None and form == "html" and not (figure_file or folder or parquet_file):

@@ -101,12 +101,21 @@ def test_the_files_that_make_test_deals_first_or_in_parts_are_there() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "docs/requirements.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "docs/requirements.txt"])
 def test_requirements_are_pinned_by_hash_and_name_no_host(name: str) -> None:
     text = (CHECKOUT / name).read_text()
     pins = re.findall(r"^[a-z0-9-]+.*==", text, re.M | re.I)
     assert len(pins) > 30 and text.count("--hash=sha256:") >= len(pins)
     assert not re.search(r"https?://|--index-url|--find-links [^-]", text.replace("--no-emit-find-links", ""))
+
+
+def test_what_runs_railyard_is_pinned_to_the_versions_that_develop_it_and_brings_no_linter() -> None:
+    run, develop = (
+        dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (CHECKOUT / name).read_text(), re.M))
+        for name in ("requirements.txt", "requirements-dev.txt")
+    )
+    assert run.items() <= develop.items()
+    assert not {"docker", "hypothesis", "mypy", "playwright", "polars", "pytest", "ruff", "uv"} & run.keys()
 
 
 def test_nothing_that_is_made_is_in_git() -> None:

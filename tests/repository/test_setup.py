@@ -121,11 +121,30 @@ def test_uv_installs_python_packages_unless_pip_has_settings_that_uv_does_not_re
     pinned = f'for list; do :; done; read -r name _ <"$list"; echo "$name" >>"{tmp_path}/installed"'
     configured = f'case "$*" in *"config list") echo "{settings}"; exit;; esac'
     refused = f'case "$name" in uv==*) exit {int(failing == "pip")};; esac'
-    program(programs, "python", f"{configured}\n{pinned}\n{refused}")
+    made = (
+        'for word; do [ "$before" != --target ] || target=$word; before=$word; done\n'
+        f'[ -z "$target" ] || {{ mkdir -p "$target/bin"; ln -s "{programs}/uv" "$target/bin"; }}'
+    )
+    program(programs, "python", f"{configured}\n{pinned}\n{made}\n{refused}")
     program(programs, "uv", f'echo uv >>"{tmp_path}/installed"; exit {int(failing == "uv")}')
-    done = run([TOOLS / "install-python-packages", "venv", "list.txt"], foreign, tmp_path)
+    words = [TOOLS / "install-python-packages", "venv", "list.txt"]
+    done = run(words, foreign, tmp_path, DEVELOPMENT="list.txt")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "installed").read_text().split() == expected
+
+
+def test_packages_that_are_named_are_installed_alone_and_from_the_wheels_that_are_there(
+    foreign: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "list.txt").write_text(LISTED)
+    programs = tmp_path / "venv/bin"
+    programs.mkdir(parents=True)
+    program(programs, "python", f'for list; do :; done; cat "$list" >"{tmp_path}/pins"; echo "$*"')
+    words = [TOOLS / "install-python-packages", "venv", "list.txt", "numpy", "zizmor"]
+    done = run(words, foreign, tmp_path, WHEELS="my wheels", DEVELOPMENT="list.txt")
+    assert done.returncode == 0 and "--no-index --find-links my wheels" in done.stdout, done.stderr
+    pins = (tmp_path / "pins").read_text()
+    assert "numpy==" in pins and "zizmor==" in pins and "uv==" not in pins
 
 
 def test_what_failed_of_set_up_is_what_make_test_prints_last(tmp_path: Path) -> None:

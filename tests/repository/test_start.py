@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from support.commands import CHECKOUT
 
 from railyard.cli import COMMANDS, IN_JOB_SCRIPTS, cli
+from railyard.torus.engines import docker_engine
 
 #: What no command loads to print its help.
 HEAVY = {"numpy", "scipy", "matplotlib", "reframe", "jsonschema", "jinja2", "rich", "polars", "docker"}
@@ -53,3 +56,14 @@ def test_the_list_of_commands_loads_none_and_cuts_no_line() -> None:
     )
     packages = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
     assert packages.isdisjoint(HEAVY | {"analysis", "placements", "yaml", "orjson", "jsonschema_rs"})
+
+
+def test_packages_that_few_users_need_may_be_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make setup` installs neither docker nor polars."""
+    monkeypatch.setitem(sys.modules, "docker", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    assert docker_engine.tori() == set()
+    assert docker_engine.missing("an/image").endswith("docker is not installed; run: make image")
+    done = CliRunner().invoke(cli, ["report", "--parquet", str(tmp_path / "rows"), str(tmp_path)])
+    assert "run: make parquet" in str(done.exception) + done.output

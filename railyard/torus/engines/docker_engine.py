@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -138,9 +139,11 @@ def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
 
 def _client() -> DockerClient:
     """Return a client of the Docker engine that DOCKER_HOST names, or of this machine's. RunError if none answers."""
-    import docker  # takes a third of a second, which only this engine should cost
-    from docker.errors import DockerException
-
+    try:
+        import docker  # takes a third of a second, which only this engine should cost
+        from docker.errors import DockerException
+    except ImportError as error:
+        raise RunError("engine docker: Python's docker is not installed; run: make image") from error
     try:
         client = docker.from_env(timeout=120, max_pool_size=2 * AT_ONCE)
         client.ping()
@@ -154,14 +157,14 @@ def _client() -> DockerClient:
 
 def _expected() -> bool:
     """Return whether there may be a Docker engine. This is cheap, whereas a client takes a third of a second."""
-    return "DOCKER_HOST" in os.environ or SOCKET.exists()
+    return ("DOCKER_HOST" in os.environ or SOCKET.exists()) and find_spec("docker") is not None
 
 
 def _image_sha256(name: str) -> str:
     """Return the digest of an image; InputError lists the images that Docker has."""
+    client = _client()  # first, because it reports that Python's docker is absent
     from docker.errors import APIError, ImageNotFound
 
-    client = _client()
     try:
         return str(client.images.get(name).id).removeprefix("sha256:")
     except ImageNotFound as error:
