@@ -24,6 +24,8 @@ INSTALL := WHEELS="$(WHEELS)" tools/install-python-packages $(VENV)
 DEVELOP := requirements-dev.txt
 # Python keeps what it compiled: the tests start railyard and ReFrame hundreds of times. An empty value is like none.
 export PYTHONDONTWRITEBYTECODE :=
+# Python's packages are installed while programs compile, where Python can make its environment without system packages.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null && echo 2 || echo 1))
 STAMPS  := build/stamps
 
 BENCHMARKS := CMakeLists.txt benchmarks/CMakeLists.txt $(wildcard benchmarks/*/*.[ch] benchmarks/*/*/*.[ch])
@@ -40,16 +42,19 @@ DOCKER_PACKAGES := docker.io
 BENCH_PACKAGES  := bridge-utils mininet
 
 .DELETE_ON_ERROR:
-.PHONY: help links setup wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
+.PHONY: help links setup set-up wheels simulated mpich mpis image parquet apptainer spack sif demo smoke check test unit test-lint test-builds test-image test-sif node-image lint lint-workflows docs tables release analyze fuzz format bench clean simulated-tools test-tools bench-tools docker-tools
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)  ## install what railyard needs, build the benchmarks
+setup:  ## install what railyard needs, build the benchmarks
+	@$(MAKE) --no-print-directory $(PARALLEL) set-up
 	@tools/check-venv $(VENV)
 	@[ -n "$(strip $(MPIS))" ] || echo "no MPI compiler wrapper here: load a module and run make setup again, or give MPICC=cc"
 	@PATH=$$PATH:build/apptainer/bin command -v apptainer >/dev/null || \
 	    echo "no Apptainer here: \`make apptainer\` installs one into the checkout, without root"
+
+set-up: $(STAMPS)/packages $(STAMPS)/venv $(HELPERS) $(MPIS:%=build/benchmarks-%/bin/halo) $(SIMULATED)
 
 wheels:  ## download Python packages into wheelhouse/, for `make setup` and `make docs` without a network (DEV=yes: all)
 	@PYTHON="$(PYTHON)" tools/find-python >/dev/null
@@ -85,9 +90,8 @@ spack: $(STAMPS)/packages  ## Spack, into build/tools/spack (SPACK=FOLDER or git
 sif: apptainer  ## build build/image/railyard.sif, the Apptainer image of the benchmarks
 	containers/build-sif
 
-# System packages and Python's are installed side by side, where Python can make its environment without the former.
 demo:  ## the main job: measure a virtual Gemini torus and a simulated one, write records and report.html
-	@$(MAKE) --no-print-directory -j $$($(PYTHON) -c 'import ensurepip' 2>/dev/null && echo 2 || echo 1) simulated
+	@$(MAKE) --no-print-directory $(PARALLEL) simulated
 	@tools/demo
 
 smoke: setup  ## smoke checks on a virtual torus, for CI (tools/smoke lists variables such as BASELINE=FOLDER)
@@ -190,7 +194,7 @@ $(STAMPS)/develop: $(DEVELOP) $(STAMPS)/venv
 	@mkdir -p $(@D) && touch $@
 
 # The machine's own where it is new enough; otherwise a wheel.
-$(STAMPS)/cmake: $(CMAKE_LIST) $(STAMPS)/packages $(STAMPS)/venv
+$(STAMPS)/cmake: $(CMAKE_LIST) $(STAMPS)/packages $(shell tools/cmake --version >/dev/null 2>&1 || echo $(STAMPS)/venv)
 	@tools/cmake --version >/dev/null 2>&1 || $(PIP) --require-hashes -r $(CMAKE_LIST)
 	@mkdir -p $(@D) && touch $@
 
