@@ -127,7 +127,7 @@ def test_uv_installs_python_packages_unless_pip_has_settings_that_uv_does_not_re
     )
     program(programs, "python", f"{configured}\n{pinned}\n{made}\n{refused}")
     program(programs, "uv", f'echo uv >>"{tmp_path}/installed"; exit {int(failing == "uv")}')
-    words = [TOOLS / "install-python-packages", "venv", "list.txt"]
+    words: list[str | Path] = [TOOLS / "install-python-packages", "venv", "list.txt"]
     done = run(words, foreign, tmp_path, DEVELOPMENT="list.txt")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "installed").read_text().split() == expected
@@ -140,7 +140,7 @@ def test_packages_that_are_named_are_installed_alone_and_from_the_wheels_that_ar
     programs = tmp_path / "venv/bin"
     programs.mkdir(parents=True)
     program(programs, "python", f'for list; do :; done; cat "$list" >"{tmp_path}/pins"; echo "$*"')
-    words = [TOOLS / "install-python-packages", "venv", "list.txt", "numpy", "zizmor"]
+    words: list[str | Path] = [TOOLS / "install-python-packages", "venv", "list.txt", "numpy", "zizmor"]
     done = run(words, foreign, tmp_path, WHEELS="my wheels", DEVELOPMENT="list.txt")
     assert done.returncode == 0 and "--no-index --find-links my wheels" in done.stdout, done.stderr
     pins = (tmp_path / "pins").read_text()
