@@ -1,7 +1,7 @@
-"""What every check of a third-party program shares: finding it, its sizes by scale, and reading what it said.
+"""Define what the checks of third-party programs share: find the program, choose its sizes, read its output.
 
-Such a program writes no JSON of ours and does not say where its ranks ran. `railyard-witness` looks on from inside each
-launch, a parser of `applications` reads the output, and both become the benchmark output that every check makes. Leaves
+Such a program does not write railyard's JSON, and does not report where its ranks ran. `railyard-witness` reports that
+from within each launch, a parser of `railyard.applications` reads the output, and both become benchmark output. Leaves
 out: the programs' own options (one module each) and how they are built (docs/applications.md).
 """
 
@@ -38,7 +38,7 @@ from railyard.jobs.job.submitted import Planned
 from railyard.jobs.partition import Partition
 from railyard.records.record import Software
 
-#: Below a folder of programs: as Spack's view, as OSU installs its own, as OSU's sources build them.
+#: Subfolders in which programs are searched: of a Spack view, of OSU's installation, of OSU's build folder.
 PLACES = ("", "bin", "lib", "libexec/osu-micro-benchmarks/mpi/*", "c/mpi/*/*")
 DIGITS = 12
 SEVERAL = 2
@@ -47,7 +47,7 @@ DECOMPOSITIONS = ("cube", "plane", "chain")
 
 
 class Scale(StrEnum):
-    """How large a machine the sizes are for."""
+    """Sizes of machines that the sizes of a program are chosen for."""
 
     LAPTOP = "laptop"
     CI = "ci"
@@ -57,7 +57,7 @@ class Scale(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Ranks of a scale: their grid (Z, Y, X: these programs count X fastest) and how many a node has."""
+    """Ranks of a scale: their grid (Z, Y, X, because these programs count X fastest) and the ranks per node."""
 
     grid: tuple[int, int, int]
     ranks_per_node: int = 1
@@ -73,12 +73,12 @@ MACHINES: Mapping[Scale, Machine] = {
 
 #: The scales of other checks.
 ALIASES: Mapping[str, str] = {"small": Scale.LAPTOP, "standard": Scale.NODE, "large": Scale.RACK}
-#: The scale of what a program sends, where its ranks are those of a machine.
+#: For each scale of ranks, the scale of message sizes on a real machine.
 MESSAGES: Mapping[str, str] = {Scale.NODE: "standard", Scale.RACK: "large"}
 
 
 class ApplicationCheck(PlacedCheck):
-    """A program that is not ours, under several placements and NIC policies."""
+    """A third-party program under several placements and NIC policies."""
 
     needs = ["programs of another MPI"]
     grid: Any
@@ -108,7 +108,7 @@ class ApplicationCheck(PlacedCheck):
     built_image = fixture(applications_image, scope="session")
     built_native = fixture(applications_native, scope="session")
 
-    #: Folders with the programs (prefixes, or their `bin`), a colon between; empty for what containers/build-native
+    #: Folders with the programs (prefixes, or their `bin`), separated by colons; empty for what containers/build-native
     #: built, then the PATH.
     #:
     #: :type: :class:`str`
@@ -143,7 +143,7 @@ class ApplicationCheck(PlacedCheck):
     #: :default: ``False``
     counted = variable(typ.Bool, value=False)
 
-    #: How Spack names a build of the program without OpenMP, among its variants.
+    #: Spack's variant of a build of the program without OpenMP.
     without_openmp = "~openmp"
 
     #: OpenMP threads of each rank, 0 for a program that is built or started without OpenMP.
@@ -154,7 +154,7 @@ class ApplicationCheck(PlacedCheck):
 
     @run_after("init")
     def choose_machine(self) -> None:
-        """Grid and ranks a node of the scale, where the check itself does not say."""
+        """Set grid and ranks per node to those of the scale, unless the check sets them."""
         self.scale = ALIASES.get(self.scale, self.scale)
         if self.grid or self.scale not in MACHINES:
             return
@@ -164,15 +164,15 @@ class ApplicationCheck(PlacedCheck):
             self.block = list(machine.grid)
 
     def _scale(self, where: Partition) -> scales.Scale:
-        """By the number of ranks, or where they fit on a virtual torus, too, by the origin."""
+        """Return the scale of message sizes: by the number of ranks, or for few ranks by the partition's origin."""
         return scales.chosen(self.name, MESSAGES.get(self.scale, ""), where.origin)
 
     def _decomposed(self, cube: tuple[int, int, int]) -> list[int]:
-        """The program's own grid of as many ranks as the scale's cube has."""
+        """Return the program's grid of as many ranks as the scale's cube has."""
         return list(cube)
 
     def _image_file(self) -> str:
-        """The image that was named, or that of the session's build where launches are to run from it."""
+        """Return the image that was named, or the one that the session builds if launches run from it."""
         wanted = self.build == Build.IMAGE or Software.IMAGE in self.software
         return self.image or (str(building.image_file(self._mpi())) if wanted else "")
 
@@ -195,7 +195,7 @@ class ApplicationCheck(PlacedCheck):
     @run_after("setup")
     @plainly()
     def find_parser(self) -> None:
-        """Fail before anything runs where nobody could read what the program prints."""
+        """Raise InputError before anything runs if there is no parser of the program's output."""
         if self.output is None:
             need_parser(self.benchmark)
 
@@ -205,9 +205,10 @@ class ApplicationCheck(PlacedCheck):
     @run_after("setup")
     @plainly()
     def find_program(self) -> None:
-        """Skip, in one line, where the program is not installed; fail where a folder or an image was named for it.
+        """Skip if the program is not installed; fail if a folder or an image was named for it.
 
-        A program that railyard builds in no way is skipped even there: the folder may be for the others of a tag.
+        A program that railyard cannot build is skipped in both cases, because the folder may be for other checks of a
+        tag.
         """
         if self.scale not in MACHINES:
             raise InputError(self.name, "scale", self.scale, ", ".join(MACHINES))
@@ -235,7 +236,7 @@ class ApplicationCheck(PlacedCheck):
     @run_after("setup")
     @plainly()
     def say_which_build(self) -> None:
-        """What was built of the program, so that records of different builds are different cases."""
+        """Add the program's build to the parameters, so that records of different builds are different cases."""
         native = build_of(self.paths[self.program]) if self.paths else {}
         inside = build_in(self.prepared.carried.labels, self.package) if self.prepared.carried else {}
         if native.get("spack_spec") and inside.get("spack_spec"):
@@ -253,9 +254,9 @@ class ApplicationCheck(PlacedCheck):
 
     @run_after("setup")
     def need_openmp(self) -> None:
-        """Skip where Spack built the program without OpenMP, and its ranks are to have several threads.
+        """Skip if Spack built the program without OpenMP and its ranks need several threads.
 
-        Of a program that Spack did not build the witness tells when it has run.
+        A program that Spack did not build is judged after it has run, by its witness.
         """
         if self.threads < SEVERAL:
             return
@@ -278,7 +279,7 @@ class ApplicationCheck(PlacedCheck):
             Path(self.stagedir, name).write_text(text)
 
     def _program(self, index: int, whose: Software) -> list[str]:
-        """A rank's program with a witness before it; an image has both on its own PATH."""
+        """Return what each rank runs: the witness and the program, which an image has on its own PATH."""
         inside = self.prepared.carried is not None and whose is Software.IMAGE
         words = [self.program if inside else self._from_the_job(self.program), *self.options]
         profiler = "libmpiP.so" if inside or not self.profile else self._from_the_job("libmpiP.so")
@@ -296,17 +297,17 @@ class ApplicationCheck(PlacedCheck):
         ]
 
     def _from_the_job(self, name: str) -> str:
-        """A path, from the job's folder where both are in the checkout: a record then names no folder of a user's."""
+        """Return a path, relative if it is in the checkout, so that a record contains no folder of the user."""
         path, folder = self.paths[name], Path(self.stagedir)
         if path.is_relative_to(CHECKOUT) and folder.is_relative_to(CHECKOUT):
             return os.path.relpath(path, folder)
         return str(path)
 
     def _lines(self, launch: Planned, *, only_if_placed: bool) -> list[str]:
-        """With what the program writes under a name of its own moved to the launch's."""
+        """Return the launch's lines, with files that the program names itself moved to the launch's names."""
         patterns = {self.leaves: "left"} if self.leaves else {}
         patterns |= {f"{self.program}.*.mpiP": "mpiP"} if self.profile else {}
-        # Of a launch that was started twice the newest counts.
+        # If the launch was started twice, the newest file is used.
         moves = [
             f'mv -f "$(ls -t {pattern} 2>/dev/null | head -n 1)" {launch.stem}.{ending} 2>/dev/null; rm -f {pattern}'
             for pattern, ending in patterns.items()
@@ -327,8 +328,8 @@ class MiniAppCheck(ApplicationCheck):
     #: :default: ``'weak'``
     scaling = variable(str, value="weak")
 
-    #: The problem's size by scaling and scale, as the program counts it. No variable of ReFrame's, which would give it
-    #: the lists that `-S sizes=1024,4096` means for other checks.
+    #: The problem's size by scaling and scale, in the program's own unit. It is no ReFrame variable, because
+    #: `-S sizes=1024,4096` sets lists of message sizes of other checks.
     sizes: Mapping[str, Mapping[str, int]] = {}
 
     #: The program's arguments, with {size}, {ranks}, {x}, {y} and {z} (ranks along the axes of the grid, z slowest)
@@ -395,7 +396,7 @@ def with_poster_policies(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
 
 
 def profiled(check: type[MiniAppCheck]) -> type[MiniAppCheck]:
-    """A check whose one launch mpiP watches."""
+    """Give a check one launch, which mpiP profiles."""
     return _with(check, {"placements": ["cart-create"], "launches": 1, "profile": True})
 
 
@@ -416,7 +417,7 @@ def _with(check: type[MiniAppCheck], chosen: Mapping[str, Any]) -> type[MiniAppC
 
 
 def find(name: str, folders: str, mpi: str = "") -> Path | None:
-    """The first file of that name in folders with a colon between; without any, in the native build, then the PATH."""
+    """Return the first program of that name in `folders` (A:B), or else in the native build or on the PATH."""
     for root in folders.split(":") if folders else [str(building.view(mpi))]:
         for subfolder in PLACES:
             files = sorted(Path(root).glob(f"{subfolder}/{name}" if subfolder else name))
@@ -427,18 +428,18 @@ def find(name: str, folders: str, mpi: str = "") -> Path | None:
 
 
 def lacking(name: str, mpi: str) -> str:
-    """Return what is missing, and how to get it."""
+    """Return in one line that a program is missing, and the command that builds it."""
     where = os.path.relpath(building.view(mpi), CHECKOUT)
     return f"no {name} in {where} or on the PATH: {building.how(Build.NATIVE, mpi)}; -S programs=FOLDER names a folder"
 
 
 def unbuilt(name: str) -> str:
-    """Return what is missing of a program that no package of spack.yaml has."""
+    """Return in one line that a program is missing which no package of spack.yaml contains."""
     return f"no {name} on the PATH, and railyard does not build it: -S programs=FOLDER names a folder that has it"
 
 
 def build_of(program: Path) -> dict[str, str]:
-    """What tells one build of a program from another: its sum, and its package and source where Spack built it."""
+    """Return what identifies a build of a program: its sha256, and its package and source if Spack built it."""
     sum_of = {"program_sha256": hashlib.sha256(program.read_bytes()).hexdigest()[:DIGITS]}
     spec = spack_spec(program)
     if not spec:
@@ -447,13 +448,13 @@ def build_of(program: Path) -> dict[str, str]:
 
 
 def labels_of(program: Path) -> dict[str, str]:
-    """Return the labels of the native build that a program is of; nothing for a program of another origin."""
+    """Return the labels of the native build that contains a program; empty for a program of another origin."""
     view = next((folder for folder in program.parents if folder.name == "view"), program.parent)
     return building.labels(view)
 
 
 def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:
-    """The same of a package in an image, by its labels; nothing for an image without them."""
+    """Return what identifies the build of a package in an image, by its labels; empty for an image without them."""
     spec = labels.get(f"{images.SPEC_LABEL}{package}", "")
     if not spec:
         return {}
@@ -462,7 +463,7 @@ def build_in(labels: Mapping[str, str], package: str) -> dict[str, str]:
 
 
 def built_from(labels: Mapping[str, str], package: str) -> dict[str, str]:
-    """Source, compiler and target of a package, as the labels of its build have them."""
+    """Return source, compiler and target of a package, from the labels of its build."""
     names = {
         "spack_source": f"railyard.source.{package}",
         "spack_compiler": "railyard.compiler",
@@ -472,14 +473,14 @@ def built_from(labels: Mapping[str, str], package: str) -> dict[str, str]:
 
 
 def same_build(check: str, native: str, inside: str) -> None:
-    """Raise InputError for two builds of a program in one job: their difference is not a container's cost."""
+    """Raise InputError if native program and image differ in their build, because both compare the container alone."""
     if native != inside:
         valid = f"{inside}, as in the image (containers/build-native, with the image's lock, builds it)"
         raise InputError(check, "native program", native, valid)
 
 
 def spack_spec(program: Path) -> str:
-    """Name, version and hash of the Spack package that a program belongs to; empty for one that it did not build."""
+    """Return name, version and hash of a program's Spack package; empty for a program that Spack did not build."""
     for folder in program.resolve().parents:
         file = folder / ".spack/spec.json"
         if file.is_file():

@@ -1,7 +1,7 @@
-"""What every check of this suite does: one job, all placements in seeded random order, evidence, a record.
+"""Define the base class of all checks: one job that runs all placements in seeded random order and makes a record.
 
-A check names what to run (`benchmark`, `options`) and on which grid. This class is its face towards ReFrame: variables,
-hooks at ReFrame's stages, skips and verdicts. What a job is, is in `railyard.jobs`: what a partition can give
+A check names what to run (`benchmark`, `options`) and on which grid. This class is the part that needs ReFrame:
+variables, hooks at its stages, skips and verdicts. The job itself is in `railyard.jobs`: what a partition can give
 (`request`), the files and lines of the launches (`submission`), the record (`stagedir`) and its verdict (`verdict`).
 """
 
@@ -44,10 +44,10 @@ from railyard.records import provenance, references, units, watched
 from railyard.records.record import Record, Software
 from railyard.torus.simulated import smpi
 
-#: For the lines of reframe.yml in job scripts: ReFrame may run in any folder.
+#: reframe.yml uses this variable in job scripts, because ReFrame may run in any folder.
 os.environ.setdefault("RAILYARD_CHECKOUT", str(CHECKOUT))
 
-#: ReFrame's word for partitions of real machines.
+#: Partitions of real machines, in ReFrame's syntax.
 REAL = "+torus %origin=measured"
 
 #: The ways to choose the nodes of a job on a network of groups that the study `dragonfly-placement` compares.
@@ -63,7 +63,7 @@ PREFIX = "RFM_REFERENCE_PREFIX"
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Bad input as ReFrame's own error: its report then shows the one line, not our source code."""
+    """Turn bad input into ReFrame's own error, whose report shows the one line and no traceback."""
     try:
         yield
     except (InputError, RunError) as error:
@@ -72,17 +72,17 @@ def plainly() -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What follows from a check and its partition; nothing is written yet.
+    """What a check and its partition determine before anything is written.
 
     `is_scaled`: the check has sizes by scale, so its scale is a parameter. `carried` is the image that launches run
-    from, `beside` the programs beside the measured one. `granted` are the nodes, or as many of the same kind.
+    from, `companions` are the programs that run with it. `granted` are the nodes, or as many of the same kind.
     """
 
     where: Partition
     scale: scales.Scale
     is_scaled: bool
     carried: images.Carried | None
-    beside: Roles | None
+    companions: Roles | None
     granted: Allocation
 
     @property
@@ -99,17 +99,17 @@ class PlacedCheck(Knobs):
     sourcesdir = None
     exclusive_access = True
 
-    #: References from the archive; `railyard references update` writes the file. By its whole path, so that a check in
-    #: a folder of a site's own finds it, too; below ReFrame's reference prefix, where there is one.
+    #: References from the archive; `railyard references update` writes the file. The path is absolute, so that a check
+    #: in a site's own folder finds it, too, or below ReFrame's reference prefix if there is one.
     reference = {"$ref": REFERENCES if os.environ.get(PREFIX) else str(CHECKOUT / "checks" / REFERENCES)}
 
-    #: Case of the references that the run is compared with; known once the record is.
+    #: Case of the references that the run is compared with; set when the record is made.
     #:
     #: :type: :class:`str`
     #: :default: ``''`` (none)
     reference_case = variable(str, value="")
 
-    #: Digest of the run's record, whose id is its first 12 digits: from a line of a perflog to its evidence.
+    #: Digest of the run's record, whose id is its first 12 digits. It leads from a line of a perflog to the record.
     #:
     #: :type: :class:`str`
     #: :default: ``''`` (none)
@@ -122,14 +122,14 @@ class PlacedCheck(Knobs):
     @run_before("setup")
     @plainly()
     def keep_what_was_left(self) -> None:
-        """Record what a killed ReFrame left in this check's stage directories: a dry run empties them, too."""
+        """Record jobs that a killed ReFrame left in this check's stage directories, which a dry run empties, too."""
         left = Path(runtime().stage_prefix, self.current_system.name)
         interrupted.keep_left_behind(path.parent for path in left.glob(f"*/*/{self.short_name}/job.json"))
 
     @run_after("setup")
     @plainly()
     def prepare(self) -> None:
-        """Find out what follows from check and partition; skip, in one line, where nothing can be measured."""
+        """Derive the job from check and partition; skip, in one line, if nothing can be measured."""
         where = self._partition()
         self._skip_for(where.missing())
         self._set({"torus": where.torus_for(self.tags, self.torus)})
@@ -155,12 +155,12 @@ class PlacedCheck(Knobs):
             scale=scale,
             is_scaled=is_scaled,
             carried=carried,
-            beside=companions,
+            companions=companions,
             granted=granted,
         )
 
     def _spec(self) -> JobSpec:
-        """Return the variables as they are now, as a value."""
+        """Return the present values of the check's variables as a specification."""
         return JobSpec.of({name: getattr(self, name) for name in ("name", *KNOBS)})
 
     def _set(self, values: Mapping[str, Any]) -> None:
@@ -187,7 +187,7 @@ class PlacedCheck(Knobs):
         return scales.chosen(self.name, self.scale, where.origin)
 
     def _opened(self, spec: JobSpec, where: Partition) -> tuple[tuple[Software, ...], images.Carried | None]:
-        """Return whose programs to launch, and the image; skip where it is not there or cannot be run here."""
+        """Return whose programs to launch, and the image; skip if it is missing or cannot be run here."""
         name = self._image_file()
         chosen = tuple(images.software(spec.name, spec.software, name))
         if Software.IMAGE not in chosen:
@@ -197,11 +197,11 @@ class PlacedCheck(Knobs):
         return chosen, images.carried(file, spec.host_mpi, where.features)
 
     def _image_file(self) -> str:
-        """The image to run from, empty for none."""
+        """Return the path of the image to run from; empty for none."""
         return str(self.image)
 
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
-        """Skip what this machine can never do; leave out the rest of that kind, in a line for each."""
+        """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
         if counts := spec.no_launch:
             raise InputError(spec.name, "placements, nics, launches", counts, "at least one of each")
         processor = self.current_partition.processor
@@ -218,7 +218,7 @@ class PlacedCheck(Knobs):
     @run_before("run")
     @plainly()
     def write_job(self) -> None:
-        """Write what the launches read, and the launches as lines that can be pasted."""
+        """Write the files that the launches read, and the lines of the job script."""
         where = self.prepared.where
         job = self._submitted(
             launchers.selected(self.current_partition.launcher_type.registered_name, where.features)
@@ -236,7 +236,7 @@ class PlacedCheck(Knobs):
         self._launch_locally(len(script.launches))
 
     def _launch_locally(self, launches: int) -> None:
-        """Let the job script launch: ReFrame's own launcher has nothing left but to tell how many launches ended."""
+        """Let the job script launch, so that ReFrame's own launcher only prints how many launches ended."""
         self.job.launcher = getlauncher("local")()
         self.executable = "echo"
         self.executable_opts = [str(launches), "launches ended"]
@@ -248,7 +248,7 @@ class PlacedCheck(Knobs):
         return Submitted(
             spec=dataclasses.replace(spec, parameters={**scale, **spec.parameters}),
             site=dataclasses.replace(prepared.where, launcher=launcher.name),
-            roles=prepared.beside,
+            roles=prepared.companions,
             image=prepared.carried.provenance if prepared.carried else None,
             read_by=self._read_by(),
             reframe={"version": rfm.VERSION, "session": interrupted.session(), "check": self.unique_name},
@@ -270,19 +270,19 @@ class PlacedCheck(Knobs):
         return schedule.lines(launch, only_if_placed=only_if_placed, limit_s=limit_s)
 
     def _read_by(self) -> dict[str, Any] | None:
-        """The patterns that read the program's output; None where a module does."""
+        """Return the patterns that read the program's output; None for a program with a parser."""
         return None
 
     @run_before("run")
     def open_the_record(self) -> None:
-        """From here on what the launches leave is kept; after the run it would be too late for a job that timed out."""
+        """List the job before it runs, so that a job which times out has a record, too."""
         if not self.is_dry_run():
             interrupted.submitted(Path(self.stagedir), lambda: str(self.job.state))
 
     @run_before("sanity")
     @plainly()
     def write_record(self) -> None:
-        """One record of all launches, good and bad, before anything is judged."""
+        """Make one record of all launches, good and bad, before anything is judged."""
         if self.is_dry_run():
             return
         folder = Path(self.stagedir)
@@ -296,7 +296,7 @@ class PlacedCheck(Knobs):
 
     @sanity_function
     def every_launch_is_good(self) -> Any:
-        """Verified data, exit status 0, every rank where its placement put it, and a machine that carried the load."""
+        """Fail unless every launch has verified data, exit status 0, every rank on its node, and a sound guard."""
         if self.is_dry_run():
             return True
         placed = submitted.read_placed(Path(self.stagedir))
@@ -305,7 +305,7 @@ class PlacedCheck(Knobs):
 
     @run_before("performance")
     def report_foms(self) -> None:
-        """For ReFrame's own report: the median over launches of each launch's median. The record keeps the samples."""
+        """Report to ReFrame the median over launches of each launch's median; the record contains the samples."""
         if self.is_dry_run():
             return
         self.perf_variables = {
@@ -316,7 +316,7 @@ class PlacedCheck(Knobs):
     @run_before("performance")
     @plainly()
     def name_regressions(self) -> None:
-        """Say of each regression at which commit it last passed; ReFrame's own message cannot."""
+        """Fail for regressions, naming the commit that passed last, which ReFrame's own message does not contain."""
         if self.is_dry_run():
             return
         folder = runtime().get_option("general/0/reference_prefix") or CHECKOUT / "checks"

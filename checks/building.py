@@ -37,7 +37,7 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
     #: :default: ``''``
     build = variable(str, value="")
 
-    #: As of the checks: what is named is not built.
+    #: The variables of the checks; a program or image that they name is not built.
     image = variable(str, value="")
     programs = variable(str, value=os.environ.get("RAILYARD_PROGRAMS", ""))
     software = variable(typ.List[str], value=[])
@@ -65,7 +65,7 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def stay_on_this_machine(self) -> None:
-        """No launcher, and no torus around the job (reframe.yml)."""
+        """Run the job without launcher and without a virtual torus, which reframe.yml would start."""
         self.job.launcher = getlauncher("local")()
         Path(self.stagedir, "without-torus").touch()
         if self.wanted and not self.is_dry_run():
@@ -73,15 +73,15 @@ class ApplicationsBuild(rfm.RunOnlyRegressionTest):
             getlogger().info(f"[ BUILD    ] {self.kind} for {self.mpi} by {where}; progress: {self.log()}")
 
     def log(self) -> Path:
-        """The file that the build writes while it runs."""
+        """Return the path of the build's log."""
         return BUILD
 
     @sanity_function
     def it_is_made(self) -> Any:
-        """The build's own line says what failed: the package, the first error, and the log."""
+        """Fail with the last line of a failed build: the package, the first error, and the log."""
         if self.is_dry_run():
             return True
-        lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["it said nothing"]
+        lines = Path(self.stagedir, str(self.stderr)).read_text().strip().splitlines() or ["no error message"]
         return sn.assert_eq(self.job.exitcode, 0, msg=lines[-1])
 
 

@@ -1,4 +1,4 @@
-"""The check that a site runs every hour: each node with the next, near and far, and a verdict in a minute."""
+"""Check the network of a machine in a minute, such as every hour: each node with near and distant ones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class canary(PlacedCheck):
     placements = ["plain"]
     launches = 1
 
-    #: Times worse than the median pair of the same relation that makes the check fail.
+    #: How many times worse than the median pair of the same relation a pair must be to fail the check.
     #:
     #: :type: :class:`float`
     #: :default: ``2``
     factor = variable(float, value=judgement.FACTOR)
 
-    #: Bytes of a message of the bandwidth.
+    #: Bytes of the messages that measure bandwidth.
     #:
     #: :type: :class:`int`
     #: :default: by `scale`

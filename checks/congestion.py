@@ -131,7 +131,7 @@ class congestion_halo(HaloCheck):
 
 @rfm.simple_test
 class congestion_copies(HaloCheck):
-    """A machine filled with copies of one program, of which the slowest counts; one copy alone beside it."""
+    """A machine filled with copies of one program, of which the slowest counts, compared with one copy alone."""
 
     valid_systems = ["+torus"]
     tags = {"congestion", "copies"}
@@ -147,7 +147,7 @@ class congestion_copies(HaloCheck):
 
 @rfm.simple_test
 class congestion_smoke(Pt2ptVictim):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     test = "latency"

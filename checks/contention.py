@@ -11,7 +11,7 @@ from checks.base import PlacedCheck
 
 
 class ContentionCheck(PlacedCheck):
-    """Several ranks a node; each has a partner on another node of the other group."""
+    """Several ranks per node; each has a partner on another node of the other group."""
 
     descr = "Latency and bandwidth of many pairs between two groups of nodes at once"
     benchmark = "contention"
@@ -43,8 +43,8 @@ class ContentionCheck(PlacedCheck):
     #: :default: by `scale`
     window = variable(int, value=0)
 
-    #: Least seconds of each point at the scale `small`: samples of small messages are made longer until they take so
-    #: much time. A short sample would end before all pairs have begun, and would measure no contention.
+    #: Least seconds of each point at the scale `small`, reached by longer samples of small messages. A short sample
+    #: would end before all pairs have begun, and would measure no contention.
     #:
     #: :type: :class:`float`
     #: :default: ``3``
@@ -99,7 +99,7 @@ class contention_router(ContentionCheck):
 
 @rfm.simple_test
 class contention_smoke(ContentionCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     block = [2, 2, 2]

@@ -11,7 +11,7 @@ from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 
 
 class HaloCheck(PlacedCheck):
-    """One rank a node, on a grid like the torus; sizes that the virtual torus carries in seconds."""
+    """One rank per node, on a grid like the torus; sizes that the virtual torus carries in seconds."""
 
     descr = "Halo exchange with six faces, one rank per node on a grid like the torus"
     benchmark = "halo"
@@ -141,11 +141,11 @@ class HaloPaper(HaloCheck):
     valid_systems = ["+torus +simulated", "+modelled", REAL]
     studies = ["pena2013"]
     torus = "blue-waters"
-    small = {"repeats": 1, "warmups": 0}  # the exchange that checks the data comes before
+    small = {"repeats": 1, "warmups": 0}  # an exchange that checks the data precedes them
     standard = {"repeats": 50, "warmups": 5}
 
     def choose_nodes(self, nodes: list[int]) -> None:
-        """Ask for a box of nodes, both nodes of a router along Y; of an odd number the last router gives one."""
+        """Request a box of nodes, both nodes of a router along Y; of an odd number the last router gives one."""
         x, y, z = nodes
         self.block = [x, (y + 1) // 2, z]
         self.cube = nodes if y % 2 else []
@@ -153,7 +153,7 @@ class HaloPaper(HaloCheck):
 
 @rfm.simple_test
 class halo_paper_2d(HaloPaper):
-    """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB a face, as the paper."""
+    """Figure 6a: N x N nodes of an XY plane, both nodes of a router along Y; 512 KiB per face, as in the paper."""
 
     #: Nodes along each side of the square.
     side = parameter(range(2, 13))
@@ -249,7 +249,7 @@ class halo_groups(HaloCheck):
 
 @rfm.simple_test
 class halo_variants(HaloCheck):
-    """The ways to exchange against each other, on one placement."""
+    """Compares the ways to exchange on one placement."""
 
     placements = ["custom"]
     variants = ["manual", "persistent", "datatypes", "neighbours"]
@@ -268,7 +268,7 @@ class halo_26(HaloCheck):
 
 @rfm.simple_test
 class halo_reorder(HaloCheck):
-    """The MPI library's own mapping (reorder = 1), beside row-major order of the same ranks."""
+    """Compares the MPI library's own mapping (reorder = 1) with row-major order of the same ranks."""
 
     placements = ["plain"]
     launches = 2
@@ -279,12 +279,12 @@ class halo_reorder(HaloCheck):
     def choose_order(self) -> None:
         self.order = self.by
         if self.by == "mpi-dist-graph":
-            self.needs = ["MPI_Ineighbor_alltoallw"]  # what lacks one graph call lacks them all
+            self.needs = ["MPI_Ineighbor_alltoallw"]  # an MPI without this call has no calls on graphs
 
 
 @rfm.simple_test
 class halo_smoke(HaloCheck):
-    """The whole path in seconds; too few launches to compare placements."""
+    """Smoke test: runs everything in seconds, with too few launches to compare placements."""
 
     tags = {"smoke"}
     placements = ["cart-create", "custom"]

@@ -99,7 +99,7 @@ class hops_range(HopsCheck):
 
 @rfm.simple_test
 class hops_smoke(HopsCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     launches = 1

@@ -1,6 +1,6 @@
-"""What a container costs: the same halo exchange natively and from railyard's own image, in one job.
+"""Measure the cost of a container: the same halo exchange natively and from railyard's own image, in one job.
 
-The image is a fixture of the session: `containers/build-sif` makes it once, or finds that it is made of these very
+The image is a fixture of the session: `containers/build-sif` builds it unless the existing file was built from these
 sources. Any other check does the same with `-S software=native,image -S image=FILE.sif`.
 """
 
@@ -42,7 +42,7 @@ class railyard_image(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def stay_on_this_machine(self) -> None:
-        """No launcher, and no torus around the job (reframe.yml)."""
+        """Run the job without launcher and without a virtual torus, which reframe.yml would start."""
         self.job.launcher = getlauncher("local")()
         Path(self.stagedir, "without-torus").touch()
 
@@ -76,7 +76,7 @@ class image_overhead(OverheadCheck):
 
 @rfm.simple_test
 class image_smoke(OverheadCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"image"}
     launches = 1

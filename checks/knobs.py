@@ -1,4 +1,4 @@
-"""The variables that every check has: the fields of a job's specification, as ReFrame's variables.
+"""Define the ReFrame variables that every check has, from the fields of a job's specification.
 
 A variable's text, type and default are those of the field (railyard/jobs/job/spec.py).
 """
@@ -15,7 +15,7 @@ from reframe.core.meta import make_test
 
 from railyard.jobs.job import spec
 
-#: The types of fields as ReFrame has them, which read the words of `-S`.
+#: ReFrame's type for each type of a field; it parses the value of `-S`.
 TYPES = {
     str: str,
     int: int,

@@ -1,7 +1,7 @@
 """The halo exchange under every MPI of the machine, in one job: software against software.
 
 Each MPI has a record of its own, whose environment is the MPI's name. So the page and `railyard compare
-environment=openmpi4 environment=mpich5` show the MPIs beside each other, with intervals.
+environment=openmpi4 environment=mpich5` compare the MPIs, with intervals.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class halo_mpis(HaloCheck):
 
     @run_before("run")
     def open_the_record(self) -> None:
-        """Keep what the launches leave from here on, in a record for each MPI."""
+        """List the job of each MPI before they run, so that one which times out has a record, too."""
         if not self.is_dry_run():
             for mpi in self.compared:
                 interrupted.submitted(self._folder(mpi), lambda: str(self.job.state))

@@ -11,7 +11,7 @@ POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
 
 
 class MultirailCheck(HaloCheck):
-    """Two ranks a node, one a socket; every policy of the poster, and stripes over both NICs."""
+    """Two ranks per node, one per socket; every policy of the poster, and stripes over both NICs."""
 
     descr = "Halo exchange under the NIC policies Default (round-robin), NIC-0, NIC-1, Local-NIC and stripe"
     torus = "dual-rail-small"
@@ -34,7 +34,7 @@ class multirail_halo(MultirailCheck):
 
 @rfm.simple_test
 class multirail_contention(ContentionCheck):
-    """The poster's high contention: four pairs a node between two halves of the machine."""
+    """The poster's high contention: four pairs per node between two halves of the machine."""
 
     descr = (
         "Pairs between two groups of nodes at once under the NIC policies Default, NIC-0, NIC-1, Local-NIC"
@@ -79,7 +79,7 @@ class catalyst_contention(ContentionCheck):
 
 @rfm.simple_test
 class multirail_smoke(MultirailCheck):
-    """The whole path in seconds; too few launches to compare policies."""
+    """Smoke test: runs everything in seconds, with too few launches to compare policies."""
 
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]

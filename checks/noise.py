@@ -1,4 +1,4 @@
-"""Noise of each core, and what an application that meets often loses by it: explains outliers of other checks."""
+"""Measure the noise of each core, and what an application that synchronises often loses by it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class NoiseCheck(PlacedCheck):
     descr = "Noise of each core by a fixed work quantum, and its amplification in an allreduce"
     benchmark = "noise"
     placements = ["plain"]
-    # Of a virtual torus it measures the processors that the ranks share, on purpose: the network must not void that.
+    # On a virtual torus it measures the processors that ranks share, so the guard of the network must not void it.
     network = "kernel"
 
     #: Undisturbed seconds of a piece of work.
@@ -58,7 +58,7 @@ class noise_cores(NoiseCheck):
 
 @rfm.simple_test
 class noise_smoke(NoiseCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     launches = 1

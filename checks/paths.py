@@ -90,7 +90,7 @@ class paths_paper(PathsCheck):
 
 @rfm.simple_test
 class paths_smoke(PathsCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     block = [2, 2, 2]

@@ -17,12 +17,12 @@ from railyard.torus.simulated import cost
 from railyard.torus.simulated.cost import SimulationCost
 from railyard.torus.simulated.smpi import SimulationLimits
 
-#: From this many bytes a pair on, SMPI's choice for MPICH takes an algorithm for even numbers of ranks alone.
+#: Bytes per pair from which SMPI's selector for MPICH uses an algorithm that works for even numbers of ranks only.
 LONG_ALLTOALL = 32768
 
 
 class RowcolCheck(PlacedCheck):
-    """One rank a node on a block of nodes; every row (X, Y, Z) or plane (XY, XZ, YZ) runs the collective."""
+    """One rank per node on a block of nodes; every row (X, Y, Z) or plane (XY, XZ, YZ) runs the collective."""
 
     descr = "Collectives in all rows or planes of a block of nodes at once"
     benchmark = "rowcol"
@@ -94,7 +94,7 @@ class RowcolCheck(PlacedCheck):
 
     @run_after("setup")
     def refuse_what_cannot_be_simulated(self) -> None:
-        """Before anything is written: every rank's buffers are in one process."""
+        """Raise InputError if the buffers of all simulated ranks exceed the memory of their one process."""
         if not self._is_simulated():
             return
         need = SimulationCost()
@@ -109,7 +109,7 @@ class RowcolCheck(PlacedCheck):
 
     @run_after("setup")
     def choose_an_alltoall_that_smpi_has(self) -> None:
-        """SMPI's choice for MPICH breaks off on long messages of an odd number of ranks, where MPICH takes a ring."""
+        """Choose a ring where SMPI's selector for MPICH would abort: long messages between an odd number of ranks."""
         long = [size for size in self.sizes if size >= LONG_ALLTOALL]
         if not self._is_simulated() or "alltoall" not in self.collectives or not long:
             return
@@ -131,7 +131,7 @@ class RowcolCheck(PlacedCheck):
         return x * y * z // inside, inside * self.ranks_per_node
 
     def _nodes(self) -> tuple[int, int, int]:
-        """Nodes along X, Y and Z, both of a router along Y."""
+        """Return the nodes along X, Y and Z, with both nodes of a router along Y."""
         if self.cube:
             return (self.cube[0], self.cube[1], self.cube[2])
         x, y, z = self.prepared.topology.box_of_cells(self.prepared.granted.block)
@@ -202,9 +202,8 @@ class rowcol_all(RowcolCheck):
     studies = ["llnl-multirail"]
     needs_coordinates = False
     torus = "dual-rail-small"
-    ranks_per_node = (
-        2  # one for each NIC; with more, what small messages take on the virtual torus is the processors'
-    )
+    # One rank per NIC. With more, small messages on the virtual torus would be slow for lack of processors.
+    ranks_per_node = 2
     splits = ["all"]
     collectives = ["allreduce", "bcast", "barrier"]
     small = {"sizes": [8, 1 << 16], "start": "barrier"}
@@ -226,7 +225,7 @@ class rowcol_groups(RowcolCheck):
 
 @rfm.simple_test
 class rowcol_smoke(RowcolCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     block = [2, 2, 2]

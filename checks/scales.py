@@ -1,4 +1,4 @@
-"""Sizes of a check by scale: `small` for the slow links of a virtual torus, `standard` and `large` for machines.
+"""Choose the sizes of a check by scale: `small` for a virtual torus, `standard` and `large` for machines.
 
 A check names its sizes in class attributes of those names, each a mapping from variable to value. A class inherits the
 sizes of its bases and replaces what it names. A variable that was set by hand is left alone.
@@ -14,12 +14,12 @@ from railyard.base.errors import InputError
 
 KIB, MIB = 1 << 10, 1 << 20
 
-#: Values that mean "not set by hand", where they are not empty or 0.
+#: Values that mean "not set by the user", for variables where that is neither empty nor 0.
 UNSET: Mapping[str, Any] = {"warmups": -1, "launches": 1}
 
 
 class Scale(StrEnum):
-    """For which network the sizes are."""
+    """Names of the scales: `small` for slow links, the others for real machines."""
 
     SMALL = "small"
     STANDARD = "standard"
@@ -38,7 +38,7 @@ TIMES: Mapping[Scale, tuple[str, ...]] = {
 
 
 def chosen(check: str, named: str, origin: str) -> Scale:
-    """Return the scale that was named, or else that of the numbers' origin; raises InputError for another word."""
+    """Return the scale that was named, or else that of the numbers' origin; raises InputError for an unknown name."""
     if named:
         if named not in set(Scale):
             raise InputError(check, "scale", named, ", ".join(Scale))

@@ -1,4 +1,4 @@
-"""What the network counts of a message of known size, and how much is payload: Pedretti et al., CUG'13, Figure 5."""
+"""Measure what the network counts for messages of known size: Pedretti et al., CUG'13, Figure 5."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class sonar_one_sided(SonarCheck):
 
 @rfm.simple_test
 class sonar_smoke(SonarCheck):
-    """The whole path in seconds."""
+    """Smoke test: runs everything in seconds, with too few launches for a result."""
 
     tags = {"smoke"}
     small = {"repeats": 1}

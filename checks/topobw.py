@@ -13,7 +13,7 @@ from placements.launchers import files
 
 
 class TopoBwCheck(PlacedCheck):
-    """One rank a node; the whole torus. The verdict is the benchmark's: its exit status and its one line."""
+    """One rank per node on the whole torus. The benchmark itself decides, by its exit status and one line of output."""
 
     descr = "Rate of every link between neighbouring routers, and a verdict on each"
     benchmark = "topobw"
@@ -86,7 +86,7 @@ class TopoBwCheck(PlacedCheck):
 
     @run_before("run")
     def write_links(self) -> None:
-        """What each link is and should carry, beside the coordinates."""
+        """Write a file with each link's class and expected rate, next to the coordinates."""
         Path(self.stagedir, "links").write_text(files.links(self.prepared.topology))
 
 
@@ -100,7 +100,7 @@ class topobw_links(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_shared(TopoBwCheck):
-    """The study, with two nodes a router, whose transfers share each link: simulated, at Gemini's own rates."""
+    """The study, with two nodes per router, whose transfers share each link: simulated, at Gemini's own rates."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["ezell2013"]
@@ -125,7 +125,7 @@ class topobw_titan(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_beside(TopoBwCheck):
-    """Rates of all links alone and beside a load on the second node of every router (Ezell, CUG'13, section III.G).
+    """Rates of all links alone and under a load on the second node of every router (Ezell, CUG'13, section III.G).
 
     Other jobs send through the nodes of the test, so that a sound link looks slow. The verdict is left out: the
     tolerance lets every link pass that answers. docs/topobw.md has verdicts at the usual tolerance.
@@ -142,7 +142,7 @@ class topobw_beside(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_smoke(TopoBwCheck):
-    """The whole path in seconds; finds only links at less than half their rate."""
+    """Smoke test: runs in seconds, and finds only links at less than half their rate."""
 
     tags = {"smoke"}
     small = {"message_bytes": 1 << 13, "repeats": 1}

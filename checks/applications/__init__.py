@@ -1,1 +1,1 @@
-"""Checks of third-party programs: OSU, GPCNeT, mini-applications. One file a program, over `checks.application`."""
+"""Checks of third-party programs: OSU, GPCNeT, mini-applications. One file per program, over `checks.application`."""

@@ -1,4 +1,4 @@
-"""AMG, an algebraic multigrid solver of the CORAL suite: non-zeros a second under placements and NIC policies."""
+"""AMG, an algebraic multigrid solver of the CORAL suite: non-zeros per second under placements and NIC policies."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class AmgCheck(MiniAppCheck):
 
 @rfm.simple_test
 class amg_weak(AmgCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
 
 @rfm.simple_test
 class amg_strong(AmgCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -43,7 +43,7 @@ class amg_strong(AmgCheck):
 @rfm.simple_test
 @with_poster_policies
 class amg_multirail(AmgCheck):
-    """The poster's NIC policies, two ranks a node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -57,7 +57,7 @@ class amg_profile(AmgCheck):
 @rfm.simple_test
 @timed_by_policy
 class amg_mpi_time(AmgCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]
 

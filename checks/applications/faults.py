@@ -25,7 +25,7 @@ SCENARIOS = {
     "cabinet": [f"n0-{y}-{z} --injection 25" for y in range(2) for z in range(2)],
 }
 
-#: The shortest ring in which another way leads to the next router.
+#: The shortest ring in which a second path leads to a neighbouring router.
 DETOUR_ROUTERS = 3
 
 
@@ -42,7 +42,7 @@ class FaultyNetwork(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def break_the_network(self) -> None:
-        """Put the scenario's faults on the torus of the job; skip a link down where no way leads around it."""
+        """Put the scenario's faults on the torus of the job; skip a link down if no other path exists."""
         extent = self.prepared.topology.extents[0]
         if self.scenario == "link" and extent < DETOUR_ROUTERS:
             self.skip(

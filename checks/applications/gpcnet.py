@@ -1,4 +1,4 @@
-"""GPCNeT's own network_load_test, as a third party's word on the network under load (docs/congestion.md).
+"""GPCNeT's own network_load_test, as an independent measurement of the network under load (docs/congestion.md).
 
 All its victims and congestors are in one program, which divides the nodes by a random order of its own: a fifth for the
 victims. So a placement changes little, and `plain` is the only one. On slow links its numbers of rounds have to be

@@ -1,4 +1,4 @@
-"""LULESH, a hydrodynamics mini-application of the CORAL suite: zones a second under placements and NIC policies."""
+"""LULESH, a hydrodynamics mini-application of the CORAL suite: zones per second under placements and NIC policies."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class LuleshCheck(MiniAppCheck):
 
 @rfm.simple_test
 class lulesh_weak(LuleshCheck):
-    """The same domain for every rank."""
+    """Weak scaling: the domain of a rank is fixed."""
 
 
 @rfm.simple_test
 class lulesh_strong(LuleshCheck):
-    """The same mesh for every number of ranks; cut short, for slow links."""
+    """Strong scaling: the mesh is fixed. Few iterations, because links are slow."""
 
     scaling = "strong"
     iterations = 20
@@ -50,7 +50,7 @@ class lulesh_strong(LuleshCheck):
 @rfm.simple_test
 @with_poster_policies
 class lulesh_multirail(LuleshCheck):
-    """The poster's NIC policies, two ranks a node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -64,7 +64,7 @@ class lulesh_profile(LuleshCheck):
 @rfm.simple_test
 @timed_by_policy
 class lulesh_mpi_time(LuleshCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]
 

@@ -57,7 +57,7 @@ class McbCheck(MiniAppCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        """Give every rank its particles, and the run the error that so many may have."""
+        """Set the particles of each rank, and the largest error that so many particles allow."""
         particles = self.size * math.prod(self.grid)
         self.output = reading(particles)
         self.options = [
@@ -68,12 +68,12 @@ class McbCheck(MiniAppCheck):
 
 @rfm.simple_test
 class mcb_weak(McbCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
 
 @rfm.simple_test
 class mcb_strong(McbCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -81,7 +81,7 @@ class mcb_strong(McbCheck):
 @rfm.simple_test
 @with_poster_policies
 class mcb_multirail(McbCheck):
-    """The poster's NIC policies, two ranks per node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -95,6 +95,6 @@ class mcb_profile(McbCheck):
 @rfm.simple_test
 @timed_by_policy
 class mcb_mpi_time(McbCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]

@@ -32,12 +32,12 @@ class MinifeCheck(MiniAppCheck):
 
 @rfm.simple_test
 class minife_weak(MinifeCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
 
 @rfm.simple_test
 class minife_strong(MinifeCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -45,7 +45,7 @@ class minife_strong(MinifeCheck):
 @rfm.simple_test
 @with_poster_policies
 class minife_multirail(MinifeCheck):
-    """The poster's NIC policies, two ranks a node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -59,7 +59,7 @@ class minife_profile(MinifeCheck):
 @rfm.simple_test
 @timed_by_policy
 class minife_mpi_time(MinifeCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]
 

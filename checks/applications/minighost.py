@@ -53,12 +53,12 @@ class MinighostCheck(MiniAppCheck):
 
 @rfm.simple_test
 class minighost_weak(MinighostCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
 
 @rfm.simple_test
 class minighost_strong(MinighostCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -66,7 +66,7 @@ class minighost_strong(MinighostCheck):
 @rfm.simple_test
 @with_poster_policies
 class minighost_multirail(MinighostCheck):
-    """The poster's NIC policies, two ranks a node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 

@@ -72,7 +72,7 @@ class OsuCheck(ApplicationCheck):
             self.options += ["-W", str(self.window)]
         if self.test in ("osu_allreduce", "osu_iallreduce"):
             # OSU's own type is MPI_CHAR, and it awaits sums that wrap round; Open MPI's vector code saturates them
-            # (open-mpi/ompi#8045), and right data would be called wrong.
+            # (open-mpi/ompi#8045), so that right data would be reported as wrong.
             self.options += ["-T", "mpi_float"]
         if self.message_sizes:
             self.options += ["-m", f"{self.message_sizes[0]}:{self.message_sizes[-1]}"]
@@ -85,7 +85,7 @@ class OsuCheck(ApplicationCheck):
 
     @property
     def message_sizes(self) -> list[int]:
-        """The sizes that the program runs through."""
+        """Return the message sizes of the program, in bytes."""
         sizes, size = [], self.smallest
         while 0 < size <= self.largest and self.test not in osu.WITHOUT_SIZES:
             sizes.append(size)
@@ -143,7 +143,7 @@ class osu_nonblocking(OsuCollectives):
 
 @rfm.simple_test
 class osu_all_multirail(OsuCollectives):
-    """The poster's collectives under its NIC policies, two ranks a node."""
+    """Collectives of LLNL's multirail poster under its NIC policies, two ranks per node."""
 
     #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(["osu_allreduce", "osu_barrier", "osu_bcast"])

@@ -116,14 +116,14 @@ class QuicksilverCheck(MiniAppCheck):
 
 @rfm.simple_test
 class quicksilver_weak(QuicksilverCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
     tags = {"coral", "coral2"}
 
 
 @rfm.simple_test
 class quicksilver_strong(QuicksilverCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -131,7 +131,7 @@ class quicksilver_strong(QuicksilverCheck):
 @rfm.simple_test
 @with_poster_policies
 class quicksilver_multirail(QuicksilverCheck):
-    """The poster's NIC policies, two ranks per node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -145,6 +145,6 @@ class quicksilver_profile(QuicksilverCheck):
 @rfm.simple_test
 @timed_by_policy
 class quicksilver_mpi_time(QuicksilverCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]

@@ -1,6 +1,6 @@
 """SNAP, a mini-application of radiation transport: swept cells per second under placements and NIC policies.
 
-None of the four works has it; procurements ask for it. A manufactured solution makes every run one that can be
+None of the four papers uses it; procurements require it. A manufactured solution makes every run one that can be
 verified. Ranks form a plane of Y and Z, through which sweeps go from every corner: many small messages, each of which
 the next rank waits for. Leaves out: time steps, which a manufactured solution needs none of.
 """
@@ -44,7 +44,7 @@ class SnapCheck(MiniAppCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        """Write the input: of this program's ranks Y counts fastest, as of the grid."""
+        """Write the input: Y varies fastest over the program's ranks, as over the grid's."""
         small = self.scale in {"laptop", "ci"}
         angles, groups = self.angles or (12 if small else 48), self.groups or (10 if small else 54)
         self.parameters = {**self.parameters, "angles": angles, "groups": groups}
@@ -78,13 +78,13 @@ def deck(ranks: list[int], size: int, phase: tuple[int, int], threads: int) -> s
 
 @rfm.simple_test
 class snap_strong(SnapCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
 
 @rfm.simple_test
 @with_poster_policies
 class snap_multirail(SnapCheck):
-    """The poster's NIC policies, two ranks per node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
 
 @rfm.simple_test

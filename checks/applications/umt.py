@@ -48,7 +48,7 @@ class UmtCheck(MiniAppCheck):
 
     @run_after("setup")
     def choose_options(self) -> None:
-        """Write the mesh: of this program's ranks the last axis counts fastest, as of the grid."""
+        """Write the mesh: the last axis varies fastest over the program's ranks, as over the grid's."""
         small = self.scale in {"laptop", "ci"}
         groups = self.groups or (16 if small else 200)
         angles = self.polar or (2 if small else 9), self.azimuthal or (2 if small else 10)
@@ -74,12 +74,12 @@ def mesh(blocks: list[int], zones: int) -> str:
 
 @rfm.simple_test
 class umt_weak(UmtCheck):
-    """The same work for every rank."""
+    """Weak scaling: the work per rank is fixed."""
 
 
 @rfm.simple_test
 class umt_strong(UmtCheck):
-    """The same work for all ranks together."""
+    """Strong scaling: the work of all ranks together is fixed."""
 
     scaling = "strong"
 
@@ -87,7 +87,7 @@ class umt_strong(UmtCheck):
 @rfm.simple_test
 @with_poster_policies
 class umt_multirail(UmtCheck):
-    """The poster's NIC policies, two ranks per node."""
+    """NIC policies of LLNL's multirail poster, two ranks per node."""
 
     studies = ["llnl-multirail"]
 
@@ -101,7 +101,7 @@ class umt_profile(UmtCheck):
 @rfm.simple_test
 @timed_by_policy
 class umt_mpi_time(UmtCheck):
-    """Time in MPI under the poster's NIC policies, by mpiP in every launch."""
+    """Time in MPI under the NIC policies of LLNL's multirail poster, by mpiP in every launch."""
 
     studies = ["llnl-multirail"]
 

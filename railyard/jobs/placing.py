@@ -33,13 +33,14 @@ class Plan:
     """A job's placements on an allocation, each rendered once with every NIC policy.
 
     `combinations` maps the beginning of a placement's file names (`stem`) and a policy to a rendered launch. For a
-    placement that these nodes do not allow, it is a stand-in, from which only the command line is used. `beside` maps a
-    placement to the companions of its victim. `equal` are groups of placements that put every rank on the same slot.
+    placement that these nodes do not allow, it is a stand-in, from which only the command line is used. `companions`
+    maps a placement to the companions of its victim. `equal` are groups of placements that put every rank on the same
+    slot.
     """
 
     placed: Placed
     combinations: Mapping[tuple[str, str], Combination]
-    beside: Mapping[str, Sequence[Companion]]
+    companions: Mapping[str, Sequence[Companion]]
     equal: Sequence[Sequence[str]] = ()
 
 
@@ -64,11 +65,11 @@ class _Ranks:
     """The placement of a victim and those of its companions."""
 
     own: Placement
-    beside: Sequence[roles.Placed] = ()
+    companions: Sequence[roles.Placed] = ()
 
     def by_stem(self, name: str) -> dict[str, Placement]:
         """Return the placement of each program by the beginning of its files' names."""
-        return {name: self.own, **{stem(name, one.companion): one.placement for one in self.beside}}
+        return {name: self.own, **{stem(name, one.companion): one.placement for one in self.companions}}
 
 
 Combinations = Mapping[tuple[str, str], Combination]
@@ -175,8 +176,8 @@ def _planned(
     return Plan(
         placed=_described(job, nodes, ranks, cannot),
         combinations=rendered,
-        beside={
-            name: [companion.companion for companion in one.beside]
+        companions={
+            name: [companion.companion for companion in one.companions]
             for name, one in {**ranks, **instead}.items()
         },
         equal=equal({name: one.own for name, one in ranks.items()}),
@@ -198,7 +199,7 @@ def write_plan(folder: Path, plan: Plan) -> None:
     can = {
         beginning
         for name in plan.placed.hosts
-        for beginning in (name, *(stem(name, companion) for companion in plan.beside[name]))
+        for beginning in (name, *(stem(name, companion) for companion in plan.companions[name]))
     }
     for (beginning, _), combination in plan.combinations.items():
         if beginning in can:
@@ -254,7 +255,7 @@ def _described(
         gpus=usual.gpus,
         cannot=cannot,
         has_groups=coordinates is None and allocation.topology.has_groups,
-        roles={name: _hosts(one.beside) for name, one in ranks.items()},
+        roles={name: _hosts(one.companions) for name, one in ranks.items()},
         described=sum(len(kind.names) for kind in nodes.kinds),
         kinds=len(nodes.kinds),
         others=[one for one in others if (one.nics, one.gpus) != (usual.nics, usual.gpus)],

@@ -64,7 +64,7 @@ def launches(job: Submitted, plan: Plan, program: Program) -> list[Planned]:
                         )
                     ),
                 }
-                for companion in plan.beside[kind]
+                for companion in plan.companions[kind]
             ],
         )
         for index, (repeat, kind, policy, whose) in enumerate(

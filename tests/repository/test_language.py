@@ -19,7 +19,6 @@ NOT_DONE = (
     "railyard/records",
     "placements",
     "analysis",
-    "checks",
     "perf",
     "tools",
 )
