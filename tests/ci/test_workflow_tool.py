@@ -1,4 +1,4 @@
-"""`tools/workflow.py` runs the steps of a workflow as GitHub does, and reports what it cannot run."""
+"""`tests/ci/workflow.py` runs the steps of a workflow as GitHub does, and reports what it cannot run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.commands import CHECKOUT
 
-TOOL = CHECKOUT / "tools/workflow.py"
+TOOL = CHECKOUT / "tests/ci/workflow.py"
 HEAD = "on: push\njobs:\n  one:\n    runs-on: here\n"
 
 

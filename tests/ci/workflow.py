@@ -1,10 +1,14 @@
 """Run the jobs of a GitHub workflow or action on this machine, as far as they go without GitHub, and print what ran.
 
-    .venv/bin/python tools/workflow.py .github/workflows/check.yml --job check --python 3.12=/opt/bin/python3.12
-    .venv/bin/python tools/workflow.py action.yml --root build/roots/bookworm --user runner --input launches=6
+    .venv/bin/python tests/ci/workflow.py .github/workflows/check.yml --job check --python 3.12=/opt/bin/python3.12
+    .venv/bin/python tests/ci/workflow.py action.yml --root build/roots/bookworm --user runner --input launches=6
 
 Every `run:` step runs as GitHub runs it, in a clone of what is committed. Caches and artefacts are folders of --state.
 Leaves out what only GitHub has: attestations, pages, releases, comments, and whatever needs its token.
+
+Why not nektos/act: act fetches each action from GitHub and runs jobs in images of Docker Hub, or all of them as the
+user who calls it. This runs without either, in a clean root of Debian, as a user with sudo. Its expressions are those
+that railyard's own workflows use.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from typing import Any
 
 import yaml
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 SHELLS = {
     "bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"],
