@@ -3,11 +3,13 @@
 Models: an allocation is the set of nodes that a job had. Within an allocation launches differ by chance; between
 allocations also by the nodes, their cables and their neighbours. The Kruskal-Wallis test says whether allocations
 differ at all, Holm's correction counts the rows; the spread says how much: the relative standard deviation of the
-allocations' medians. Leaves out: which node is to blame (`topobw`, the table of outliers on a case's page).
+allocations' medians, with its upper 95 % limit, because a few allocations may be alike by chance. Leaves out: which
+node is to blame (`topobw`, the table of outliers on a case's page).
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +43,8 @@ class Verdict(StrEnum):
 class Spread:
     """A row with its allocations: their medians' extremes and spread, the spread of launches within, and the verdict.
 
-    `p_holm` is None where no test could be made. Percentages are relative standard deviations.
+    `p_holm` is None where no test could be made. Percentages are relative standard deviations; `upper_percent` is the
+    upper 95 % limit of `between_percent`.
     """
 
     row: Row
@@ -49,6 +52,7 @@ class Spread:
     lowest: float
     highest: float
     between_percent: float | None
+    upper_percent: float | None
     within_percent: float | None
     p_holm: float | None
     verdict: Verdict
@@ -97,6 +101,7 @@ def _spread(
 ) -> Spread:
     middles = [statistics.median(each) for each in values]
     between = medians.spread_percent(middles)
+    upper = None if between is None else between * _upper_factor(len(middles))
     within = [found for each in values if (found := medians.spread_percent(each)) is not None]
     return Spread(
         row=row,
@@ -104,16 +109,25 @@ def _spread(
         lowest=min(middles),
         highest=max(middles),
         between_percent=between,
+        upper_percent=upper,
         within_percent=statistics.median(within) if within else None,
         p_holm=p_holm,
-        verdict=_verdict(between, p_holm, limit_percent),
+        verdict=_verdict(between, upper, p_holm, limit_percent),
     )
 
 
-def _verdict(between: float | None, p_holm: float | None, limit_percent: float) -> Verdict:
-    """Return variable where allocations differ and by more than the limit, steady where they spread by less."""
-    if between is None:
+def _upper_factor(n: int) -> float:
+    """Return the upper one-sided 95 % limit of a standard deviation over its estimate from n normal values."""
+    return math.sqrt((n - 1) / float(scipy.stats.chi2.ppf(1 - medians.CONFIDENCE, n - 1)))
+
+
+def _verdict(
+    between: float | None, upper: float | None, p_holm: float | None, limit_percent: float
+) -> Verdict:
+    """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more."""
+    if between is None or upper is None:
         return Verdict.CANNOT_TELL
-    if between <= limit_percent:
+    if upper <= limit_percent:
         return Verdict.STEADY
-    return Verdict.VARIABLE if p_holm is not None and p_holm <= ranktest.ALPHA else Verdict.CANNOT_TELL
+    is_variable = between > limit_percent and p_holm is not None and p_holm <= ranktest.ALPHA
+    return Verdict.VARIABLE if is_variable else Verdict.CANNOT_TELL

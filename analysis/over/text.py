@@ -22,7 +22,7 @@ FORMAT = "railyard-over/1"
 _NUMBERS = (
     frozenset({"before", "after", "change", "p"})
     | {"ranks", "nodes", "records", "median", "speedup", "efficiency"}
-    | {"allocations", "lowest", "highest", "between", "within", "p (Holm)"}
+    | {"allocations", "lowest", "highest", "between", "at most", "within", "p (Holm)"}
 )
 
 
@@ -102,6 +102,7 @@ def allocations_table(found: Sequence[Spread]) -> DataTable:
         "lowest",
         "highest",
         "between",
+        "at most",
         "within",
         "p (Holm)",
         "verdict",
@@ -117,6 +118,7 @@ def allocations_table(found: Sequence[Spread]) -> DataTable:
                 form.text(each.lowest),
                 form.text(each.highest),
                 _percent(each.between_percent),
+                _percent(each.upper_percent),
                 _percent(each.within_percent),
                 NOTHING if each.p_holm is None else f"{each.p_holm:.4f}",
                 str(each.verdict),
@@ -129,9 +131,9 @@ def allocations_sentence(found: Sequence[Spread], limit_percent: float) -> str:
     """Return how many rows are steady, variable, or neither."""
     counts = {verdict: sum(each.verdict is verdict for each in found) for verdict in Verdict}
     return (
-        f"{counts[Verdict.STEADY]} of {len(found)} series are steady: their allocations spread by at most "
-        f"{limit_percent:g} %. {counts[Verdict.VARIABLE]} are variable, of {counts[Verdict.CANNOT_TELL]} "
-        "the launches cannot tell."
+        f"{counts[Verdict.STEADY]} of {len(found)} series are steady: with 95 % confidence their "
+        f"allocations spread by at most {limit_percent:g} %. {counts[Verdict.VARIABLE]} are variable, of "
+        f"{counts[Verdict.CANNOT_TELL]} the launches cannot tell."
     )
 
 
@@ -220,6 +222,7 @@ def allocations_document(found: Sequence[Spread], limit_percent: float) -> dict[
             "lowest": each.lowest,
             "highest": each.highest,
             "between_percent": each.between_percent,
+            "upper_percent": each.upper_percent,
             "within_percent": each.within_percent,
             "p_holm": each.p_holm,
             "verdict": str(each.verdict),

@@ -1,16 +1,18 @@
-"""Where a series of values changes its level: circular binary segmentation with a permutation test.
+"""Where a series of values changes its level: circular binary segmentation against autocorrelated noise.
 
-Models: values in order of time, each independent of the one before once the level is known. A stretch stands out if
-its sum is farther from what chance gives than that of any stretch in all but a few random orders (Olshen et al.,
-Biostatistics 5, 2004); its ends are changes, and its parts are searched again. A stretch may reach the series' end, so
-that one change is found as well as a level that comes and goes. A change stays only if the values on its two sides
-differ by the Mann-Whitney test. Values far out are drawn in, so that one slow run is no change. Leaves out: trends,
-seasons, causes.
+Models: values in order of time. A stretch stands out if its sum is farther from what chance gives than that of any
+stretch in all but a few series of chance; its ends are changes, and its parts are searched again (Olshen et al.,
+Biostatistics 5, 2004). The series of chance are autoregressive (AR(1)), because daily records of a machine resemble
+their predecessors: the innovations left beside the best stretch, in random order, with the upper limit of their
+correlation. A stretch may reach the series' end, so that one change is found as well as a level that comes and goes.
+Values far out are drawn in, so that one slow run is no change. The newest values are also held against the prediction
+interval of those before them, because one or two are too few for a stretch. Leaves out: trends, seasons, causes.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,12 +20,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
-from analysis.stats import ranktest
-
 #: The share of series without any change in which one is found.
 ALPHA = 0.01
 #: The fewest values on either side of a change.
 FEWEST = 3
+#: The most of the newest values that are held against those before; the fewest before; the share of false alarms.
+NEWEST = 3
+_FEWEST_BEFORE = 4
+_NEWEST_ALPHA = 0.005
+#: The least share of the variance that is taken to be left about the mean of correlated values.
+_LEAST_SHARE = 0.2
+#: The standard errors from an autocorrelation to its upper limit, and the largest limit that is used.
+_UPPER = 2.0
+_MOST_CORRELATION = 0.97
 #: Where a value is drawn in to, in standard deviations about the median; and what the median deviation is one of.
 _MOST_DEVIATIONS = 4.0
 _OF_A_NORMAL = 1.4826
@@ -48,9 +57,55 @@ class Change:
 
 def found(values: Sequence[float], alpha: float = ALPHA) -> list[Change]:
     """Return the changes of a series in order; the same values give the same changes."""
-    taken = np.asarray(values, dtype=float)
-    ends = _ends(taken, 0, alpha, np.random.default_rng(_SEED))
-    return [Change(place=place, p_value=ends[place]) for place in _that_differ(taken, sorted(ends), alpha)]
+    series = np.asarray(values, dtype=float)
+    ends = _ends(series, 0, alpha, np.random.default_rng(_SEED))
+    changes = [Change(place=place, p_value=ends[place]) for place in sorted(ends)]
+    since = changes[-1].place if changes else 0
+    newest = _newest(series[since:])
+    return [*changes, Change(place=since + newest.place, p_value=newest.p_value)] if newest else changes
+
+
+def _newest(values: Array) -> Change | None:
+    """Return the change before the newest 1 to `NEWEST` values that lie outside the prediction interval of the rest.
+
+    The interval is Student's, with the variances of means of AR(1) values, and counts the sizes tried (Bonferroni).
+    """
+    if values.size < 2 * FEWEST:
+        return None
+    sizes = range(1, min(NEWEST, values.size - _FEWEST_BEFORE) + 1)
+    log_p, size = min((_log_p(values, size), size) for size in sizes)
+    p_value = min(1.0, NEWEST * math.exp(log_p))
+    return Change(place=values.size - size, p_value=p_value) if p_value <= _NEWEST_ALPHA else None
+
+
+def _log_p(values: Array, size: int) -> float:
+    """Return the logarithm of the p-value of the mean of the last `size` values, predicted from those before them."""
+    before, newest = values[:-size], values[-size:]
+    residual = before - before.mean()
+    distance = abs(float(newest.mean() - before.mean()))
+    squares = float(residual @ residual)
+    if squares == 0:
+        return -math.inf if distance > 0 else 0.0
+    correlation = _correlation(residual, parts=1)
+    of_before, of_newest = (_variance_of_mean(n, correlation) for n in (before.size, size))
+    variance = squares / before.size / max(_LEAST_SHARE, 1 - of_before)
+    statistic = distance / math.sqrt(variance * (of_newest + of_before))
+    return float(math.log(2) + scipy.stats.t.logsf(statistic, before.size - 2))
+
+
+def _variance_of_mean(n: int, correlation: float) -> float:
+    """Return the variance of the mean of n AR(1) values of variance 1."""
+    lags = np.arange(1, n)
+    return float((1 + 2 * ((1 - lags / n) * correlation**lags).sum()) / n)
+
+
+def _correlation(residual: Array, parts: int) -> float:
+    """Return the lag-1 autocorrelation of residuals about the means of `parts` parts, corrected for its bias.
+
+    The bias is that of Marriott and Pope (Biometrika 41, 1954), once for each part; not below 0.
+    """
+    raw = float(residual[1:] @ residual[:-1] / (residual @ residual))
+    return min(max(raw + parts * (1 + 3 * max(raw, 0.0)) / residual.size, 0.0), _MOST_CORRELATION)
 
 
 def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) -> dict[int, float]:
@@ -61,7 +116,7 @@ def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) 
     starts, stops = _stretches(_candidates(values.size), values.size)
     distances = _distances(scores[None, :], starts, stops)[0]
     best = int(np.argmax(distances))
-    p_value = _p_value(scores, starts, stops, farthest=float(distances[best]), chance=chance)
+    p_value = _p_value(scores, starts, stops, best=best, chance=chance)
     if p_value > alpha:
         return {}
     start, stop = _refined(scores, int(starts[best]), int(stops[best]))
@@ -106,18 +161,41 @@ def _distances(scores: Array, starts: Places, stops: Places) -> Array:
 
 
 def _p_value(
-    scores: Array, starts: Places, stops: Places, *, farthest: float, chance: np.random.Generator
+    scores: Array, starts: Places, stops: Places, *, best: int, chance: np.random.Generator
 ) -> float:
-    """Return the share of random orders, this one among them, with a stretch as far from chance's."""
+    """Return the share of series of chance, this one among them, with a stretch as far from chance's."""
+    farthest = float(_distances(scores[None, :], starts, stops)[0, best])
+    innovations, correlation = _noise(scores, int(starts[best]), int(stops[best]))
     as_far, left = 1, _ORDERS
     rows = max(1, _AT_ONCE // starts.size)
     while left:
         count = min(left, rows)
-        orders = chance.permuted(np.tile(scores, (count, 1)), axis=1)
-        farthest_of = _distances(orders, starts, stops).max(axis=1)
-        as_far += int((farthest_of >= farthest * (1 - 1e-12)).sum())
+        series = chance.permuted(np.tile(innovations, (count, 1)), axis=1)
+        series[:, 0] /= math.sqrt(1 - correlation**2)
+        for at in range(1, series.shape[1]):
+            series[:, at] += correlation * series[:, at - 1]
+        as_far += int((_distances(series, starts, stops).max(axis=1) >= farthest * (1 - 1e-12)).sum())
         left -= count
     return as_far / (_ORDERS + 1)
+
+
+def _noise(scores: Array, start: int, stop: int) -> tuple[Array, float]:
+    """Return the innovations of the scores beside their best stretch, and the upper limit of their correlation.
+
+    Scores without any residual are their own innovations: equal values on both sides of a step.
+    """
+    residual = scores.copy()
+    residual[start:stop] -= scores[start:stop].mean()
+    outside = np.r_[0:start, stop : scores.size]
+    residual[outside] -= scores[outside].mean()
+    if not residual.any():
+        return scores, 0.0
+    parts = 2 if start == 0 or stop == scores.size else 3
+    estimate = _correlation(residual, parts)
+    limit = estimate + _UPPER * math.sqrt((1 - estimate**2) / scores.size)
+    correlation = min(limit, _MOST_CORRELATION)
+    first = residual[:1] * math.sqrt(1 - correlation**2)
+    return np.concatenate((first, residual[1:] - correlation * residual[:-1])), correlation
 
 
 def _refined(scores: Array, start: int, stop: int) -> tuple[int, int]:
@@ -135,20 +213,3 @@ def _refined(scores: Array, start: int, stop: int) -> tuple[int, int]:
     starts, stops = starts[fits], stops[fits]
     best = int(np.argmax(_distances(scores[None, :], starts, stops)[0]))
     return int(starts[best]), int(stops[best])
-
-
-def _that_differ(values: Array, places: Sequence[int], alpha: float) -> list[int]:
-    """Return the places whose two sides differ, the least different left out one after another."""
-    left = list(places)
-    while left:
-        edges = [0, *left, values.size]
-        sides = [
-            (values[edges[at - 1] : edges[at]].tolist(), values[edges[at] : edges[at + 1]].tolist())
-            for at in range(1, len(edges) - 1)
-        ]
-        p_values = ranktest.mann_whitney(sides)
-        least = int(np.argmax(p_values))
-        if p_values[least] <= alpha:
-            break
-        del left[least]
-    return left
