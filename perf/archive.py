@@ -1,4 +1,4 @@
-"""Times of `railyard results list` and `railyard compare` over a large archive.
+"""Time `railyard results list` and `railyard compare` over a large archive.
 
 Models: synthetic records (two systems, four message sizes, two placements with three launches each), written as the
 archive writes them but without fsync. Every time is that of a whole process; `cold` drops the kernel's page cache
@@ -43,7 +43,7 @@ class Timed:
 
 
 def generate(root: Path, count: int, sizes: int = 4) -> None:
-    """Writes `count` records of two systems and so many message sizes below root, the same each time."""
+    """Write `count` records of two systems and `sizes` message sizes below `root`, the same each time."""
     chance = random.Random(1)
     for number in range(count):
         document = _document(chance, number, sizes)
@@ -109,7 +109,7 @@ def _launches(chance: random.Random, scale: float) -> Iterator[dict[str, Any]]:
                 {
                     "fom": "bandwidth_gbyte_s",
                     "labels": {},
-                    "samples": [round(1e3 / each, 6) for each in samples],
+                    "samples": [round(1e3 / timed, 6) for timed in samples],
                 },
             ],
             "not_measured": [],
@@ -132,7 +132,7 @@ def _provenance() -> dict[str, Any]:
 
 
 def run(name: str, *command: str, cold: bool = False, cache: Path) -> Timed:
-    """One process with its time and memory; raises CalledProcessError when it fails."""
+    """Run one process; return its time and memory. Raises CalledProcessError if it fails."""
     if cold:
         drop_page_cache()
     before = time.monotonic()
@@ -160,7 +160,7 @@ def drop_page_cache() -> bool:
 
 
 def _commands(count: int) -> list[Timed]:
-    """Every time, over an archive of `count` records that is made and removed."""
+    """Return the time of each command over an archive of `count` records that is written and removed."""
     with _archive(count, 4) as (root, cache):
         listing = [RAILYARD, "results", "list", "--archive", str(root), "--json"]
         comparing = [
@@ -181,7 +181,7 @@ def _commands(count: int) -> list[Timed]:
 
 
 def _page(count: int, sizes: int) -> tuple[Timed, float]:
-    """The page of a campaign of `count` records, two cases for each size, and its size in MiB."""
+    """Return the time of a page of `count` records, two cases per message size, and its size in MiB."""
     with _archive(count, sizes) as (root, cache):
         page = root.parent / "report.html"
         name = f"report of {count:,} records, {2 * sizes} cases"
@@ -191,7 +191,7 @@ def _page(count: int, sizes: int) -> tuple[Timed, float]:
 
 @contextmanager
 def _archive(count: int, sizes: int) -> Iterator[tuple[Path, Path]]:
-    """An archive and a cache folder, both gone afterwards."""
+    """Yield an archive and a cache folder; remove both afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="railyard-bench-"))
     try:
         generate(folder / "archive", count, sizes)
@@ -201,21 +201,21 @@ def _archive(count: int, sizes: int) -> Iterator[tuple[Path, Path]]:
 
 
 def measure(count: int = COUNT) -> dict[str, Any]:
-    """Prints the table and returns the figures."""
+    """Print the table and return the figures."""
     console = Console(width=110)
-    found = _commands(count)
+    timings = _commands(count)
     page, size_mib = _page(1000, 20)
     table = Table(
         "", "seconds", "memory (MiB)", title=f"{count:,} records; whole processes, Python's start included"
     )
-    for each in [*found, page]:
-        table.add_row(each.name, f"{each.seconds:.1f}", f"{each.memory_mib:.0f}")
+    for timed in [*timings, page]:
+        table.add_row(timed.name, f"{timed.seconds:.1f}", f"{timed.memory_mib:.0f}")
     console.print(table)
     console.print(f"the page has {size_mib:.1f} MiB\n")
     return {
         "records": count,
         "processes": [
-            {"name": e.name, "seconds": e.seconds, "memory_mib": e.memory_mib} for e in [*found, page]
+            {"name": e.name, "seconds": e.seconds, "memory_mib": e.memory_mib} for e in [*timings, page]
         ],
         "page_mib": size_mib,
     }

@@ -1,9 +1,8 @@
-"""Tests the error bound of docs/torus.md: launches with a known reference, over rate scales, ranks and busy processors.
+"""Test the error bound of docs/torus.md with launches of known time, over rate scales, ranks and busy processors.
 
-The reference of a case is its time at a rate scale so small that this machine does not matter, times the ratio of the
-scales. A launch is *off* by the share of
-its time that is beyond the reference. What must not be: a launch that is off by more than 5 % and passes. What may be,
-1 time in 20: a launch that is not, and is void.
+The reference of a case is its time at a rate scale at which this machine does not limit it, times the ratio of the
+scales. A launch is off by the share of its time that is beyond the reference. No launch that is off by more than 5 %
+may pass. One in 20 of the others may be void.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ TIMED = ("--repeats", "3", "--warmups", "1", "--min-time-per-point", "2", "--max
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A program on so many ranks, and the figure of merit whose median is compared: a time, in us."""
+    """A program on `ranks` ranks, and the figure of merit whose median is compared: a time in us."""
 
     name: str
     ranks: int
@@ -134,7 +133,7 @@ def _measure_missing(
             for case in missing:
                 if not pieces.is_over:
                     pieces.add({"us": _reference_us(case)}, "reference", network, case)
-    for scale in (each for each in SCALES if each > least):
+    for scale in (scale for scale in SCALES if scale > least):
         wanted = [(busy, case) for busy in BUSY for case in CASES]
         todo = [(busy, case) for busy, case in wanted if pieces.get(network, scale, busy, case) is None]
         if not todo or pieces.is_over:
@@ -182,7 +181,9 @@ def run_once(case: Case, timed: Sequence[str] = TIMED) -> tuple[float, dict[str,
         )
         series = json.loads(output.read_text())["series"]
         guard: dict[str, Any] = json.loads(evidence.read_text())["guard"]
-    return median(sample for each in series if each["fom"] == case.fom for sample in each["samples"]), guard
+    return median(
+        sample for entry in series if entry["fom"] == case.fom for sample in entry["samples"]
+    ), guard
 
 
 @contextmanager
@@ -208,9 +209,9 @@ def _summary(console: Console, outcomes: Sequence[Outcome]) -> None:
     table = Table("network", "busy", "launches", "off by more and passed", "sound", "of these void")
     for network in REFERENCE_SCALES:
         for busy in BUSY:
-            found = [each for each in outcomes if (each.network, each.busy) == (network, busy)]
-            sound = [each for each in found if each.off_percent <= VOID_PERCENT]
-            wrong = sum(each.passed_wrongly for each in found)
-            void = sum(each.voided_wrongly for each in sound)
-            table.add_row(network, *map(str, (busy, len(found), wrong, len(sound), void)))
+            launches = [outcome for outcome in outcomes if (outcome.network, outcome.busy) == (network, busy)]
+            sound = [outcome for outcome in launches if outcome.off_percent <= VOID_PERCENT]
+            wrong = sum(outcome.passed_wrongly for outcome in launches)
+            void = sum(outcome.voided_wrongly for outcome in sound)
+            table.add_row(network, *map(str, (busy, len(launches), wrong, len(sound), void)))
     console.print(table, "")

@@ -1,4 +1,4 @@
-"""How fast a fault takes effect, and what it does to its own link and to all others."""
+"""Measure how fast a fault takes effect, and the rates of its own link and of all others."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FAULTS = {
 }
 
 
-def rates(made: VirtualTorus, console: Console) -> list[dict[str, Any]]:
-    """Every link of gemini-4x4x4 with five faults on it: the faulty against their degraded rate, the others' worst."""
-    took = {name: _seconds(made.name, name, *arguments) for name, arguments in FAULTS.items()}
-    hurt = lifecycle.get(made.name)
+def rates(torus: VirtualTorus, console: Console) -> list[dict[str, Any]]:
+    """Measure every link of gemini-4x4x4 with five faults: the faulty ones, and the worst of the others."""
+    took = {name: _seconds(torus.name, name, *arguments) for name, arguments in FAULTS.items()}
+    hurt = lifecycle.get(torus.name)
     measured = links.measure(hurt)
     table = Table("link", "fault", "rate left", "measured", "error", "took effect in (s)", title="faults")
     rows = []
@@ -59,8 +59,8 @@ def rates(made: VirtualTorus, console: Console) -> list[dict[str, Any]]:
 
 
 def _seconds(name: str, *arguments: str) -> float:
-    """Of the command, Python's start included: the fault is in effect when it returns."""
-    begun = time.monotonic()
+    """Return the seconds of the command, Python's start included. The fault is in effect when it returns."""
+    start_s = time.monotonic()
     command = [str(Path(sys.executable).with_name("railyard")), "torus", "fault", name, *arguments]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.monotonic() - begun
+    return time.monotonic() - start_s

@@ -1,6 +1,6 @@
-"""Random changes of single fields of honest records, each with digests that fit: which does the strict check accept?
+"""Change single fields of honest records at random, and count by path what the strict check accepts.
 
-Prints by path what was accepted. The next call continues where the last one was stopped.
+The digests fit each change. The next call continues where the last one was stopped.
 
 Models: records of halo on a virtual torus with two rails, on half of a torus, on a machine whose NICs were counted, on
 one whose NICs were not, and of the link-load model. Leaves out: changes of several fields that fit together.
@@ -42,32 +42,32 @@ def batch(seed: int) -> dict[str, Any]:
     chance, choice = random.Random(seed), bases()
     good = choice[seed % len(choice)]
     before = forgeries.faults_of(good)
-    found: dict[str, Any] = {"made": BATCH, "determined": Counter(), "free": Counter(), "examples": []}
+    accepted: dict[str, Any] = {"made": BATCH, "determined": Counter(), "free": Counter(), "examples": []}
     for _ in range(BATCH):
         done = forgeries.mutated(good, chance, before)
         if not done.is_refused:
-            found["free" if done.is_free else "determined"][re.sub(r"\.\d+", "[]", done.path)] += 1
-            if not done.is_free and len(found["examples"]) < EXAMPLES:
-                found["examples"].append(f"{good.origin}: {done.path}: {done.change}")
-    return found
+            accepted["free" if done.is_free else "determined"][re.sub(r"\.\d+", "[]", done.path)] += 1
+            if not done.is_free and len(accepted["examples"]) < EXAMPLES:
+                accepted["examples"].append(f"{good.origin}: {done.path}: {done.change}")
+    return accepted
 
 
 def measure(count: int = COUNT) -> dict[str, Any]:
     """Make the changes and print what was accepted."""
-    begun = time.monotonic()
+    start_s = time.monotonic()
     determined: Counter[str] = Counter()
     free: Counter[str] = Counter()
     examples: list[str] = []
     total = 0
-    for _, found in resumed.batches("forgeries", max(1, count // BATCH), batch):
-        determined.update(found["determined"])
-        free.update(found["free"])
-        examples += found["examples"]
-        total += found["made"]
-        if found["examples"]:
-            print("\n".join(found["examples"]), flush=True)
+    for _, accepted in resumed.batches("forgeries", max(1, count // BATCH), batch):
+        determined.update(accepted["determined"])
+        free.update(accepted["free"])
+        examples += accepted["examples"]
+        total += accepted["made"]
+        if accepted["examples"]:
+            print("\n".join(accepted["examples"]), flush=True)
     refused = total - sum(determined.values()) - sum(free.values())
-    print(f"{total:,} changes ({time.monotonic() - begun:.0f} s now): {refused:,} refused, ", end="")
+    print(f"{total:,} changes ({time.monotonic() - start_s:.0f} s now): {refused:,} refused, ", end="")
     print(f"{sum(free.values()):,} accepted of fields that nothing determines,")
     print(f"{sum(determined.values()):,} accepted that the rest determines")
     for path, times in [*determined.most_common(), *free.most_common()]:

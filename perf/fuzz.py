@@ -1,4 +1,4 @@
-"""Hostile bundles, records, topologies and tender files: which end in a traceback, take long or much memory.
+"""Read hostile bundles, records, topologies and tender files; report tracebacks, time and memory.
 
 tests/support/fuzz.py draws each input from a seed, and a problem is printed with its seed. The next call continues
 where the last one was stopped.
@@ -19,14 +19,14 @@ BATCH = 100
 
 
 def batch(kind: str, seed: int) -> dict[str, Any]:
-    """Return what came of a hundred inputs: accepted, the slowest, the process's memory, problems by seed."""
+    """Read a hundred inputs; return the number accepted, the slowest, the memory of the process, problems by seed."""
     accepted, slowest, problems = 0, 0.0, []
     for number in range(seed * BATCH, (seed + 1) * BATCH):
-        found = fuzz.fuzzed(kind, number)
-        accepted += found.is_accepted
-        slowest = max(slowest, found.seconds)
-        if found.problem:
-            problems.append(f"{kind} {number}: {found.problem}")
+        outcome = fuzz.fuzzed(kind, number)
+        accepted += outcome.is_accepted
+        slowest = max(slowest, outcome.seconds)
+        if outcome.problem:
+            problems.append(f"{kind} {number}: {outcome.problem}")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"accepted": accepted, "slowest": slowest, "memory_mib": memory, "problems": problems}
 
@@ -35,14 +35,14 @@ def measure(count: int = COUNT) -> dict[str, Any]:
     """Read the inputs, print a line for each kind and return the figures."""
     figures: dict[str, Any] = {}
     for kind in fuzz.KINDS:
-        made = list(resumed.batches(f"fuzz-{kind}", max(1, count // BATCH), functools.partial(batch, kind)))
-        each = [found for _, found in made]
+        seeded = resumed.batches(f"fuzz-{kind}", max(1, count // BATCH), functools.partial(batch, kind))
+        batches = [row for _, row in seeded]
         total: dict[str, Any] = {
-            "made": BATCH * len(each),
-            "accepted": sum(found["accepted"] for found in each),
-            "slowest_s": max(found["slowest"] for found in each),
-            "memory_mib": max(found["memory_mib"] for found in each),
-            "problems": [line for found in each for line in found["problems"]],
+            "made": BATCH * len(batches),
+            "accepted": sum(row["accepted"] for row in batches),
+            "slowest_s": max(row["slowest"] for row in batches),
+            "memory_mib": max(row["memory_mib"] for row in batches),
+            "problems": [line for row in batches for line in row["problems"]],
         }
         print(
             f"{kind}: {total['made']:,} read, {total['accepted']:,} accepted, {len(total['problems'])} problems; "

@@ -1,4 +1,4 @@
-"""The payload rate that TCP gets through every link of a torus, router to router, a direction at a time."""
+"""Measure the payload rate of TCP through every link of a torus, router to router, one direction at a time."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from railyard.torus.virtual.lifecycle import VirtualTorus
 PORT = 5001
 CHUNK = bytes(65536)
 SECONDS = 1.5
+#: A slow link is slow in each pass, unlike a receiver that got the processor late.
 PASSES = 3
-"""A slow link is slow each time; a receiver that got the processor late is not."""
+#: Links under load at a time: 64 of the fastest need more packets per second than some two-core machines forward.
 AT_ONCE = 32
-"""Links under load at a time: 64 of the fastest need more packets a second than some two-core machines carry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,12 @@ class Rate:
 
 
 def payload_share(shape: Shape) -> float:
-    """Of the bytes on the wire: TCP with timestamps over IPv4 over Ethernet."""
+    """Return the payload's share of the bytes on the wire: TCP with timestamps over IPv4 over Ethernet."""
     return (shape.mtu_bytes - 52) / (shape.mtu_bytes + plan.ETHERNET_BYTES)
 
 
 def measure(torus: VirtualTorus) -> list[Rate]:
-    """Every directed link of a torus, by direction (X+ X- Y+ Y- Z+ Z-), `AT_ONCE` at a time: medians of `PASSES`."""
+    """Return the rate of every directed link by direction (X+ X- Y+ Y- Z+ Z-), medians of `PASSES` passes."""
     passes = [_once(torus) for _ in range(PASSES)]
     return [
         replace(rates[0], measured_byte_s=median(rate.measured_byte_s for rate in rates))
@@ -67,18 +67,20 @@ def _once(torus: VirtualTorus) -> list[Rate]:
 
 def _phase(torus: VirtualTorus, links: list[Link]) -> list[Rate]:
     context = multiprocessing.get_context("fork")
-    found: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
+    rates_byte_s: SimpleQueue[tuple[int, float]] = context.SimpleQueue()
     ready, listening = context.Barrier(2 * len(links)), context.Barrier(2 * len(links))
     ends = []
     for index, link in enumerate(links):
         line = _line_byte_s(torus, link)
         together = {"listening": listening, "ready": ready}
         received, sent = (torus, link, index), (torus, link, int(SECONDS * line))
-        ends.append(context.Process(target=_receive, args=received, kwargs={**together, "found": found}))
+        ends.append(
+            context.Process(target=_receive, args=received, kwargs={**together, "found": rates_byte_s})
+        )
         ends.append(context.Process(target=_send, args=sent, kwargs=together))
     for end in ends:
         end.start()
-    measured = dict(found.get() for _ in links)
+    measured = dict(rates_byte_s.get() for _ in links)
     for end in ends:
         end.join()
     share = payload_share(torus.shape)
@@ -93,7 +95,7 @@ def _phase(torus: VirtualTorus, links: list[Link]) -> list[Rate]:
 
 
 def _line_byte_s(torus: VirtualTorus, link: Link) -> float:
-    """Of the shaped wire, faults considered."""
+    """Return the rate of the shaped wire with its faults, in bytes per second."""
     return torus.shape.rate_bit_s(torus.faults.rate_gbyte_s(torus.topology, link)) / 8
 
 
@@ -109,9 +111,9 @@ def _receive(
     *,
     listening: Barrier,
     ready: Barrier,
-    found: SimpleQueue[tuple[int, float]],
+    rates_byte_s: SimpleQueue[tuple[int, float]],
 ) -> None:
-    """Rate after the first tenth of a second, so that neither slow start nor the bucket counts."""
+    """Measure the rate after the first tenth of a second, without slow start and the first bucket of tokens."""
     _enter(torus, link, far=True)
     with socket.create_server(("", PORT + link.dimension * 2 + (link.step < 0))) as server:
         listening.wait()
@@ -123,11 +125,11 @@ def _receive(
         while data := connection.recv(len(CHUNK)):
             times.append(time.monotonic())
             totals.append(totals[-1] + len(data))
-        found.put((index, _slope(np.array(times), np.array(totals))))
+        rates_byte_s.put((index, _slope(np.array(times), np.array(totals))))
 
 
 def _slope(times_s: NDArray[np.float64], totals_bytes: NDArray[np.int64]) -> float:
-    """Bytes per second, fitted: a receiver that gets the processor late moves one point, not the rate."""
+    """Return a fit in bytes per second: a receiver that gets the processor late moves one point, not the rate."""
     steady = times_s > times_s[0] + 0.1
     return float(np.polyfit(times_s[steady], totals_bytes[steady], 1)[0])
 

@@ -13,8 +13,8 @@ from mininet.nodelib import LinuxBridge
 from mininet.topolib import TorusTopo
 
 setLogLevel("error")
-begun = time.monotonic()
+start_s = time.monotonic()
 net = Mininet(topo=TorusTopo(8, 8), switch=LinuxBridge, controller=None)
 net.start()
-print(time.monotonic() - begun, len(net.switches), len(net.hosts), len(net.links), flush=True)
+print(time.monotonic() - start_s, len(net.switches), len(net.hosts), len(net.links), flush=True)
 sys.stdin.read()

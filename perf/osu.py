@@ -1,4 +1,4 @@
-"""The benchmarks beside OSU, at every size: the ratio of each, in pairs of launches whose order alternates.
+"""Compare the benchmarks with OSU at every size, in pairs of launches whose order alternates.
 
     python -m perf osu --osu FOLDER [--place NAME] [--rounds 3] [--minutes M]
 
@@ -58,8 +58,8 @@ COLLECTIVES = {
     "osu_barrier": "barrier",
 }
 PROGRAMS_OF_OSU = (*TESTS, *PAIRS, *COLLECTIVES)
-#: As many samples as are asked for, of one window or round trip each.
-AS_ASKED = ("--warmup-time", "0", "--max-time-per-point", "0")
+#: Exactly the given number of samples, of one window or round trip each.
+FIXED_COUNT = ("--warmup-time", "0", "--max-time-per-point", "0")
 #: Of the median of round trips.
 SAMPLES = 9
 #: Test -> the figure that is compared.
@@ -76,7 +76,7 @@ console = Console(width=140)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where both run: the launcher, and how much of everything is measured there."""
+    """Where both run: the launcher, and how many samples of each test."""
 
     launcher: tuple[str, ...]
     window: int = 64
@@ -90,7 +90,7 @@ class Place:
 
     @property
     def ranges(self) -> Iterator[tuple[int, int, int]]:
-        """The first and the last size that are measured over as many windows, and these."""
+        """Yield the first and last size that share a number of windows, and that number."""
         first = SIZES[0]
         for last, windows in self.windows:
             yield first, last, windows
@@ -120,8 +120,8 @@ def find(folder: Path | None) -> Path | None:
         if not below:
             raise SystemExit(f"bench: --osu {folder}: no program osu_bw there or below")
         return below[0]
-    found = shutil.which("osu_bw")
-    return Path(found).parent if found else None
+    program = shutil.which("osu_bw")
+    return Path(program).parent if program else None
 
 
 def measure(
@@ -132,28 +132,28 @@ def measure(
     if programs is None:
         console.print("osu: left out, osu_bw is not on the PATH and --osu names no folder\n")
         return None
-    kept = Pieces(KEPT, minutes)
+    pieces = Pieces(KEPT, minutes)
     figures = {}
     for name in names or list(PLACES):
-        if not kept.is_over and any(kept.get(*key) is None for key in _keys(name, rounds)):
+        if not pieces.is_over and any(pieces.get(*key) is None for key in _keys(name, rounds)):
             with _up(name):
                 for program in PROGRAMS_OF_OSU:
                     _measure_program(
-                        programs, kept, [key for key in _keys(name, rounds) if key[1] == program]
+                        programs, pieces, [key for key in _keys(name, rounds) if key[1] == program]
                     )
-        figures[name] = ratios(kept, name, rounds)
+        figures[name] = ratios(pieces, name, rounds)
         _show(name, figures[name], rounds)
     return figures
 
 
-def _measure_program(programs: Path, kept: Pieces, keys: list[tuple[str, str, int, str]]) -> None:
+def _measure_program(programs: Path, pieces: Pieces, keys: list[tuple[str, str, int, str]]) -> None:
     """Measure what is missing of a program; on a torus in one turn, so that its launches are side by side."""
-    missing = [key for key in keys if kept.get(*key) is None]
-    if kept.is_over or not missing:
+    missing = [key for key in keys if pieces.get(*key) is None]
+    if pieces.is_over or not missing:
         return
     with vtorus.in_one_turn(TORUS) if missing[0][0] == "torus" else nullcontext():
         for key in missing:
-            kept.add(_launch(programs, key), *key)
+            pieces.add(_launch(programs, key), *key)
 
 
 def _keys(name: str, rounds: int) -> Iterator[tuple[str, str, int, str]]:
@@ -189,8 +189,8 @@ def osu_values(place: Place, folder: Path, program: str) -> Values:
     """Return what OSU prints for each size: us, MB/s, or messages/s; a barrier has the size 0."""
     if program in COLLECTIVES:
         sizes = [] if program == "osu_barrier" else ["-m", f"{COLLECTIVE_SIZES[0]}:{COLLECTIVE_SIZES[-1]}"]
-        beside, below = folder / program, folder.parent.parent / "collective/blocking" / program
-        path = beside if beside.exists() else below
+        path_beside, below = folder / program, folder.parent.parent / "collective/blocking" / program
+        path = path_beside if path_beside.exists() else below
         return _osu_rows(place, place.ranks, path, "-z50", *sizes, *_counts(place.samples))
     if program in ("osu_latency", "osu_multi_lat"):
         sizes = ["-m", f"{SIZES[0]}:{SIZES[-1]}"]
@@ -198,12 +198,12 @@ def osu_values(place: Place, folder: Path, program: str) -> Values:
             trips = ["-z50", *_counts(SAMPLES * place.trips)]
             return _osu_rows(place, 2, folder / program, *sizes, *trips)
         return _osu_rows(place, 2 * place.pairs, folder / program, *sizes, *_counts(place.trips))
-    found: Values = {}
+    values: Values = {}
     for first, last, windows in place.ranges:
         options = ["-m", f"{first}:{last}", "-W", str(place.window), *_counts(windows)]
         ranks = 2 * place.pairs if program in PAIRS else 2
-        found |= _osu_rows(place, ranks, folder / program, *options)
-    return found
+        values |= _osu_rows(place, ranks, folder / program, *options)
+    return values
 
 
 def _counts(count: int) -> list[str]:
@@ -226,12 +226,12 @@ def osu_rows(printed: str, *, has_size: bool = True) -> Values:
 def _ours(place: Place, program: str) -> Values:
     test = (TESTS | PAIRS)[program]
     if test in ("bandwidth", "bibandwidth", "rate"):
-        found: Values = {}
+        values: Values = {}
         for first, last, windows in place.ranges:
             counts = ["--window", str(place.window), "--windows", str(windows), "--repeats", "1"]
             counts += ["--min-time-per-point", "0"]
-            found |= _ours_rows(place, program, f"{first}-{last}", *counts, "--warmups", "1")
-        return found
+            values |= _ours_rows(place, program, f"{first}-{last}", *counts, "--warmups", "1")
+        return values
     counts = ["--batch", str(place.trips), "--repeats", str(SAMPLES), "--warmups", "1"]
     counts += ["--min-time-per-point", f"{place.least_s:g}"]  # `--batch` is for sizes up to 8 KiB
     if test == "latency":  # each round trip has its own barrier
@@ -246,12 +246,12 @@ def _ours_rows(place: Place, program: str, sizes: str, *counts: str) -> Values:
     ranks = 2 if program in TESTS else 2 * place.pairs
     options = ["--tests", test, "--sizes", sizes, "--buffers", "single", *counts]
     scale = 1e3 if test.endswith("bandwidth") else 1.0
-    found = _document(place, ranks, [*words, *options])
+    series = _document(place, ranks, [*words, *options])
     middle = _mean if test == "latency" else median_low
     return {
-        each["labels"]["size_bytes"]: scale * middle(each["samples"])
-        for each in found
-        if each["fom"] == FOMS[test]
+        entry["labels"]["size_bytes"]: scale * middle(entry["samples"])
+        for entry in series
+        if entry["fom"] == FOMS[test]
     }
 
 
@@ -260,7 +260,7 @@ def _mean(samples: list[float]) -> float:
 
 
 def _ours_collective(place: Place, program: str) -> Values:
-    """Size -> median over samples of the mean over ranks; of a broadcast the samples with rank 0 as the root."""
+    """Return by size the median over samples of the mean over ranks; of a broadcast, samples with root 0."""
     every = place.ranks if program == "osu_bcast" else 1
     options = ["--collectives", COLLECTIVES[program], "--start", "barrier"]
     options += ["--sizes", f"{COLLECTIVE_SIZES[0]}-{COLLECTIVE_SIZES[-1]}"]
@@ -272,11 +272,10 @@ def _ours_collective(place: Place, program: str) -> Values:
         "--warmups",
         str(max(1, place.samples // 10)),
     ]
-    found = _document(place, place.ranks, ["rowcol", *options])
     return {
-        each["labels"]["size_bytes"]: median_low(each["samples"][::every])
-        for each in found
-        if each["fom"] == "mean_us"
+        entry["labels"]["size_bytes"]: median_low(entry["samples"][::every])
+        for entry in _document(place, place.ranks, ["rowcol", *options])
+        if entry["fom"] == "mean_us"
     }
 
 
@@ -284,7 +283,7 @@ def _document(place: Place, ranks: int, words: list[str]) -> list[dict[str, Any]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "output.json")
         program, *options = words
-        _run(place, ranks, str(PROGRAMS / program), *options, *AS_ASKED, "--json", str(output))
+        _run(place, ranks, str(PROGRAMS / program), *options, *FIXED_COUNT, "--json", str(output))
         series: list[dict[str, Any]] = json.loads(output.read_text())["series"]
     return series
 
@@ -303,7 +302,7 @@ def _run(place: Place, ranks: int, *command: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Ours over OSU's at one size: the median of the rounds; and how far OSU's own launches are apart."""
+    """The median over the rounds of ours over OSU's at one size, and the spread of OSU's own launches."""
 
     value: float
     spread: float
@@ -322,17 +321,18 @@ class Ratio:
         return f"{self.value:.3f}" if self.is_close else f"{self.value:.3f} ({self.spread:.2f})"
 
 
-def ratios(kept: Pieces, name: str, rounds: int) -> dict[str, dict[int, Ratio]]:
+def ratios(pieces: Pieces, name: str, rounds: int) -> dict[str, dict[int, Ratio]]:
     """Return the ratios of every program and size that have all their rounds."""
-    found: dict[str, dict[int, Ratio]] = {}
+    by_program: dict[str, dict[int, Ratio]] = {}
     for program in PROGRAMS_OF_OSU:
         rows = [
-            [kept.get(name, program, number, whose) for number in range(rounds)] for whose in ("ours", "osu")
+            [pieces.get(name, program, number, whose) for number in range(rounds)]
+            for whose in ("ours", "osu")
         ]
         ours, osu = ([row["values"] for row in side if row] for side in rows)
         if len(ours) == len(osu) == rounds:
-            found[program] = {int(size): ratio(ours, osu, size) for size in ours[0]}
-    return found
+            by_program[program] = {int(size): ratio(ours, osu, size) for size in ours[0]}
+    return by_program
 
 
 def ratio(ours: list[dict[str, float]], osu: list[dict[str, float]], size: str) -> Ratio:
@@ -344,15 +344,15 @@ def ratio(ours: list[dict[str, float]], osu: list[dict[str, float]], size: str) 
     )
 
 
-def _show(name: str, found: dict[str, dict[int, Ratio]], rounds: int) -> None:
+def _show(name: str, by_program: dict[str, dict[int, Ratio]], rounds: int) -> None:
     title = f"{name}: ours over OSU, medians of {rounds} pairs of launches (OSU's own spread where > 2 % off)"
-    table = Table("bytes", *(program.removeprefix("osu_") for program in found), title=title)
-    for size in sorted({size for of_size in found.values() for size in of_size}):
-        cells = (str(of_size[size]) if size in of_size else "" for of_size in found.values())
+    table = Table("bytes", *(program.removeprefix("osu_") for program in by_program), title=title)
+    for size in sorted({size for of_size in by_program.values() for size in of_size}):
+        cells = (str(of_size[size]) if size in of_size else "" for of_size in by_program.values())
         table.add_row(str(size), *cells)
-    every = [each for of_size in found.values() for each in of_size.values()]
-    close = [each for each in every if each.is_close]
-    like = [each for each in every if not each.is_close and each.is_within_spread]
+    every = [figure for of_size in by_program.values() for figure in of_size.values()]
+    close = [figure for figure in every if figure.is_close]
+    like = [figure for figure in every if not figure.is_close and figure.is_within_spread]
     console.print(table)
     console.print(
         f"{name}: {len(close)} of {len(every)} within 2 %; {len(like)} more differ less than OSU's own launches; "

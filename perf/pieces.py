@@ -1,7 +1,7 @@
-"""Measurements that take longer than one sitting: each figure is kept in a file as soon as it is had.
+"""Save each figure of a long measurement as soon as it is measured, so that another call can continue.
 
-Models: a figure has a key; `python -m perf SECTION --minutes M` measures what the file lacks until M minutes have
-passed, and the next call goes on. Leaves out: whether the sources have changed since. To measure anew, delete the file.
+A figure has a key. `python -m perf SECTION --minutes M` measures what the file lacks for M minutes. Delete the file to
+measure again. Leaves out whether the sources have changed since.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _read(path: Path) -> Iterator[tuple[str, Row]]:
         return
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
-            found = json.loads(line)
+            document = json.loads(line)
         except ValueError:
             continue
-        yield found["key"], found["row"]
+        yield document["key"], document["row"]

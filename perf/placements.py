@@ -1,6 +1,6 @@
-"""Placements: the model's cost, the optimiser at scale, prediction against halo.
+"""Measure the cost of the link-load model and the optimiser, and compare predictions with halo times.
 
-model    link loads of 131,072 ranks with 26 neighbours on 16x12x24, 2 nodes a router, 16 ranks a node
+model    link loads of 131,072 ranks with 26 neighbours on 16x12x24, 2 nodes per router, 16 ranks per node
 large    the optimiser at the model's scale
 predict  the model's order of placements against the measured order of halo times on the virtual 4x4x4 torus
 """
@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 
 
 def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
-    """Gemini's link classes on another size."""
+    """Return a torus of another size with Gemini's link classes."""
     document = catalog.load("gemini-4x4x4").to_dict()
     document |= {"name": "gemini-" + "x".join(map(str, extents)), "nodes_per_router": nodes_per_router}
     for name, extent in zip("XYZ", extents, strict=True):
@@ -47,52 +47,53 @@ def torus_of(extents: tuple[int, int, int], nodes_per_router: int) -> Torus:
 
 
 def large_job() -> PlacementJob:
+    """Return a job of 131,072 ranks on a 16x12x24 torus."""
     granted = choose(allocate(torus_of((16, 12, 24), 2)), 8192, "contiguous")
     return PlacementJob(allocation=granted, grid=(64, 32, 64), ranks_per_node=16, seed=1, argument="2x2x4")
 
 
 def model(console: Console) -> dict[str, float]:
-    """Seconds and memory of the model at paper scale, and what MiniGhost's remap does to the injected bytes."""
+    """Measure the link-load model at the paper's scale, and the injected bytes under MiniGhost's remapping."""
     job = large_job()
-    begun = time.monotonic()
+    start_s = time.monotonic()
     sent = stencil(job.grid, face_bytes(100, 3))
     loads = _loads(job, ordered("cart-create", job), sent)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start_s
     memory_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     remapped = _loads(job, ordered("blocks", job), sent)
     scattered = _loads(job, ordered("random", job), sent)
     gain = float(loads.injected_bytes.sum() / remapped.injected_bytes.sum())
     worse = float(scattered.injected_bytes.sum() / remapped.injected_bytes.sum())
     console.print(
-        f"link loads of 131,072 ranks: {seconds:.2f} s, {memory_bytes / 2**30:.2f} GiB; injected a router, blocks"
+        f"link loads of 131,072 ranks: {seconds:.2f} s, {memory_bytes / 2**30:.2f} GiB; injected per router, blocks"
         f" 2x2x4 against rank order: {gain:.2f} times fewer, against random: {worse:.2f}\n"
     )
     return {"seconds": seconds, "memory_bytes": memory_bytes, "remap_gain": gain, "random_loss": worse}
 
 
 def large(console: Console) -> dict[str, float]:
-    """The optimiser at the model's scale, against the snake."""
+    """Time the optimiser at the model's scale, and compare it with the snake."""
     job = large_job()
     sent = stencil(job.grid, (1.0, 1.0, 1.0))
-    begun = time.monotonic()
-    found = search(job, sent, Effort()).slowest_s
-    seconds = time.monotonic() - begun
+    start_s = time.monotonic()
+    slowest_s = search(job, sent, Effort()).slowest_s
+    seconds = time.monotonic() - start_s
     snake = _loads(job, ordered("snake", job), sent).slowest_s
     console.print(
-        f"optimised, 131,072 ranks: {seconds:.0f} s, slowest link {100 * (1 - found / snake):.0f} % below snake\n"
+        f"optimised, 131,072 ranks: {seconds:.0f} s, slowest link {100 * (1 - slowest_s / snake):.0f} % below snake\n"
     )
-    return {"seconds": seconds, "slowest_s": found, "snake_slowest_s": snake}
+    return {"seconds": seconds, "slowest_s": slowest_s, "snake_slowest_s": snake}
 
 
 def predicted_s(loads: LinkLoads) -> float:
-    """The slowest link of all, those to hosts included."""
+    """Return the time of the slowest link, links to hosts included."""
     return max(loads.slowest_s, loads.slowest_host_s)
 
 
 def agreement(
     console: Console, measured_us: dict[str, float], predictions_s: dict[str, float]
 ) -> dict[str, Any]:
-    """Kendall's tau between predicted and measured order of placements."""
+    """Return Kendall's tau between the predicted and the measured order of placements."""
     tau = float(
         stats.kendalltau(
             list(predictions_s.values()), [measured_us[name] for name in predictions_s]

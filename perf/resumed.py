@@ -1,6 +1,6 @@
-"""Long seeded runs in batches: each batch's findings are kept in a file, so that a run can be stopped and go on.
+"""Run long seeded work in batches: a file has the findings of each batch, so that a run can be stopped and continued.
 
-Models: a batch is its seed, so that the same batch finds the same. The file also has a digest of the checker's sources;
+Models: a batch is its seed, so that it repeats exactly. The file also has a digest of the checker's sources;
 findings of other sources are not continued. Runs have the lowest priority of the machine. Leaves out: what is found.
 """
 
@@ -27,22 +27,22 @@ def batches(
 ) -> Iterator[tuple[int, Found]]:
     """Yield seed and findings of the batches 0 to count - 1, those from build/NAME.json first."""
     path, digest = BUILD / f"{name}.json", sources()
-    kept = _kept(path, digest)
-    for seed in sorted(kept):
+    findings = _kept(path, digest)
+    for seed in sorted(findings):
         if seed < count:
-            yield seed, kept[seed]
-    missing = [seed for seed in range(count) if seed not in kept]
+            yield seed, findings[seed]
+    missing = [seed for seed in range(count) if seed not in findings]
     if not missing:
         return
     with parent.workers(workers or os.cpu_count() or 1) as pool:
         waiting = {pool.submit(_humbly, batch, seed): seed for seed in missing}
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for each in done:
-                seed = waiting.pop(each)
-                kept[seed] = each.result()
-                _keep(path, digest, kept)
-                yield seed, kept[seed]
+            for future in done:
+                seed = waiting.pop(future)
+                findings[seed] = future.result()
+                _keep(path, digest, findings)
+                yield seed, findings[seed]
 
 
 def _humbly(batch: Callable[[int], Found], seed: int) -> Found:
@@ -52,11 +52,11 @@ def _humbly(batch: Callable[[int], Found], seed: int) -> Found:
 
 def sources() -> str:
     """Return a digest of the sources that a run depends on."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for folder in SOURCES:
         for path in sorted((CHECKOUT / folder).rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _kept(path: Path, digest: str) -> dict[int, Found]:
@@ -65,11 +65,11 @@ def _kept(path: Path, digest: str) -> dict[int, Found]:
     except (OSError, ValueError):
         return {}
     is_ours = document.get("sources") == digest
-    return {int(seed): found for seed, found in document["batches"].items()} if is_ours else {}
+    return {int(seed): batch for seed, batch in document["batches"].items()} if is_ours else {}
 
 
-def _keep(path: Path, digest: str, kept: dict[int, Found]) -> None:
-    document = {"sources": digest, "saved": time.time(), "batches": kept}
+def _keep(path: Path, digest: str, findings: dict[int, Found]) -> None:
+    document = {"sources": digest, "saved": time.time(), "batches": findings}
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(document), encoding="utf-8")

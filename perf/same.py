@@ -1,8 +1,8 @@
-"""A/A: the same placement twice, six launches each in random order. What differs is this machine's noise.
+"""Measure one placement twice (A/A), six launches each in random order: what differs is noise.
 
 A pair is 12 launches of one halo exchange of 64 ranks at the default rate scale, which take turns by chance. Beside
-each pair no process, or one, keeps a processor busy. How far the two medians are apart is the noise floor; a rank test
-of the pair that is significant is a false one, and one that is above the noise floor as well would be claimed.
+each pair no process, or one, keeps a processor busy. The difference of the two medians is the noise floor. A
+significant rank test of a pair is false; one above the noise floor as well would be claimed.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def measure(
 def _launch_missing(pieces: Pieces, network: Network, busy: int, pair: int) -> None:
     order = ["a", "b"] * LAUNCHES
     random.Random(pair).shuffle(order)
-    for place, side in enumerate(order):
-        key = (network, busy, pair, place)
+    for turn, side in enumerate(order):
+        key = (network, busy, pair, turn)
         if pieces.is_over:
             return
         if pieces.get(*key) is None:
@@ -80,17 +80,19 @@ def _launch_missing(pieces: Pieces, network: Network, busy: int, pair: int) -> N
 
 def _result(pieces: Pieces, network: Network, busy: int, pair: int) -> list[Row] | None:
     """Return the launches of a pair; None where some are missing."""
-    rows = [pieces.get(network, busy, pair, place) for place in range(2 * LAUNCHES)]
-    found = [row for row in rows if row is not None]
-    return found if len(found) == len(rows) else None
+    rows = [pieces.get(network, busy, pair, turn) for turn in range(2 * LAUNCHES)]
+    present = [row for row in rows if row is not None]
+    return present if len(present) == len(rows) else None
 
 
 def _summary(pieces: Pieces, network: Network, busy: int, pairs: int) -> dict[str, Any]:
     """Return what the whole pairs show; a pair with a void launch has no value, and is counted."""
-    whole = [found for pair in range(pairs) if (found := _result(pieces, network, busy, pair)) is not None]
+    whole = [rows for pair in range(pairs) if (rows := _result(pieces, network, busy, pair)) is not None]
     sound = [rows for rows in whole if all(row["verdict"] == "ok" for row in rows)]
     sides = [[[row["us"] for row in rows if row["side"] == side] for side in "ab"] for rows in sound]
-    apart = [100 * (1 - min(ours) / max(ours)) for ours in ([median(one) for one in both] for both in sides)]
+    differences = [
+        100 * (1 - min(ours) / max(ours)) for ours in ([median(one) for one in both] for both in sides)
+    ]
     tests = [ranktest.mann_whitney([(one, other)])[0] for one, other in sides]
     false = [p_value <= ranktest.ALPHA for p_value in tests]
     return {
@@ -98,8 +100,11 @@ def _summary(pieces: Pieces, network: Network, busy: int, pairs: int) -> dict[st
         "busy": busy,
         "pairs": len(whole),
         "with a void launch": len(whole) - len(sound),
-        f"within {SAME_PERCENT:g} %": sum(each <= SAME_PERCENT for each in apart),
-        "most apart (%)": round(max(apart, default=0.0), 2),
+        f"within {SAME_PERCENT:g} %": sum(difference <= SAME_PERCENT for difference in differences),
+        "most apart (%)": round(max(differences, default=0.0), 2),
         "significant": sum(false),
-        "claimed": sum(is_false and each > SAME_PERCENT for is_false, each in zip(false, apart, strict=True)),
+        "claimed": sum(
+            is_false and difference > SAME_PERCENT
+            for is_false, difference in zip(false, differences, strict=True)
+        ),
     }

@@ -1,4 +1,4 @@
-"""Seconds and memory of tori of several sizes: up, down."""
+"""Measure seconds and memory of networks of several sizes: up, down."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "bench-scale"
 
 
 def sizes(console: Console) -> list[dict[str, Any]]:
-    """One row a torus: what it consists of, how long it takes, how much memory it holds."""
+    """Return a row per network: its size, the time of up and down, and its memory."""
     table = Table(
         "topology", "routers", "nodes", "rails", "up (s)", "down (s)", "memory (GiB)", title="scale"
     )
@@ -71,7 +71,7 @@ def _available_gibyte() -> float:
 
 
 def _seconds(*arguments: str) -> float:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     command = [str(Path(sys.executable).with_name("railyard")), "torus", *arguments]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.monotonic() - begun
+    return time.monotonic() - start_s

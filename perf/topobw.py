@@ -1,4 +1,4 @@
-"""topobw against faults and against itself: every injected fault named, no alarm without one, time, phases, counters.
+"""Count the injected faults that topobw names, and its false alarms; measure time, phases and counters.
 
 100 launches without a fault take 20 minutes. Each launch is saved in build/topobw.jsonl, and the next call continues
 after the last. A launch without a fault that the guard makes void counts as void, not as clean.
@@ -53,7 +53,7 @@ class Fault:
 
     @property
     def sought(self) -> set[str]:
-        """The directed links that must be named."""
+        """Return the directed links that must be named."""
         direction, ends = self.link.split()
         source, target = ends.split(">")
         back = f"{direction[0]}{'-' if direction[1] == '+' else '+'} {target}>{source}"
@@ -90,14 +90,14 @@ class Machine:
         (folder / "links").write_text(files.links(self.topology))
 
     def run(self, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """One launch on all nodes: its document; its seconds, the machine's load and what the guard says."""
+        """Launch topobw on all nodes; return its document, then its seconds, the load and the guard's verdict."""
         output, evidence = self.folder / "output.json", self.folder / "evidence.json"
         files = ["--coordinates", f"{self.folder}/coordinates", "--links", f"{self.folder}/links"]
         ranks = str(len(self.topology.nodes))
         os.environ["RAILYARD_EVIDENCE"] = str(evidence)
-        load, begun = os.getloadavg()[0], time.monotonic()
+        load, start_s = os.getloadavg()[0], time.monotonic()
         railyard("mpirun", NAME, "-q", "-np", ranks, str(PROGRAM), *files, *options, "--json", str(output))
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - start_s
         document: dict[str, Any] = json.loads(output.read_text())
         guard = json.loads(evidence.read_text())["guard"]
         output.unlink()
@@ -107,7 +107,7 @@ class Machine:
 
 @contextmanager
 def machine(name: str, rate_scale: float) -> Iterator[Machine]:
-    """The torus of a topology, up for as long as the block lasts."""
+    """Bring up the torus of a topology for the length of the block."""
     lifecycle.up(catalog.load(name), name=NAME, shape=Shape(rate_scale=rate_scale))
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -117,35 +117,35 @@ def machine(name: str, rate_scale: float) -> Iterator[Machine]:
 
 
 def measure(clean_runs: int = CLEAN_RUNS, minutes: float | None = None) -> dict[str, Any]:
-    """All figures; what the file has already is not measured again."""
-    kept = Pieces(KEPT, minutes)
-    with machine("gemini-4x4x4", Shape().rate_scale) as made:
-        named(made, FAULTS, LOAD, kept)
-        counters(made, kept)
-        clean(made, clean_runs, kept)
-    if not kept.is_over:
-        with machine("gemini-4x4x4-two-nodes", 5e-5) as made:
-            named(made, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"), kept)
-    figures = {kind: [row for row in kept.rows if row["kind"] == kind] for kind in KINDS}
+    """Return all figures; measure those that the file lacks."""
+    pieces = Pieces(KEPT, minutes)
+    with machine("gemini-4x4x4", Shape().rate_scale) as bench:
+        named(bench, FAULTS, LOAD, pieces)
+        counters(bench, pieces)
+        clean(bench, clean_runs, pieces)
+    if not pieces.is_over:
+        with machine("gemini-4x4x4-two-nodes", 5e-5) as bench:
+            named(bench, PAIR_FAULTS, ("--size", "128KiB", "--messages", "2"), pieces)
+    figures = {kind: [row for row in pieces.rows if row["kind"] == kind] for kind in KINDS}
     show(figures)
     return figures
 
 
-def named(made: Machine, faults: Sequence[Fault], load: Sequence[str], kept: Pieces) -> None:
-    """Each fault alone: what was named, and what was not there."""
+def named(bench: Machine, faults: Sequence[Fault], load: Sequence[str], pieces: Pieces) -> None:
+    """Inject each fault alone; save what topobw named, right and wrong."""
     for fault in faults:
-        key = (made.topology.name, fault.link, *fault.options)
-        if kept.is_over or kept.get(*key) is not None:
+        key = (bench.topology.name, fault.link, *fault.options)
+        if pieces.is_over or pieces.get(*key) is not None:
             continue
         railyard("fault", NAME, fault.link, *fault.options)
-        document, launch = made.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
+        document, launch = bench.run(*load, "--tolerance", f"{fault.tolerance_percent:g}")
         railyard("fault", NAME, "--restore")
-        _show(kept.add({"kind": "fault", **_named(fault, document), **launch}, *key))
+        _show(pieces.add({"kind": "fault", **_named(fault, document), **launch}, *key))
 
 
 def _named(fault: Fault, document: dict[str, Any]) -> dict[str, Any]:
     findings = document["verdict"]["findings"]
-    right = [each for each in findings if set(each["links"]) == fault.sought]
+    right = [finding for finding in findings if set(finding["links"]) == fault.sought]
     return {
         "fault": fault.what,
         "link": fault.link,
@@ -155,27 +155,27 @@ def _named(fault: Fault, document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def clean(made: Machine, runs: int, kept: Pieces) -> None:
-    """Short runs without a fault: alarms, seconds of a run, phases against a test of all pairs."""
+def clean(bench: Machine, runs: int, pieces: Pieces) -> None:
+    """Launch without a fault; save alarms, seconds and phases."""
     for number in range(runs):
-        if kept.is_over or kept.get("clean", number) is not None:
+        if pieces.is_over or pieces.get("clean", number) is not None:
             continue
-        document, launch = made.run(*LOAD, "--repeats", "1")
+        document, launch = bench.run(*LOAD, "--repeats", "1")
         verdict = document["verdict"]
         phases = len({(link["link"][0], link["phase"]) for link in verdict["links"]})
         alarms = [finding["text"] for finding in verdict["findings"]]
-        row = {"kind": "clean", "alarms": alarms, "phases": phases, "nodes": len(made.topology.nodes)}
-        _show(kept.add(row | launch, "clean", number))
+        row = {"kind": "clean", "alarms": alarms, "phases": phases, "nodes": len(bench.topology.nodes)}
+        _show(pieces.add(row | launch, "clean", number))
 
 
-def counters(made: Machine, kept: Pieces) -> None:
-    """What the counters library takes of a launch, by rank 0's clock: from outside it is less than launches vary."""
+def counters(bench: Machine, pieces: Pieces) -> None:
+    """Save the time that the counters library takes, by rank 0's clock. From outside it is lost in the noise."""
     for number in range(COUNTED_RUNS):
-        if kept.is_over or kept.get("counters", number) is not None:
+        if pieces.is_over or pieces.get("counters", number) is not None:
             continue
-        document, launch = made.run(*LOAD, "--counters", str(made.folder / "counted"))
+        document, launch = bench.run(*LOAD, "--counters", str(bench.folder / "counted"))
         row = {"kind": "counters", "counters_s": document["verdict"]["counters_seconds"]}
-        _show(kept.add(row | launch, "counters", number))
+        _show(pieces.add(row | launch, "counters", number))
 
 
 def _show(row: Row) -> None:
@@ -183,7 +183,7 @@ def _show(row: Row) -> None:
 
 
 def show(figures: dict[str, list[Row]]) -> None:
-    """A table of the faults, and a line for the rest."""
+    """Print a table of the faults, and a line for the rest."""
     faults, counted, runs = (figures[kind] for kind in KINDS)
     table = Table("fault", "link", "named", "besides", "missing (%)", "s", "load", title="faults")
     for row in faults:
@@ -214,7 +214,7 @@ def show(figures: dict[str, list[Row]]) -> None:
 
 
 def railyard(*arguments: str) -> None:
-    """`railyard torus ...`; topobw's bad verdict, status 5, is a result."""
+    """Run `railyard torus ...`. Exit status 5, topobw's bad verdict, is a result."""
     command = [str(Path(sys.executable).with_name("railyard")), "torus", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 5):

@@ -1,4 +1,4 @@
-"""The virtual torus: how fast it comes up, how true its links are, what messages and launches see, engine docker."""
+"""Measure the virtual torus: time to bring it up, rates of its links, messages, launches, engine docker."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ console = Console(width=110)
 
 def fidelity() -> dict[str, Any]:
     """Return what one torus of engine netns shows: links, launches, faults."""
-    with torus(Shape()) as made:
-        return {"links": link_rates(made), "launch": launch(), "faults": faults.rates(made, console)}
+    with torus(Shape()) as running:
+        return {"links": link_rates(running), "launch": launch(), "faults": faults.rates(running, console)}
 
 
 def predicted() -> dict[str, Any]:
-    """`predict` on a torus of its own."""
-    with torus(Shape()) as made:
-        return predict(made)
+    """Run `predict` on a torus of its own."""
+    with torus(Shape()) as running:
+        return predict(running)
 
 
 def shapes() -> list[dict[str, Any]]:
-    """The trade of docs/torus.md for every MTU, and its curve."""
+    """Measure messages for every MTU, and draw the curve of docs/torus.md."""
     rows = [shape(mtu) for mtu in MTUS]
     show_shapes(rows)
     draw(rows, CURVE)
@@ -62,15 +62,15 @@ def shapes() -> list[dict[str, Any]]:
     return rows
 
 
-def predict(made: VirtualTorus) -> dict[str, Any]:
-    """The model's order of placements against the measured order of halo times, medians of three launches each."""
+def predict(running: VirtualTorus) -> dict[str, Any]:
+    """Compare the model's order of placements with that of halo times, medians of three launches each."""
     grid, options = (4, 16), ["--grid", "4x16", "--cells", "4096", "--repeats", "3", "--warmups", "1"]
-    sent, granted = traffic.stencil(grid, (8 * 4096.0,)), allocate(made.topology)
+    sent, granted = traffic.stencil(grid, (8 * 4096.0,)), allocate(running.topology)
     predicted, measured = {}, {}
     for name in placements.PREDICTED:
         placed = place(name, granted, grid, seed=1, traffic=sent)
-        loads = model.load(made.topology, placed.indices, sent, model.PROTOCOLS["payload"])
-        predicted[name] = placements.predicted_s(loads) / (made.shape.rate_scale)
+        loads = model.load(running.topology, placed.indices, sent, model.PROTOCOLS["payload"])
+        predicted[name] = placements.predicted_s(loads) / (running.shape.rate_scale)
         names = [node.name for node in placed.nodes]
         runs = [_measured("halo", names, options) for _ in range(3)]
         measured[name] = median(
@@ -81,8 +81,8 @@ def predict(made: VirtualTorus) -> dict[str, Any]:
 
 @contextmanager
 def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[VirtualTorus]:
-    """gemini-4x4x4, up for as long as the block lasts."""
-    made, _ = lifecycle.up(
+    """Bring up gemini-4x4x4 for the length of the block."""
+    running, _ = lifecycle.up(
         catalog.load("gemini-4x4x4"),
         name=NAME,
         shape=shaped,
@@ -90,26 +90,26 @@ def torus(shaped: Shape, containers: Containers | None = None) -> Iterator[Virtu
         containers=containers,
     )
     try:
-        yield made
+        yield running
     finally:
         lifecycle.down(NAME)
 
 
 @contextmanager
 def in_one_turn(name: str) -> Iterator[Watch]:
-    """Let the launches within follow each other without those of others between; what the guard saw of them all."""
+    """Keep launches of others out of the block; yield the watch over all launches within it."""
     with locks.turn():
-        made = lifecycle.get(name)
-        held = locks.acquire(made.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
+        running = lifecycle.get(name)
+        held = locks.acquire(running.folder / lifecycle.LAUNCHING, what="another launch on this torus to end")
         try:
-            with Watch(made) as watch, locks.as_one_launch(name):
+            with Watch(running) as watch, locks.as_one_launch(name):
                 yield watch
         finally:
             os.close(held)
 
 
 def bring_up() -> dict[str, float]:
-    """Seconds of `railyard torus up` and `down`, Python's start included, three times; of Mininet, once."""
+    """Time `railyard torus up` and `down` three times, Python's start included, and Mininet once."""
     ups, downs = _ups_and_downs()
     mininet_s, switches, hosts, cables = _mininet()
     table = Table("", "switches", "hosts", "links", "up (s)", "down (s)", title="bring a torus up")
@@ -122,19 +122,19 @@ def bring_up() -> dict[str, float]:
 
 
 def with_docker() -> dict[str, Any] | None:
-    """What `bring_up`, `link_rates` and `launch` say of engine docker; None, and a line, where it cannot be used."""
+    """Measure up, down, link rates and a launch with engine docker; None, and a line, if it cannot be used."""
     if reason := docker_engine.missing(docker_engine.DEFAULT_IMAGE):
         console.print(f"engine docker not measured: {reason}\n")
         return None
     ups, downs = _ups_and_downs("--engine", "docker")
     console.print(f"64 containers as nodes: up {median(ups):.1f} s, down {median(downs):.1f} s, medians of 3")
-    with torus(Shape(), docker_engine.containers(docker_engine.DEFAULT_IMAGE, [str(CHECKOUT)])) as made:
-        rates = link_rates(made)
+    with torus(Shape(), docker_engine.containers(docker_engine.DEFAULT_IMAGE, [str(CHECKOUT)])) as running:
+        rates = link_rates(running)
         return {"up_s": median(ups), "down_s": median(downs), "links": rates, "launch": launch("halo")}
 
 
 def _ups_and_downs(*options: str) -> tuple[list[float], list[float]]:
-    """Seconds of `torus up` and of `torus down`, three times."""
+    """Return the seconds of `torus up` and of `torus down`, three times."""
     ups, downs = [], []
     for _ in range(3):
         ups.append(_seconds("torus", "up", "gemini-4x4x4", "--name", NAME, *options))
@@ -142,9 +142,9 @@ def _ups_and_downs(*options: str) -> tuple[list[float], list[float]]:
     return ups, downs
 
 
-def link_rates(made: VirtualTorus) -> list[dict[str, Any]]:
-    """A row for every dimension and class of link."""
-    rates = links.measure(made)
+def link_rates(running: VirtualTorus) -> list[dict[str, Any]]:
+    """Return a row for every dimension and class of link."""
+    rates = links.measure(running)
     base = median(r.measured_byte_s for r in rates if r.link.dimension == 0)
     table = Table(
         "links",
@@ -163,7 +163,7 @@ def link_rates(made: VirtualTorus) -> list[dict[str, Any]]:
         rate = group[0].link.rate_gbyte_s
         ratio, wanted = median(r.measured_byte_s for r in group) / base, rate / 9.36
         name = f"{DIMENSIONS[key[0]]} {key[1]}"
-        wire, payload = made.shape.rate_bit_s(rate) / 1e6, median(r.measured_byte_s for r in group) / 1e6
+        wire, payload = running.shape.rate_bit_s(rate) / 1e6, median(r.measured_byte_s for r in group) / 1e6
         numbers = [f"{wire:.3f}", f"{payload:.4f}", f"{worst:+.2f} %", f"{ratio:.3f}", f"{wanted:.3f}"]
         table.add_row(name, str(len(group)), *numbers)
         rows.append(
@@ -180,7 +180,7 @@ def link_rates(made: VirtualTorus) -> list[dict[str, Any]]:
 
 
 def launch(halo: str = str(PROGRAMS / "halo")) -> dict[str, float]:
-    """Seconds from mpirun's start to its end, 64 ranks, one small halo exchange."""
+    """Time mpirun from start to end: 64 ranks, one small halo exchange."""
     program = [halo, "--grid", "4x4x4", "--cells", "8", "--repeats", "1", "--warmups", "0"]
     times = [_seconds("torus", "mpirun", NAME, "-np", "64", *program) for _ in range(3)]
     spread = f"{min(times):.1f} to {max(times):.1f}"
@@ -191,11 +191,11 @@ def launch(halo: str = str(PROGRAMS / "halo")) -> dict[str, float]:
 def shape(mtu: int) -> dict[str, Any]:
     """Return what one message sees, and what 64 nodes at once get, at one MTU."""
     shaped = Shape(mtu_bytes=mtu)
-    with torus(shaped) as made:
+    with torus(shaped) as running:
         wire_byte_s = links.payload_share(shaped) * shaped.rate_bit_s(9.36) / 8
-        seen = _messages(made)
+        seen = _messages(running)
         ratios = {size: seen[size] / (seen[0] + size / wire_byte_s * 1e6) for size in SIZES if size}
-        iteration_us = _exchange(made)
+        iteration_us = _exchange(running)
     return {
         "mtu_bytes": mtu,
         "latency_us": seen[0],
@@ -205,7 +205,7 @@ def shape(mtu: int) -> dict[str, Any]:
 
 
 def show_shapes(rows: list[dict[str, Any]]) -> None:
-    """The trade between what one message and what all nodes together see."""
+    """Print the times of one message and of all nodes together."""
     headings = [f"{size // 1024} KiB" for size in SIZES if size]
     title = "one message: time over (latency + size / wire rate); 64 nodes at once: share of the link"
     table = Table("MTU", "latency (us)", *headings, "64 at once", title=title)
@@ -218,7 +218,7 @@ def show_shapes(rows: list[dict[str, Any]]) -> None:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """The curve of docs/torus.md: one line for each MTU, 1 is a wire without idle credit."""
+    """Draw the curve of docs/torus.md: one line per MTU, where 1 is a wire without idle credit."""
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "railyard", "font.family": "sans-serif"})
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
     axes.axhspan(0.95, 1.05, color="0.92")
@@ -240,18 +240,18 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     plt.close(figure)
 
 
-def _messages(made: VirtualTorus) -> dict[int, float]:
-    """Size -> median one-way time in us between n0-0-0 and n1-0-0."""
+def _messages(running: VirtualTorus) -> dict[int, float]:
+    """Return by size the median one-way time in us between n0-0-0 and n1-0-0."""
     sizes = ",".join(map(str, SIZES))
     options = ["--tests", "latency", "--dimensions", "X", "--hops", "1", "--sizes", sizes, "--repeats", "7"]
     options += ["--warmup-time", "0", "--min-time-per-point", "0", "--max-time-per-point", "0"]
-    where = ["--coordinates", str(made.folder / "coordinates")]
+    where = ["--coordinates", str(running.folder / "coordinates")]
     series = _measured("hops", ["n0-0-0", "n1-0-0"], [*options, *where])
     return {s["labels"]["size_bytes"]: median(s["samples"]) for s in series}
 
 
-def _exchange(made: VirtualTorus) -> float:
-    """Median time in us of the slowest of 64 ranks that exchange 2 x 512 KiB with one X neighbour (halo, extent 2)."""
+def _exchange(running: VirtualTorus) -> float:
+    """Return the median us of the slowest of 64 ranks that exchange 2 x 512 KiB with one X neighbour."""
     nodes = [f"n{2 * (j // 16) + i}-{j % 16 // 4}-{j % 4}" for i in range(2) for j in range(32)]
     options = ["--grid", "2x32x1", "--cells", "1x256x256", "--repeats", "5"]
     series = _measured("halo", nodes, options)
@@ -260,7 +260,7 @@ def _exchange(made: VirtualTorus) -> float:
 
 
 def _measured(program: str, nodes: list[str], options: list[str]) -> list[dict[str, Any]]:
-    """The series of a program that ran with rank k on nodes[k]."""
+    """Run a program with rank k on nodes[k], and return its series."""
     with tempfile.TemporaryDirectory() as folder:
         hosts, output = Path(folder, "hosts"), Path(folder, "output.json")
         hosts.write_text("\n".join(nodes) + "\n")
@@ -271,19 +271,19 @@ def _measured(program: str, nodes: list[str], options: list[str]) -> list[dict[s
 
 
 def railyard(*arguments: str, **environment: str) -> None:
-    """The command as a user types it, without what it prints."""
+    """Run the command without what it prints."""
     command = [str(Path(sys.executable).with_name("railyard")), *arguments]
     subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
 
 
 def _seconds(*arguments: str) -> float:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     railyard(*arguments)
-    return time.monotonic() - begun
+    return time.monotonic() - start_s
 
 
 def _mininet() -> tuple[float, str, str, str]:
-    """Seconds up, switches, hosts, links; in namespaces of its own, because its own removal takes minutes."""
+    """Return the seconds, switches, hosts and links of Mininet, which runs in namespaces that end with it."""
     unshared = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     command = [*unshared, "/usr/bin/python3", str(Path(__file__).with_name("mininet_torus.py"))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -38,13 +38,13 @@ def files() -> list[Path]:
 
 def links(paths: list[Path]) -> dict[str, str]:
     """Return every link and the first place that has it, as FILE:LINE."""
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for path in paths:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             for link in LINK.findall(line):
                 name = path.relative_to(CHECKOUT) if path.is_relative_to(CHECKOUT) else path
-                found.setdefault(link.rstrip(".,;:*"), f"{name}:{number}")
-    return {link: place for link, place in found.items() if not NAMES.search(link)}
+                places.setdefault(link.rstrip(".,;:*"), f"{name}:{number}")
+    return {link: where for link, where in places.items() if not NAMES.search(link)}
 
 
 def problem(link: str) -> str:
@@ -66,18 +66,19 @@ def problem(link: str) -> str:
     return wrong
 
 
-def dead(found: dict[str, str]) -> Iterator[str]:
+def dead(places: dict[str, str]) -> Iterator[str]:
     """Yield a line for each dead link."""
     with ThreadPoolExecutor(8) as pool:
-        for (link, place), wrong in zip(found.items(), pool.map(problem, found), strict=True):
+        for (link, where), wrong in zip(places.items(), pool.map(problem, places), strict=True):
             if wrong:
-                yield f"{place}: dead link: {link}; {wrong}"
+                yield f"{where}: dead link: {link}; {wrong}"
 
 
 def main(words: list[str]) -> int:
-    found = links([Path(word).resolve() for word in words] or files())
-    lines = list(dead(found))
-    print(*lines, f"{len(found)} links, {len(lines)} dead", sep="\n")
+    """Print the dead links of the named files, or of all; return 1 if there are any."""
+    places = links([Path(word).resolve() for word in words] or files())
+    lines = list(dead(places))
+    print(*lines, f"{len(places)} links, {len(lines)} dead", sep="\n")
     return 1 if lines else 0
 
 

@@ -19,8 +19,6 @@ NOT_DONE = (
     "railyard/records",
     "placements",
     "analysis",
-    "perf",
-    "tools",
 )
 
 #: Names of locals and parameters that describe what happened to a thing and not what it is. Name the thing:
