@@ -44,7 +44,7 @@ def try_parser(name: str, output: Path, left: Path | None, sizes: str) -> None:
     own = {file.stem: file for file in _checks_with_patterns()}
     file = own.get(name, Path(name))
     try:
-        parse = _of_check(file) if file.suffix == ".py" else _of_program(name, sizes)
+        parse = parser_of_check(file) if file.suffix == ".py" else _of_program(name, sizes)
         text = output.read_text(errors="replace")
         reading = parse(text, left.read_text(errors="replace") if left else "", output.name)
     except (InputError, RunError):
@@ -70,7 +70,7 @@ def _checks_with_patterns() -> list[Path]:
     return [file for file in files if "output = Patterns(" in file.read_text()]
 
 
-def _of_check(file: Path) -> Parser:
+def parser_of_check(file: Path) -> Parser:
     """Return the parser of the only check with patterns in a file; InputError for none, or several."""
     if not file.is_file():
         raise InputError(str(file), "", problem="no such file", valid="the file of a check")

@@ -13,22 +13,19 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from support.commands import CHECKOUT
 
 from checks.applications import mcb
 from railyard.applications import (
-    amg,
     convert,
     gpcnet,
     launch,
     lulesh,
-    minife,
-    minighost,
     mpip,
-    osu,
     patterns,
     snap,
-    umt,
 )
+from railyard.applications.cli import parser_of_check
 from railyard.applications.patterns import Limit, Patterns
 from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
@@ -39,25 +36,28 @@ from railyard.records.benchmark import Series
 
 DATA = Path(__file__).parents[1] / "data/applications"
 SIZES = [4 << power for power in range(13)]
-#: Name of a recording -> its program's parser.
+CHECKS = CHECKOUT / "checks/applications"
+#: Message sizes of the recordings of OSU's programs, where they are not `SIZES`.
+OSU_SIZES: dict[str, list[int]] = {
+    **{f"osu_{name}": [1 << power for power in range(17)] for name in ("latency", "bw")},
+    **{f"osu_{name}_latency": [1 << power for power in range(17)] for name in ("put", "get_acc")},
+    **{f"osu_{name}": [] for name in ("barrier", "ibarrier")},
+}
+
+
+def parser_of(program: str) -> Parser | None:
+    """Return the parser of a program: that of a module, or the patterns of its check; None for another program."""
+    if launch.is_application(program):
+        return launch.parser(program, {"sizes_bytes": OSU_SIZES.get(program, SIZES)})
+    check = CHECKS / f"{program}.py"
+    return parser_of_check(check) if check.is_file() else None
+
+
+#: Name of each recording of a right run (PROGRAM-RANKS.out) -> its program's parser.
 RECORDED: dict[str, Parser] = {
-    "lulesh-8": lulesh.parse,
-    "lulesh-27": lulesh.parse,
-    "amg-8": amg.parse,
-    "minife-8": minife.parse,
-    "minighost-8": minighost.parse,
-    "snap-8": snap.parse,
-    "umt-8": umt.parse,
-    "gpcnet-16": gpcnet.parse,
-    "osu_latency-2": osu.parser("osu_latency", [1 << power for power in range(17)]),
-    "osu_bw-2": osu.parser("osu_bw", [1 << power for power in range(17)]),
-    "osu_mbw_mr-8": osu.parser("osu_mbw_mr", SIZES),
-    "osu_allreduce-8": osu.parser("osu_allreduce", SIZES),
-    "osu_barrier-8": osu.parser("osu_barrier", []),
-    "osu_put_latency-2": osu.parser("osu_put_latency", [1 << power for power in range(17)]),
-    "osu_get_acc_latency-2": osu.parser("osu_get_acc_latency", [1 << power for power in range(17)]),
-    "osu_ibarrier-4": osu.parser("osu_ibarrier", []),
-    "osu_iallreduce-4": osu.parser("osu_iallreduce", SIZES),
+    path.stem: parser
+    for path in sorted(DATA.glob("*-[0-9]*.out"))
+    if (parser := parser_of(path.stem.rpartition("-")[0]))
 }
 #: FOM of a recording -> the line that the program printed it in, and how far railyard moves its point.
 PRINTED = {
@@ -83,6 +83,23 @@ def read(name: str) -> Reading:
 def value(series: Iterable[Series], fom: str, **labels: object) -> float:
     (found,) = [each for each in series if each.fom == fom and dict(each.labels) == labels]
     return found.samples[0]
+
+
+#: Mini-applications without a recording, and the reason.
+NOT_RECORDED = {"mcb": "its licence lets nobody hand it on, and it was never run here"}
+MINI_APPLICATIONS = [path for path in sorted(CHECKS.glob("*.py")) if "(MiniAppCheck):" in path.read_text()]
+
+
+@pytest.mark.parametrize("check", MINI_APPLICATIONS, ids=lambda path: path.stem)
+def test_a_mini_application_has_a_recording_a_package_and_a_row_on_the_page(check: Path) -> None:
+    named = dict(re.findall(r'^    (benchmark|package) = "(\S+)"$', check.read_text(), re.MULTILINE))
+    program = named["benchmark"]
+    recordings = [name for name in RECORDED if name.rpartition("-")[0] == program]
+    assert recordings or program in NOT_RECORDED, f"add tests/data/applications/{program}-RANKS.out"
+    specs = re.findall(r"^    - ([\w-]+)", (CHECKOUT / "spack.yaml").read_text(), re.MULTILINE)
+    assert named.get("package", specs[0]) in specs, f"add {named['package']} to spack.yaml"
+    page = (CHECKOUT / "docs/applications.md").read_text()
+    assert f"| `{program}_*` |" in page, f"add a row `{program}_*` to docs/applications.md"
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -137,18 +154,16 @@ def test_one_sided_latency_is_the_printed_one() -> None:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_output_that_is_cut_off_anywhere_is_no_result(name: str) -> None:
-    """Without the last line that matters, and without any part before it: an error that names the recording."""
-    lines = text_of(name).splitlines(keepends=True)
-    needed = max(
-        n for n, line in enumerate(lines) if any(char.isdigit() for char in line) or "tolerance" in line
-    )
-    left = text_of(name, "left")
-    for keep in range(0, needed + 1, max(1, needed // 12)):
-        if name.startswith(("minife", "minighost", "snap")) and keep > 0:
-            continue  # the figures of these are in the file that they leave last
-        with pytest.raises(InputError, match=name):
-            RECORDED[name]("".join(lines[:keep]), left, f"{name}.out")
+def test_output_that_is_cut_off_anywhere_has_no_figure_or_the_same_ones(name: str) -> None:
+    """The error names the recording; a cut behind the last line that matters changes nothing."""
+    lines, left, whole = text_of(name).splitlines(keepends=True), text_of(name, "left"), read(name)
+    for count in range(0, len(lines), max(1, len(lines) // 12)):
+        try:
+            reading = RECORDED[name]("".join(lines[:count]), left, f"{name}.out")
+        except InputError as error:
+            assert name in str(error)
+        else:
+            assert count and (reading.fault or reading == whole)
 
 
 @pytest.mark.parametrize(
