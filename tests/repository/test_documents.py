@@ -41,9 +41,9 @@ def test_sentences_are_split_where_a_reader_pauses() -> None:
     assert sentences(text) == ["One.", "Two:", "three [four]"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_sentence_is_longer_than_a_breath(page: str) -> None:
-    long = [one for one in sentences((CHECKOUT / page).read_text()) if len(one.split()) > MOST_WORDS]
+@pytest.mark.parametrize("document", PAGES)
+def test_no_sentence_is_longer_than_a_breath(document: str) -> None:
+    long = [one for one in sentences((CHECKOUT / document).read_text()) if len(one.split()) > MOST_WORDS]
     assert long == []
 
 
@@ -54,9 +54,9 @@ PRIVATE = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_use_the_words_of_the_field(page: str) -> None:
-    text = " ".join((CHECKOUT / page).read_text().split())
+@pytest.mark.parametrize("document", PAGES)
+def test_pages_use_the_words_of_the_field(document: str) -> None:
+    text = " ".join((CHECKOUT / document).read_text().split())
     assert [text[max(0, m.start() - 40) : m.end() + 20] for m in PRIVATE.finditer(text)] == []
 
 
