@@ -1,8 +1,8 @@
-"""Load: records become comparable cases, and a launch becomes one number for each series.
+"""Group records into comparable cases, and reduce each launch to one number per series.
 
-Models: the pools of records that agree (`railyard.records.comparable` has the rule),
-the combinations that a case compares (placements, NIC policies or their pairs) and each launch's value, the
-median of its repeats. Leaves out: intervals and verdicts (`analysis.stats.medians`, `analysis.stats.verdicts`).
+Models: the pools of records that agree (`railyard.records.comparable` has the rule), the combinations that a case
+compares (placements, NIC policies or their pairs) and each launch's value, the median of its repeats. Leaves out:
+intervals and verdicts (`analysis.stats.medians`, `analysis.stats.verdicts`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARTS = {"placement": "placement", "NIC policy": "nic_policy", "software": "sof
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Combination:
-    """One placement with one NIC policy and one software: what a comparison sets side by side."""
+    """One placement with one NIC policy and one software: what a comparison compares."""
 
     placement: str
     nic_policy: str
@@ -32,34 +32,62 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One launch's value of one series, in the FOM's unit; `record`, `index` lead to its raw samples.
+    """One launch's value of one series, in the FOM's unit.
 
-    `repeats` are those samples, of several pairs of hosts or ranks one after another.
+    `repeats` are its raw samples, those of several pairs of hosts or ranks one after another.
     """
 
-    record: str
-    index: int
     value: float
     repeats: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How launches ended. `void` ended well but the guard refused them; `ok` are results, of which `unverified` come
-    from a program that does not check its data and of `cannot_tell` the placement is not proved.
+    """Count how launches ended; `ok` are results.
+
+    `void` ended well but the guard refused them. Of the results `unverified` are from a program that does not check its
+    data, and `cannot_tell` have a placement that is not proved.
     """
 
-    ok: int
-    failed: int
-    not_measured: int
+    ok: int = 0
+    failed: int = 0
+    not_measured: int = 0
     void: int = 0
     unverified: int = 0
     cannot_tell: int = 0
 
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
+
+    @property
+    def planned(self) -> int:
+        """Return the number of all launches."""
+        return self.ok + self.failed + self.not_measured + self.void
+
+    @property
+    def endings(self) -> dict[str, int]:
+        """Return the counts by the names that documents use."""
+        return {
+            "ok": self.ok,
+            "failed": self.failed,
+            "not_measured": self.not_measured,
+            "void": self.void,
+        }
+
+    def text(self, *, zeros: bool = True) -> str:
+        """Return `5 with a result, 1 void, 0 failed, 0 not measured`, the zeros left out on request."""
+        counts = {
+            "with a result": self.ok,
+            "void": self.void,
+            "failed": self.failed,
+            "not measured": self.not_measured,
+        }
+        return ", ".join(f"{count} {word}" for word, count in counts.items() if count or zeros)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Records that may be compared, with at least one among them."""
+    """Records that may be compared: one at least."""
 
     key: str
     records: tuple[Record, ...]
@@ -67,7 +95,7 @@ class Case:
 
     @property
     def first(self) -> Record:
-        """The record that stands for what all of them share."""
+        """Return the record from which the fields that all share are read."""
         return self.records[0]
 
     @property
@@ -77,16 +105,14 @@ class Case:
 
     @property
     def baseline(self) -> Combination:
-        """Return what changes are relative to: the combination named plain or default, else the first the case asked
-        for.
-        """
+        """Return what changes are relative to: the combination named plain or default, else the case's first."""
         plain = [
             combination for combination in self.combinations if combination.placement == "plain"
         ] or list(self.combinations)
         default = [
             combination for combination in plain if combination.nic_policy in {"library-default", "default"}
         ]
-        native = [each for each in default or plain if each.software is Software.NATIVE]
+        native = [combination for combination in default or plain if combination.software is Software.NATIVE]
         return (native or default or plain)[0]
 
     @property
@@ -95,7 +121,7 @@ class Case:
         return " + ".join(self._differing) or "placement"
 
     def name(self, combination: Combination) -> str:
-        """A combination's name for people: only what differs between the combinations."""
+        """Return a combination's name for people: only what differs between the combinations."""
         return " + ".join(getattr(combination, _PARTS[part]) for part in self._differing or ["placement"])
 
     @property
@@ -104,42 +130,46 @@ class Case:
         return [
             part
             for part, name in _PARTS.items()
-            if len({getattr(each, name) for each in self.combinations}) > 1
+            if len({getattr(combination, name) for combination in self.combinations}) > 1
         ]
 
 
 def group(records: Iterable[Record]) -> list[Case]:
-    """Cases of records, each record in exactly one, in the order of system, check and size; the same record
-    once.
-    """
+    """Return the cases in the order of origin, system, check and size; every record is in exactly one of them."""
     cases: dict[str, list[Record]] = {}
     for record in _once(records):
         cases.setdefault(comparable.pool_key(record), []).append(record)
-    made = [
-        _case(key, sorted(of_key, key=lambda each: (each.created, each.id))) for key, of_key in cases.items()
-    ]
-    return sorted(made, key=_order)
+    return sorted(
+        (
+            _case(key, sorted(members, key=lambda record: (record.created, record.id)))
+            for key, members in cases.items()
+        ),
+        key=_order,
+    )
 
 
 def _once(records: Iterable[Record]) -> list[Record]:
-    """Each job's launches once: of several records of one job, made before and after it ended, the fullest."""
+    """Return one record per job: of those made before and after it ended, the one with the most results."""
     by_job: dict[str, Record] = {}
     for record in records:
-        known = by_job.setdefault(record.job, record)
-        if sum(each.is_result for each in record.launches) > sum(each.is_result for each in known.launches):
+        if _results(record) > _results(by_job.setdefault(record.job, record)):
             by_job[record.job] = record
     return list(by_job.values())
 
 
+def _results(record: Record) -> int:
+    return sum(launch.is_result for launch in record.launches)
+
+
 def differences(one: Case, other: Case) -> list[str]:
-    """Why two cases are two: the names of the fields that differ, or the checkout that cannot be trusted."""
+    """Return why two cases are not one: the names of the fields that differ, or that a checkout cannot be trusted."""
     first, second = dict(flat(comparable.pool(one.first))), dict(flat(comparable.pool(other.first)))
     names = [name for name in sorted(first.keys() | second.keys()) if first.get(name) != second.get(name)]
     return names or ["a checkout with uncommitted changes, or none"]
 
 
 def flat(part: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
-    """The leaves of nested objects with their dotted names; arrays are leaves."""
+    """Yield the leaves of nested objects with their dotted names; arrays are leaves."""
     if isinstance(part, Mapping):
         for name in sorted(part):
             yield from flat(part[name], f"{prefix}.{name}" if prefix else name)
@@ -148,23 +178,23 @@ def flat(part: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def launches(case: Case) -> Iterator[tuple[Record, Launch]]:
-    """All launches of a case with their records, in order."""
+    """Return all launches of a case with their records, in order."""
     return ((record, launch) for record in case.records for launch in record.launches)
 
 
 def tally(case: Case, combination: Combination | None = None) -> Tally:
     """Return how the launches of a combination, or of all, ended."""
     chosen = [
-        each for _, each in launches(case) if combination is None or combination_of(each) == combination
+        launch for _, launch in launches(case) if combination is None or combination_of(launch) == combination
     ]
-    ok = [each for each in chosen if each.is_result]
+    ok = [launch for launch in chosen if launch.is_result]
     return Tally(
         ok=len(ok),
-        failed=sum(each.status is Status.FAILED for each in chosen),
-        not_measured=sum(each.status is Status.NOT_MEASURED for each in chosen),
-        void=sum(each.is_void for each in chosen),
-        unverified=sum(each.verified is not True for each in ok),
-        cannot_tell=sum(each.placement_verdict == "cannot-tell" for each in ok),
+        failed=sum(launch.status is Status.FAILED for launch in chosen),
+        not_measured=sum(launch.status is Status.NOT_MEASURED for launch in chosen),
+        void=sum(launch.is_void for launch in chosen),
+        unverified=sum(launch.verified is not True for launch in ok),
+        cannot_tell=sum(launch.placement_verdict == "cannot-tell" for launch in ok),
     )
 
 
@@ -174,40 +204,39 @@ def noise_percent(case: Case) -> float:
 
 
 def combination_of(launch: Launch) -> Combination:
-    """Which alternative a launch ran."""
+    """Return the combination that a launch ran."""
     return Combination(placement=launch.placement, nic_policy=launch.nic_policy, software=launch.software)
 
 
 def observations(case: Case) -> dict[tuple[str, Labels], dict[Combination, list[Observation]]]:
-    """For each series (FOM and labels, as they appear) the values of each combination's launches that are results.
+    """Return for each series (FOM and labels, in order of appearance) the values of each combination's results.
 
-    Labels that name hosts or ranks are evidence and no part of the key; a launch that took a series between several
+    Labels that name hosts or ranks are evidence and no part of the key. A launch that measured a series between several
     pairs of them still has one value, the median over the pairs.
     """
-    found: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
-    for record, launch in launches(case):
+    observed: dict[tuple[str, Labels], dict[Combination, list[Observation]]] = {}
+    for _, launch in launches(case):
         if not launch.is_result:
             continue
-        for (fom, labels), taken in entries.launch_samples(launch).items():
-            value = entries.value_of(taken)
-            repeats = tuple(itertools.chain.from_iterable(taken))
-            made = Observation(record=record.id, index=launch.index, value=value, repeats=repeats)
-            found.setdefault((fom, labels), {}).setdefault(combination_of(launch), []).append(made)
-    return found
+        for (fom, labels), samples in entries.launch_samples(launch).items():
+            value, repeats = entries.value_of(samples), tuple(itertools.chain.from_iterable(samples))
+            of_series = observed.setdefault((fom, labels), {}).setdefault(combination_of(launch), [])
+            of_series.append(Observation(value=value, repeats=repeats))
+    return observed
 
 
 def frozen_labels(labels: Mapping[str, Label]) -> Labels:
-    """Labels as a key: sorted by name."""
+    """Return labels as a key, sorted by name."""
     return tuple(sorted(labels.items()))
 
 
 def _case(key: str, records: Sequence[Record]) -> Case:
-    asked = records[0].case
+    request = records[0].case
     combinations = [
         Combination(placement=one, nic_policy=other, software=whose)
-        for one in asked.placements
-        for other in asked.nic_policies
-        for whose in asked.software
+        for one in request.placements
+        for other in request.nic_policies
+        for whose in request.software
     ]
     return Case(key=key, records=tuple(records), combinations=tuple(combinations))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination, Observation
-from analysis.cases.comparison import curve_foms, place
+from analysis.cases.comparison import curve_foms, rank_of
 from analysis.stats import medians
 from analysis.stats.medians import Summary
 from analysis.text.numbers import size_text
@@ -37,7 +37,6 @@ class Point:
     """One x of one line."""
 
     x: int
-    observations: tuple[Observation, ...]
     summary: Summary
 
 
@@ -77,7 +76,7 @@ def panels(case: Case) -> list[Panel]:
     """The panels of a case: for each FOM with an axis, over hops and over sizes where these vary."""
     found = cases.observations(case)
     made = []
-    for fom in sorted(curve_foms(found), key=place):
+    for fom in sorted(curve_foms(found), key=rank_of):
         series = sorted(_series_of(fom, found), key=lambda each: case.combinations.index(each.combination))
         made += [
             panel
@@ -182,7 +181,6 @@ def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
     made = [
         Point(
             x=int(each.labels[axis]),
-            observations=each.observations,
             summary=medians.summarise([value.value for value in each.observations]),
         )
         for each in members

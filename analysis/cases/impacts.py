@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
-from analysis.cases.comparison import place
+from analysis.cases.comparison import rank_of
 from analysis.stats import impact, medians
 from analysis.stats.impact import Factor, Samples
 from analysis.stats.medians import Summary
@@ -121,7 +121,7 @@ def _telling(found: Sequence[Series]) -> str:
     """Return the figure of merit of pairs, or else one with several samples a launch: percentiles need them."""
     directed = {each.fom for each in found if units.unit_of(each.fom).better is not Better.NEITHER}
     several = {each.fom for each in found if len(each.samples) > 1}
-    order = {fom: (not fom.startswith(PAIRS), fom not in several, *place(fom)) for fom in directed}
+    order = {fom: (not fom.startswith(PAIRS), fom not in several, *rank_of(fom)) for fom in directed}
     return min(order, key=order.__getitem__, default="")
 
 

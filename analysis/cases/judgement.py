@@ -1,37 +1,151 @@
-"""A report's cases with their comparisons and curves, computed once for page, terminal and exports.
+"""Judge groups of launches side by side against a baseline. Every table, sentence, score and export prints the result.
 
-Models: which records form a case, and what each case shows, as one value that every format receives.
-Leaves out: drawings, whose library is slow to load (`analysis.report.case_view`), and formats.
+Models: what a judgement is, in one place, for the combinations of a case and for the sides of a comparison alike. A
+group's evidence is one value per launch. The rank tests of all pairs of groups in all series of one figure of merit are
+one family (`analysis.stats.ranktest`), and `analysis.stats.verdicts` decides what they show. Leaves out: which series
+are judged together (`analysis.cases.comparison`, `analysis.compare.compare`), words and tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.cases import cases, comparison, curves
-from analysis.cases.cases import Case
-from analysis.cases.comparison import Comparison
-from analysis.cases.curves import Panel
-from railyard.records.record import Record
+from analysis.cases.cases import Tally
+from analysis.stats import medians, ranktest, verdicts
+from analysis.stats.medians import Summary
+from analysis.stats.ranktest import Pair
+from analysis.stats.score import Ratio
+from analysis.stats.verdicts import Finding, Verdict
+from analysis.text.numbers import Format
+from railyard.records import units
+from railyard.records.benchmark import Labels
+from railyard.records.units import Better, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedCase:
-    """A case, the comparisons of its combinations, and its curves."""
+class Evidence:
+    """The launches of one group: a value of each launch that has one, and all their repeats where these are needed.
 
-    case: Case
-    comparisons: tuple[Comparison, ...]
-    panels: tuple[Panel, ...]
+    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
+    """
+
+    values: Sequence[float] = ()
+    repeats: Sequence[float] = ()
+    noise_percent: float = 0.0
+    tally: Tally | None = None
 
 
-def judge(case: Case) -> JudgedCase:
-    """Return a case with its comparisons and curves."""
-    return JudgedCase(
-        case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The evidence of each group by its name, in the order of tables; a model's values need no test."""
+
+    labels: Labels
+    evidence: Mapping[str, Evidence]
+    deterministic: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One combination or side. `summary` is None if no launch has a value.
+
+    The rest is against the baseline, and None for the baseline itself and where either has no value: the change of the
+    median, the test, and the share of pairs of launches in which this group is better.
+    """
+
+    name: str
+    evidence: Evidence
+    summary: Summary | None
+    change_percent: float | None
+    pair: Pair[str] | None
+    better_share: float | None
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The groups of one series, each against the baseline, and the verdict on all; `tests` are those of the family."""
+
+    fom: str
+    labels: Labels
+    groups: tuple[Group, ...]
+    baseline: str
+    verdict: Verdict[str]
+    tests: int
+
+    @property
+    def unit(self) -> Unit:
+        """Return the unit of the FOM, with its better direction."""
+        return units.unit_of(self.fom)
+
+    @property
+    def format(self) -> Format:
+        """Return one number of decimals for all medians."""
+        return Format.for_values([group.summary.median for group in self.groups if group.summary])
+
+    @property
+    def measured(self) -> list[Group]:
+        """Return the groups that have a value."""
+        return [group for group in self.groups if group.summary]
+
+    def group(self, name: str | None) -> Group:
+        """Return the group of a name; StopIteration for none."""
+        return next(group for group in self.groups if group.name == name)
+
+    def ratio(self, name: str, case: tuple[object, ...]) -> Ratio | None:
+        """Return what a group contributes to its score over cases; None if it or the baseline has no value."""
+        group, base = self.group(name), self.group(self.baseline)
+        if not group.summary or not base.summary:
+            return None
+        values, baseline = group.evidence.values, base.evidence.values
+        return Ratio(case=case, fom=self.fom, values=values, baseline=baseline, finding=group.finding)
+
+
+def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Comparison]:
+    """Return the comparisons of all series of one figure of merit, which are one family of tests, in their order."""
+    pairs = ranktest.family(
+        [{name: data.values for name, data in series.evidence.items() if data.values} for series in family]
     )
+    tests = sum(map(len, pairs))
+    return [
+        _compare(fom, series, baseline, pairs=of_series, tests=tests)
+        for series, of_series in zip(family, pairs, strict=True)
+    ]
 
 
-def judge_all(records: Iterable[Record]) -> tuple[JudgedCase, ...]:
-    """Return the cases of records in the order of the page, each judged once."""
-    return tuple(judge(case) for case in cases.group(records))
+def _compare(
+    fom: str, series: Series, baseline: str, *, pairs: Mapping[tuple[str, str], Pair[str]], tests: int
+) -> Comparison:
+    summaries = {
+        name: medians.summarise(evidence.values, evidence.noise_percent)
+        for name, evidence in series.evidence.items()
+        if evidence.values
+    }
+    better, deterministic = units.unit_of(fom).better, series.deterministic
+    groups = []
+    for name, evidence in series.evidence.items():
+        pair = pairs.get((name, baseline)) or pairs.get((baseline, name))
+        group = Group(
+            name=name,
+            evidence=evidence,
+            summary=summaries.get(name),
+            change_percent=medians.change_percent(summaries[name].median, summaries[baseline].median)
+            if pair
+            else None,
+            pair=pair,
+            better_share=verdicts.better_share(name, pair, better)
+            if pair and better is not Better.NEITHER
+            else None,
+            finding=verdicts.between(name, pair, summaries, better, deterministic=deterministic)
+            if pair
+            else Finding.NO_VALUE,
+        )
+        groups.append(group)
+    return Comparison(
+        fom=fom,
+        labels=series.labels,
+        groups=tuple(groups),
+        baseline=baseline,
+        verdict=verdicts.judge(summaries, better, pairs, tests=tests, deterministic=deterministic),
+        tests=tests,
+    )

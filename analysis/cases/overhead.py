@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from analysis.cases import cases
 from analysis.cases.cases import Case, Combination
-from analysis.cases.comparison import place
+from analysis.cases.comparison import rank_of
 from analysis.stats import medians
 from analysis.stats.medians import Summary
 from railyard.records.benchmark import Labels
@@ -53,7 +53,7 @@ def overheads(case: Case) -> list[Overhead]:
         )
         for (fom, combination), changes in found.items()
     ]
-    return sorted(made, key=lambda each: (each.fom == LAUNCH, place(each.fom)[0]))
+    return sorted(made, key=lambda each: (each.fom == LAUNCH, rank_of(each.fom)[0]))
 
 
 def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:

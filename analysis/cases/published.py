@@ -1,8 +1,9 @@
-"""What a paper published, beside what was found here.
+"""Compare what a paper published with what was measured here.
 
-Models: the published numbers of a case's studies and benchmark; where one names what of ours answers it, what was found
-here: two placements or NIC policies in the first figure of merit, or two series. Leaves out: any judgement of the
-agreement: the machines differ, and a virtual torus is scaled.
+Models: the published numbers of a case's studies and benchmark. Where one names what of ours answers it, the answer is
+of two placements or NIC policies in the first figure of merit, or of two series. Measured, emulated, simulated and
+modelled numbers are answers of their own, and nothing is summed over origins. Leaves out: any judgement of the
+agreement, because the machines differ, and a virtual torus is scaled.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.cases import cases
+from analysis.cases import cases, comparison
 from analysis.cases.cases import Case, Combination, Observation
-from analysis.cases.comparison import Comparison, Group
+from analysis.cases.judgement import Comparison, Group
 from analysis.stats import medians
 from analysis.stats.verdicts import Outcome
 from analysis.text.numbers import MINUS, percent, size_text
 from railyard.records import studies, units
 from railyard.records.benchmark import Labels
+from railyard.records.record import Origin
 from railyard.records.studies import Contrast, Published, Shown
 from railyard.records.units import Better
 
+#: Columns of the table by origin, from left to right.
+COLUMNS = (Origin.MEASURED, Origin.EMULATED, Origin.SIMULATED, Origin.MODELLED)
 ABSOLUTE = frozenset({Shown.VALUE, Shown.DIFFERENCE})
 Observed = Mapping[tuple[str, Labels], Mapping[Combination, Sequence[Observation]]]
 
@@ -36,36 +40,85 @@ class PublishedRow:
     here: str
 
 
-def rows(case: Case, found: Sequence[Comparison]) -> list[PublishedRow]:
-    """The published numbers of a case's studies about its benchmark, in the study's order."""
-    asked = case.first.case
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """One published number, and by origin the answers: (value, where it comes from)."""
+
+    study: str
+    figure: str
+    quantity: str
+    value: str
+    of: Mapping[Origin, Sequence[tuple[str, str]]]
+
+
+def rows(case: Case, comparisons: Sequence[Comparison]) -> list[PublishedRow]:
+    """Return the published numbers of a case's studies about its benchmark, in the study's order."""
+    request = case.first.case
     return [
         PublishedRow(
             study=study.citation,
-            figure=each.figure,
-            quantity=each.quantity,
-            value=f"{each.value:g}".replace("-", MINUS) + f" {each.unit}",
-            here=here(each, case, found),
+            figure=number.figure,
+            quantity=number.quantity,
+            value=f"{number.value:g}".replace("-", MINUS) + f" {number.unit}",
+            here=here(number, case, comparisons),
         )
-        for study in studies.of(asked.studies)
-        for each in study.published
-        if each.benchmark == asked.benchmark
+        for study in studies.of(request.studies)
+        for number in study.published
+        if number.benchmark == request.benchmark
     ]
 
 
+def rows_by_origin(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Answers]:
+    """Return every published number that any case answers, in the studies' order."""
+    names = dict.fromkeys(name for case, _ in judged for name in case.first.case.studies)
+    return [
+        Answers(
+            study=study.citation,
+            figure=number.figure,
+            quantity=number.quantity,
+            value=f"{number.value:g} {number.unit}",
+            of=answers,
+        )
+        for study in studies.of(names)
+        for number in study.published
+        if any((answers := _answers(study.name, number, judged)).values())
+    ]
+
+
+def _answers(
+    name: str, number: Published, judged: Sequence[tuple[Case, Sequence[Comparison]]]
+) -> dict[Origin, list[tuple[str, str]]]:
+    answers: dict[Origin, list[tuple[str, str]]] = {origin: [] for origin in COLUMNS}
+    for case, comparisons in judged:
+        if name in case.first.case.studies and case.first.case.benchmark == number.benchmark:
+            answer = (here(number, case, comparisons), _source(case))
+            if answer[0] and answer not in answers[case.origin]:
+                answers[case.origin].append(answer)
+    return answers
+
+
+def _source(case: Case) -> str:
+    """Return `simtorus: rowcol_paper, blue-waters, 343 ranks`."""
+    request = case.first.case
+    ranks = max((len(launch.ranks) for record in case.records for launch in record.launches), default=0)
+    topology = request.topology.name if request.topology else ""
+    run = ", ".join(filter(None, [request.check, topology, f"{ranks} ranks"]))
+    return f"{case.first.system.name}: {run}"
+
+
 def unanswered(grouped: Sequence[Case]) -> list[str]:
-    """Benchmarks that a study of these cases published numbers of, and that no case here ran."""
+    """Return the benchmarks that a study of these cases published numbers of, and that no case here ran."""
     names = list(dict.fromkeys(name for case in grouped for name in case.first.case.studies))
     missing = []
     for study in studies.of(names):
         ran = {case.first.case.benchmark for case in grouped if study.name in case.first.case.studies}
-        wanted = dict.fromkeys(each.benchmark for each in study.published if each.benchmark not in ran)
+        wanted = dict.fromkeys(number.benchmark for number in study.published if number.benchmark not in ran)
         missing += [f"{study.name}: {benchmark} was not run" for benchmark in wanted]
     return missing
 
 
-def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
-    """Return what a case has beside a published number, as text; empty where it has nothing."""
+def here(published: Published, case: Case, comparisons: Sequence[Comparison]) -> str:
+    """Return what a case answers to a published number, as text; empty if it has no answer."""
     contrast = published.compare
     if contrast is None:
         return ""
@@ -75,7 +128,7 @@ def here(published: Published, case: Case, found: Sequence[Comparison]) -> str:
     if contrast.shown in ABSOLUTE and torus is not None and torus["rate_scale"] != 1:
         return ""  # a scaled torus has ratios, no rates and times of the machine's
     if contrast.baseline:
-        return _of_combinations(contrast, case, found)
+        return _of_combinations(contrast, case, comparisons)
     return _of_series(contrast, case)
 
 
@@ -86,16 +139,16 @@ def _is_on_grid(contrast: Contrast, grid: object) -> bool:
     return has_dimensions and (contrast.side == 0 or extents == [contrast.side] * len(extents))
 
 
-def _of_combinations(contrast: Contrast, case: Case, found: Sequence[Comparison]) -> str:
+def _of_combinations(contrast: Contrast, case: Case, comparisons: Sequence[Comparison]) -> str:
     of_fom = [
-        each
-        for each in found
-        if contrast.fom in ("", each.fom) and contrast.labels.items() <= dict(each.labels).items()
+        member
+        for member in comparisons
+        if contrast.fom in ("", member.fom) and contrast.labels.items() <= dict(member.labels).items()
     ]
     if not of_fom:
         return _of_largest_size(contrast, case)
     first = of_fom[0]
-    ours, base = _group(first, contrast, ours=True), _group(first, contrast, ours=False)
+    ours, base = _group(case, first, contrast, ours=True), _group(case, first, contrast, ours=False)
     if ours is None and base is None:
         return ""
     if ours is None or base is None or ours.summary is None or base.summary is None:
@@ -106,17 +159,18 @@ def _of_combinations(contrast: Contrast, case: Case, found: Sequence[Comparison]
     if change is None:
         return ""
     if round(change, 2) == 0:
-        return f"no difference ({first.title})"
+        return f"no difference ({comparison.title(first)})"
     is_better = (change < 0) == (first.unit.better is Better.LOWER)
     shown = f"{percent(abs(change), signed=False)} {'better' if is_better else 'worse'}"
     alike = first.verdict.outcome is Outcome.NO_DIFFERENCE and not {ours.name, base.name} & {
         *first.verdict.apart
     }
-    return f"no difference shown ({shown}; {first.title})" if alike else f"{shown} ({first.title})"
+    title = comparison.title(first)
+    return f"no difference shown ({shown}; {title})" if alike else f"{shown} ({title})"
 
 
 def _of_largest_size(contrast: Contrast, case: Case) -> str:
-    """By the last point of a curve over message sizes, which the text names."""
+    """Return the answer of the last point of a curve over message sizes, which the text names."""
     curve = [
         (size, by_combination)
         for (fom, labels), by_combination in cases.observations(case).items()
@@ -134,15 +188,15 @@ def _of_largest_size(contrast: Contrast, case: Case) -> str:
 def _median(
     by_combination: Mapping[Combination, Sequence[Observation]], contrast: Contrast, *, ours: bool
 ) -> float | None:
-    """The median over launches of the first combination that a contrast means."""
+    """Return the median over launches of the first combination that a contrast names."""
     for combination, values in by_combination.items():
-        if _is_meant(combination, contrast, ours=ours):
-            return medians.summarise([each.value for each in values]).median
+        if _is_named(combination, contrast, ours=ours):
+            return medians.summarise([launch.value for launch in values]).median
     return None
 
 
 def _of_series(contrast: Contrast, case: Case) -> str:
-    """By the largest message size that both series have, unless the labels name one."""
+    """Return the answer of two series at the largest message size that both have, unless the labels name one."""
     observed = cases.observations(case)
     if contrast.shown is Shown.VALUE:
         return _one_value(contrast, observed, case)
@@ -163,33 +217,33 @@ def _of_series(contrast: Contrast, case: Case) -> str:
 
 
 def _one_value(contrast: Contrast, observed: Observed, case: Case) -> str:
-    found = [
+    values = [
         value
         for (fom, labels), by_combination in observed.items()
         if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
         for value in [_middle(by_combination, case)]
         if value is not None
     ]
-    if not found:
+    if not values:
         return ""
-    return f"{contrast.factor * medians.summarise(found).median:.4g} {units.unit_of(contrast.fom).text}"
+    return f"{contrast.factor * medians.summarise(values).median:.4g} {units.unit_of(contrast.fom).text}"
 
 
 def _most_apart(contrast: Contrast, observed: Observed) -> str:
     """Find the series whose samples, of all launches, are farthest apart, in percent of its smallest sample."""
-    found = [
+    ranges = [
         (100 * (max(samples) / min(samples) - 1), int(dict(labels).get("size_bytes", 0)), len(samples))
         for (fom, labels), by_combination in observed.items()
         if fom == contrast.fom and contrast.labels.items() <= dict(labels).items()
         for observations in by_combination.values()
-        for samples in [[sample for each in observations for sample in each.repeats]]
+        for samples in [[sample for launch in observations for sample in launch.repeats]]
         if len(samples) > 1 and min(samples) > 0
     ]
-    if not found:
+    if not ranges:
         return ""
-    apart, size, count = max(found)
+    most_percent, size, count = max(ranges)
     where = f"{size_text(size)}, " if size else ""
-    return f"{percent(apart, signed=False)} at most ({where}n = {count})"
+    return f"{percent(most_percent, signed=False)} at most ({where}n = {count})"
 
 
 def _shown(contrast: Contrast, ours: float, base: float) -> str:
@@ -210,22 +264,22 @@ def _instead(labels: Labels, contrast: Contrast) -> Labels:
 
 
 def _middle(by_combination: Mapping[Combination, Sequence[Observation]], case: Case) -> float | None:
-    """The median over launches of the first combination that has any."""
+    """Return the median over launches of the first combination that has any."""
     for combination in case.combinations:
         if values := by_combination.get(combination):
-            return medians.summarise([each.value for each in values]).median
+            return medians.summarise([launch.value for launch in values]).median
     return None
 
 
-def _group(comparison: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
-    """The group that a contrast means; the other of placement and NIC policy is the baseline's."""
-    for group in comparison.groups:
-        if _is_meant(group.combination, contrast, ours=ours):
+def _group(case: Case, compared: Comparison, contrast: Contrast, *, ours: bool) -> Group | None:
+    """Return the first group that a contrast names; the other of placement and NIC policy is free."""
+    for combination, group in zip(case.combinations, compared.groups, strict=True):
+        if _is_named(combination, contrast, ours=ours):
             return group
     return None
 
 
-def _is_meant(combination: Combination, contrast: Contrast, *, ours: bool) -> bool:
+def _is_named(combination: Combination, contrast: Contrast, *, ours: bool) -> bool:
     name = combination.placement if contrast.placement else combination.nic_policy
     wanted = (contrast.placement or contrast.nic_policy) if ours else contrast.baseline
     return name == wanted

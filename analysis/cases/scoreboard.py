@@ -1,4 +1,4 @@
-"""The score table: each combination (placement, NIC policy, software) against its baseline, over a system's cases.
+"""Score each combination (placement, NIC policy, software) against its baseline, over a system's cases.
 
 Models: one row for every system, origin, baseline and combination; cases in which a combination has no value are
 counted, not dropped. Leaves out: curves, whose points are not ranked; the score itself (`analysis.stats.score`).
@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.cases.cases import Case, Combination
-from analysis.cases.comparison import Comparison
+from analysis.cases.judgement import Comparison
 from analysis.stats import score
 from analysis.stats.score import Ratio, Score
+from analysis.stats.verdicts import Finding
 from railyard.records.record import combination_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One row: `missing` is the number of cases that asked for the combination and have no value of it."""
+    """One row; `missing` is the number of cases that requested the combination and have no value of it."""
 
     system: str
     origin: str
@@ -27,53 +28,64 @@ class Standing:
     score: Score | None
     missing: int
 
+    @property
+    def value(self) -> str:
+        """Return the score as text."""
+        return f"{self.score.value:.3f}" if self.score else "no value"
+
+    @property
+    def interval(self) -> str:
+        """Return the 95 % interval as text, or why there is none."""
+        if self.score is None or self.score.low is None:
+            return "too few launches"
+        return f"{self.score.low:.3f} to {self.score.high:.3f}"
+
+    @property
+    def cases(self) -> str:
+        """Return in how many cases the combination has a value, and in how many it has none."""
+        missing = f", {self.missing} without a value" if self.missing else ""
+        return f"{self.score.cases if self.score else 0}{missing}"
+
+    @property
+    def verdict(self) -> Finding:
+        """Return what the score shows."""
+        return self.score.finding if self.score else Finding.NO_VALUE
+
+    @property
+    def outcome(self) -> str:
+        """Return better, worse or open."""
+        return str(self.verdict) if self.verdict in (Finding.BETTER, Finding.WORSE) else "open"
+
 
 @dataclass(slots=True)
-class _Found:
+class _Row:
     ratios: list[Ratio] = field(default_factory=list)
     missing: int = 0
 
 
 def standings(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Standing]:
-    """A row for each combination that some case compares with its baseline, in the order met."""
-    found: dict[tuple[str, str, str, str], _Found] = {}
+    """Return a row for each combination that some case compares with its baseline, in the order of the cases."""
+    rows: dict[tuple[str, str, str, str], _Row] = {}
     for case, comparisons in judged:
         for combination in case.combinations:
             if combination != case.baseline:
                 key = (case.first.system.name, str(case.origin), _name(combination), _name(case.baseline))
-                _add(found.setdefault(key, _Found()), case, combination, comparisons)
+                row, name = rows.setdefault(key, _Row()), case.name(combination)
+                ratios = [ratio for one in comparisons if (ratio := one.ratio(name, (case.key,))) is not None]
+                row.ratios += ratios
+                row.missing += not ratios
     return [
         Standing(
             system=system,
             origin=origin,
             combination=combination,
             baseline=baseline,
-            score=score.score(of_key.ratios),
-            missing=of_key.missing,
+            score=score.score(row.ratios),
+            missing=row.missing,
         )
-        for (system, origin, combination, baseline), of_key in found.items()
+        for (system, origin, combination, baseline), row in rows.items()
     ]
 
 
 def _name(combination: Combination) -> str:
     return combination_name(combination.placement, combination.nic_policy, combination.software)
-
-
-def _add(found: _Found, case: Case, combination: Combination, comparisons: Sequence[Comparison]) -> None:
-    ratios = [ratio for each in comparisons if (ratio := _ratio(case, combination, each)) is not None]
-    found.ratios += ratios
-    found.missing += not ratios
-
-
-def _ratio(case: Case, combination: Combination, comparison: Comparison) -> Ratio | None:
-    groups = {group.combination: group for group in comparison.groups}
-    ours, base = groups.get(combination), groups.get(case.baseline)
-    if not ours or not base or not ours.observations or not base.observations:
-        return None
-    return Ratio(
-        case=(case.key,),
-        fom=comparison.fom,
-        values=[observation.value for observation in ours.observations],
-        baseline=[observation.value for observation in base.observations],
-        finding=ours.finding,
-    )

@@ -1,4 +1,4 @@
-"""Tables: a comparison or a panel as rows of finished text, the same for the page and the terminal.
+"""Tables: a comparison or a panel as rows of finished text, the same for page, terminal and Markdown.
 
 Leaves out: markup. Text is not escaped here; the page's template does that.
 """
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.cases import comparison as comparisons
-from analysis.cases.comparison import Comparison, Group
+from analysis.cases.cases import Tally
 from analysis.cases.curves import AXIS_TEXT, Panel, Point
+from analysis.cases.judgement import Comparison, Group
 from analysis.stats.medians import Interval, Summary, percentiles
 from analysis.text.datatable import DataTable
 from analysis.text.numbers import NOTHING, Format, percent, size_text
@@ -20,7 +21,7 @@ TOO_FEW = "n too small for 95 %"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One combination of a comparison, or one point of a line."""
+    """One combination or side of a comparison, or one point of a line; what does not apply is empty."""
 
     name: str
     median: str
@@ -40,89 +41,83 @@ _STATISTICS = ("median", "95 % interval", "n", "min to max")
 
 
 def comparison_data(members: Sequence[Comparison]) -> DataTable:
-    """The numbers behind the figure of comparisons of one FOM."""
-    columns = ("series", "combination", *_STATISTICS)
-    found = [
-        (comparisons.label_text(member.labels) or "all", row.name, row.median, row.interval, row.n, row.span)
-        for member in members
-        for row in rows(member)
-    ]
-    return DataTable(columns=columns, rows=found, numbers=frozenset(_STATISTICS))
-
-
-def panel_data(panel: Panel) -> DataTable:
-    """The numbers behind a panel's lines."""
-    columns = ("line", AXIS_TEXT[panel.axis], *_STATISTICS)
-    found = [
-        (name, row.name, row.median, row.interval, row.n, row.span)
-        for name, of_line in panel_rows(panel)
-        for row in of_line
-    ]
-    return DataTable(columns=columns, rows=found, numbers=frozenset(_STATISTICS))
-
-
-def rows(comparison: Comparison) -> list[Row]:
-    """A row for each combination, those without a value too."""
-    return [_row(comparison, group) for group in comparison.groups]
-
-
-def panel_rows(panel: Panel) -> list[tuple[str, list[Row]]]:
-    """For each line its name and a row for each point."""
-    return [(line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines]
-
-
-def _row(comparison: Comparison, group: Group) -> Row:
-    name = group.name
-    planned = group.tally.ok + group.tally.void + group.tally.failed + group.tally.not_measured
-    if group.summary is None:
-        counted = f"0 of {planned}"
-        return Row(name=name, median=NOTHING, interval=NOTHING, n=counted, span=NOTHING, note=_note(group))
-    summary, form = group.summary, comparison.format
-    baseline = name == comparison.baseline
-    return Row(
-        name=name,
-        median=form.text(summary.median),
-        interval=interval_text(summary.interval, form),
-        n=str(summary.n) if summary.n == planned else f"{summary.n} of {planned}",
-        span=span_text(summary, form),
-        spread=spread_text(summary),
-        repeats=_repeats(group, form),
-        p_holm=""
-        if group.pair is None or baseline
-        else comparisons.p_text(group.pair.p_holm).removeprefix("= "),
-        verdict="" if group.pair is None or baseline else str(group.finding),
-        better="" if group.better_share is None or baseline else f"{100 * group.better_share:.0f} %",
-        change="baseline" if baseline else _change_text(group.change_percent),
-        note=_note(group),
+    """Return the numbers behind the figure of comparisons of one FOM."""
+    return _data(
+        ("series", "combination"),
+        [(comparisons.label_text(member.labels) or "all", rows(member)) for member in members],
     )
 
 
-def _change_text(change: float | None) -> str:
-    return NOTHING if change is None else percent(change)
+def panel_data(panel: Panel) -> DataTable:
+    """Return the numbers behind a panel's lines."""
+    lines = [
+        (line.name or "all", [_point_row(panel, point) for point in line.points]) for line in panel.lines
+    ]
+    return _data(("line", AXIS_TEXT[panel.axis]), lines)
+
+
+def _data(heads: Sequence[str], sections: Sequence[tuple[str, Sequence[Row]]]) -> DataTable:
+    cells = [
+        (name, row.name, row.median, row.interval, row.n, row.span)
+        for name, of_name in sections
+        for row in of_name
+    ]
+    return DataTable(columns=(*heads, *_STATISTICS), rows=cells, numbers=frozenset(_STATISTICS))
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """Return a row for each combination or side, those without a value too."""
+    return [_row(comparison, group) for group in comparison.groups]
+
+
+def _row(comparison: Comparison, group: Group) -> Row:
+    evidence, form = group.evidence, comparison.format
+    count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
+    n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
+    verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
+    if group.summary is None:
+        return Row(
+            name=group.name, median=NOTHING, interval=NOTHING, n=n, span=NOTHING, verdict=verdict, note=note
+        )
+    change = NOTHING if group.change_percent is None else percent(group.change_percent)
+    return Row(
+        name=group.name,
+        median=form.text(group.summary.median),
+        interval=interval_text(group.summary.interval, form),
+        n=n,
+        span=span_text(group.summary, form),
+        spread=spread_text(group.summary),
+        repeats=_repeats(evidence.repeats, form),
+        change="baseline" if group.name == comparison.baseline else change,
+        p_holm=comparisons.p_text(group.pair.p_holm).removeprefix("= ") if group.pair else "",
+        verdict=verdict,
+        better="" if group.better_share is None else f"{100 * group.better_share:.0f} %",
+        note=note,
+    )
 
 
 def spread_text(summary: Summary) -> str:
-    """The run-to-run variation: `1.2 %`, or nothing for a single launch."""
+    """Return the run-to-run variation: `1.2 %`, or a dash for a single launch."""
     return NOTHING if summary.spread_percent is None else percent(summary.spread_percent, signed=False)
 
 
-def _repeats(group: Group, form: Format) -> str:
-    """The 5th and 95th percentile of all repeats of all launches."""
-    repeats = [value for each in group.observations for value in each.repeats]
+def _repeats(repeats: Sequence[float], form: Format) -> str:
+    """Return the 5th and 95th percentile of all repeats of all launches."""
     if not repeats:
         return NOTHING
     low, _, high = percentiles(repeats)
     return f"{form.text(low)} to {form.text(high)}"
 
 
-def _note(group: Group) -> str:
-    tally = group.tally
-    silent = tally.ok - len(group.observations)
+def _note(tally: Tally | None, values: int) -> str:
+    """Return in words the launches that are no results or have no value, and results that were not verified."""
+    if tally is None:
+        return ""
     counts = (
         (tally.void, "void"),
         (tally.failed, "failed"),
         (tally.not_measured, "not measured"),
-        (silent, "without this figure"),
+        (tally.ok - values, "without this figure"),
         (tally.unverified, "with data not verified"),
         (tally.cannot_tell, "with placement not proved"),
     )
@@ -141,10 +136,10 @@ def _point_row(panel: Panel, point: Point) -> Row:
 
 
 def interval_text(interval: Interval | None, form: Format) -> str:
-    """`9,231 to 9,431`, or why there is none."""
+    """Return `9,231 to 9,431`, or why there is no interval."""
     return TOO_FEW if interval is None else f"{form.text(interval.low)} to {form.text(interval.high)}"
 
 
 def span_text(summary: Summary, form: Format) -> str:
-    """Smallest and largest launch."""
+    """Return the smallest and the largest launch."""
     return f"{form.text(summary.minimum)} to {form.text(summary.maximum)}"

@@ -1,13 +1,12 @@
 """`railyard compare`: systems, placements, NIC policies, dates or archives against each other.
 
-Models: what the user names and where the result goes. Leaves out: what is compared and said
+Models: what the user names and where the result goes. Leaves out: what is compared and printed
 (`analysis.compare.compare`, `analysis.compare.text`).
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +16,11 @@ import click
 
 from analysis.compare import gather as gathering
 from analysis.compare import sides
-from analysis.compare.gather import Gathered, Source
+from analysis.compare.gather import Gathered
 from railyard.base.checkout import RESULTS
 from railyard.base.errors import InputError
 from railyard.base.parent import workers
-from railyard.records.cli import entries_of, index_of
+from railyard.records.cli import index_of
 
 if TYPE_CHECKING:
     from analysis.compare.compare import Versus
@@ -61,20 +60,19 @@ def compare(
 
 
 def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Sequence[str] = ()) -> Versus:
-    """The comparison of the sides that the texts mean; raises InputError."""
+    """Return the comparison of the sides that the texts describe; raises InputError."""
     if len(texts) < 2:
         raise InputError("SIDE", "", problem=f"{len(texts)} side", valid="at least two sides")
     chosen = baseline or texts[0]
     if chosen not in texts:
         raise InputError("--baseline", "", chosen, f"one of {', '.join(texts)}")
     with workers(1) as other:
-        coming = other.submit(_gathered, texts, root, foms)
-        from analysis.compare import (
-            compare as versus,  # here: to import SciPy takes as long as to gather from 100,000 records
-        )
+        gathering_job = other.submit(_gathered, texts, root, foms)
+        # here: to import SciPy takes as long as to gather from 100,000 records
+        from analysis.compare import compare as versus
 
-        gathered = coming.result()
-    empty = next((name for name, count in gathered.counts.items() if not count.records), None)
+        gathered = gathering_job.result()
+    empty = next((name for name, counts in gathered.counts.items() if not counts["records"]), None)
     if empty is not None:
         raise InputError("SIDE", "", empty, "a side with at least one record")
     unknown = next((fom for fom in foms if fom not in gathered.foms), None)
@@ -84,16 +82,10 @@ def compared(texts: Sequence[str], baseline: str | None, root: Path, foms: Seque
 
 
 def _gathered(texts: Sequence[str], root: Path, foms: Sequence[str]) -> Gathered:
-    """Return what the sides' records hold; raises InputError."""
+    """Return the values of the sides' records; raises InputError."""
     archive = functools.cache(lambda: index_of(root))
-    meant = sides.parse(texts, lambda: archive().entries(values=False))
-    from_archive = [side for side in meant if not side.paths]
-    sources: list[Source] = [
-        (itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in meant if side.paths
-    ]
-    if from_archive:
-        sources.append((archive().entries(), from_archive))
-    return gathering.gather(sources, foms)
+    parsed = sides.parse(texts, lambda: archive().entries(values=False))
+    return gathering.gather(gathering.sources(parsed, lambda: archive().entries()), foms)
 
 
 def _print(versus: Versus) -> None:
@@ -112,8 +104,7 @@ def _print(versus: Versus) -> None:
 
 
 def _count_text(versus: Versus, name: str) -> str:
-    found = versus.counts[name]
-    bad = ((found.void, "void"), (found.failed, "failed"), (found.not_measured, "not measured"))
-    parts = [f"{found.ok} results", *(f"{count} {word}" for count, word in bad)]
-    mark = " (baseline)" if name == versus.baseline else ""
-    return f"{name}{mark}: {found.records} record{'' if found.records == 1 else 's'}, launches: {', '.join(parts)}"
+    counts = versus.counts[name]
+    endings = ", ".join(f"{counts[ending]} {ending.replace('_', ' ')}" for ending in gathering.ENDINGS[1:])
+    mark, plural = " (baseline)" if name == versus.baseline else "", "" if counts["records"] == 1 else "s"
+    return f"{name}{mark}: {counts['records']} record{plural}, launches: {counts['ok']} results, {endings}"

@@ -1,99 +1,104 @@
-"""Sides against each other: one row for everything that both could be asked, and what may be said of it.
+"""Judge sides against each other: a row for everything that both ran, and a score over all rows.
 
-Models: the launches' values of each side of a row (`analysis.compare.gather`); rank tests of all pairs of sides, Holm's
-correction over all rows of one figure of merit; the fields of provenance in which the sides differ, named on every
-row. Origins never share a row. A side without a value keeps its place. Leaves out: the score
-(`analysis.stats.score`), text (`analysis.compare.text`).
+Models: the launches' values of each side of a row (`analysis.compare.gather`) as the groups of one comparison; all rows
+of one figure of merit are one family of tests. Every row names the fields of provenance in which its sides differ.
+Origins never share a row. Leaves out: what a judgement is (`analysis.cases.judgement`), text (`analysis.compare.text`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.cases import judgement
 from analysis.cases.comparison import FIRST
+from analysis.cases.judgement import Comparison, Evidence, Series
 from analysis.compare import gather as gathering
-from analysis.compare.gather import Count, Gathered, Key, Source, Taken
-from analysis.stats import medians, ranktest, verdicts
-from analysis.stats.medians import Summary
-from analysis.stats.ranktest import Pair
-from analysis.stats.verdicts import Finding, Verdict
-from railyard.records import units
+from analysis.compare.gather import Gathered, Key, SideValues, Source
+from analysis.stats import score
+from analysis.stats.score import Score
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.record import COMPUTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One side of a row: its launches' values, and the records' provenance as field -> values met."""
-
-    values: Sequence[float]
-    summary: Summary
-    provenance: Mapping[str, frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One row; a side without values is not among the cells. `differs` names fields of provenance."""
+class SideRow:
+    """One row: the sides are the groups of `comparison`; `differs` names fields of provenance."""
 
     key: Key
-    cells: Mapping[str, Cell]
-    pairs: Mapping[tuple[str, str], Pair[str]]
-    verdict: Verdict[str]
-    tests: int
+    comparison: Comparison
     differs: Sequence[str]
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether several sides have a value."""
+        return len(self.comparison.measured) > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versus:
-    """The whole comparison; `refused` says what could not be compared and why."""
+    """The whole comparison of sides.
+
+    `scores` has a value for each origin and each side but the baseline; None is a score of no case. `refused` states
+    what could not be compared and why.
+    """
 
     sides: Sequence[str]
     baseline: str
-    counts: Mapping[str, Count]
-    rows: Sequence[Row]
+    counts: Mapping[str, Counter[str]]
+    rows: Sequence[SideRow]
+    scores: Mapping[tuple[str, str], Score | None]
     refused: Sequence[str]
 
 
-def finding(row: Row, name: str, baseline: str) -> Finding:
-    """Return what may be said of a side against the baseline on a row."""
-    if name not in row.cells or baseline not in row.cells:
-        return Finding.NO_VALUE
-    return verdicts.between(
-        name,
-        verdicts.pair_of(row.pairs, name, baseline),
-        {side: cell.summary for side, cell in row.cells.items()},
-        units.unit_of(row.key.fom).better,
-        deterministic=row.key.origin in COMPUTED,
-    )
-
-
 def compare(sources: Sequence[Source], names: Sequence[str], baseline: str) -> Versus:
-    """The comparison of the sides of all sources, shown in the order of `names`; each source is read once."""
+    """Return the comparison of the sides of all sources, in the order of `names`; each source is read once."""
     return judged(gathering.gather(sources), names, baseline)
 
 
 def judged(gathered: Gathered, names: Sequence[str], baseline: str) -> Versus:
-    """Return what may be said of what was gathered."""
-    rows = _rows(gathered.rows, names)
+    """Return the comparison of sides whose values are gathered."""
+    rows = _rows(gathered.rows, names, baseline)
+    shared = dict.fromkeys(row.key.origin for row in rows if row.is_shared)
     return Versus(
-        sides=names, baseline=baseline, counts=gathered.counts, rows=rows, refused=_refused(rows, names)
+        sides=names,
+        baseline=baseline,
+        counts=gathered.counts,
+        rows=rows,
+        scores={
+            (origin, name): _score(rows, origin, name)
+            for origin in shared or dict.fromkeys(row.key.origin for row in rows)
+            for name in names
+            if name != baseline
+        },
+        refused=_refused(rows, names),
     )
 
 
-def _met(provenance: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
-    """Field of provenance -> the values met."""
-    return dict(zip(NAMED_OF_SIDES, map(frozenset, zip(*provenance, strict=True)), strict=True))
+def _score(rows: Iterable[SideRow], origin: str, name: str) -> Score | None:
+    """Return a side's score against the baseline over the rows of one origin that both have."""
+    ratios = (row.comparison.ratio(name, row.key.case) for row in rows if row.key.origin == origin)
+    return score.score(ratio for ratio in ratios if ratio is not None)
 
 
-def _rows(gathered: Mapping[Key, Mapping[str, Taken]], names: Sequence[str]) -> list[Row]:
-    keys = sorted(gathered, key=_order)
-    by_fom: dict[str, list[Key]] = {}
-    for key in keys:
-        by_fom.setdefault(key.fom, []).append(key)
-    made = {key: row for members in by_fom.values() for key, row in _family(members, gathered, names)}
-    return [made[key] for key in keys]
+def _rows(
+    gathered: Mapping[Key, Mapping[str, SideValues]], names: Sequence[str], baseline: str
+) -> list[SideRow]:
+    families: dict[str, list[Key]] = {}
+    for key in sorted(gathered, key=_order):
+        families.setdefault(key.fom, []).append(key)
+    rows = [
+        SideRow(key=key, comparison=comparison, differs=_differs(gathered[key].values()))
+        for fom, keys in families.items()
+        for key, comparison in zip(
+            keys,
+            judgement.compare(fom, [_series(key, gathered[key], names) for key in keys], baseline),
+            strict=True,
+        )
+    ]
+    return sorted(rows, key=lambda row: _order(row.key))
 
 
 def _order(key: Key) -> tuple[str, ...]:
@@ -106,66 +111,43 @@ def _order(key: Key) -> tuple[str, ...]:
     )
 
 
-def _family(
-    keys: Sequence[Key], gathered: Mapping[Key, Mapping[str, Taken]], names: Sequence[str]
-) -> Iterable[tuple[Key, Row]]:
-    """The rows of one figure of merit: one family of tests."""
-    series = [{name: gathered[key][name].values for name in names if name in gathered[key]} for key in keys]
-    found = ranktest.family(series)
-    tests = sum(map(len, found))
-    for key, values, pairs in zip(keys, series, found, strict=True):
-        yield key, _row(key, gathered[key], values, pairs=pairs, tests=tests)
-
-
-def _row(
-    key: Key,
-    gathered: Mapping[str, Taken],
-    values: Mapping[str, Sequence[float]],
-    *,
-    pairs: Mapping[tuple[str, str], Pair[str]],
-    tests: int,
-) -> Row:
-    cells = {
-        name: Cell(
-            values=each,
-            summary=medians.summarise(each, gathered[name].noise_percent),
-            provenance=_met(gathered[name].provenance),
-        )
-        for name, each in values.items()
-    }
-    verdict = verdicts.judge(
-        {name: cell.summary for name, cell in cells.items()},
-        units.unit_of(key.fom).better,
-        pairs,
-        tests=tests,
+def _series(key: Key, sides: Mapping[str, SideValues], names: Sequence[str]) -> Series:
+    """Return the evidence of all sides; of one without values it is empty."""
+    values = {name: sides.get(name) or SideValues() for name in names}
+    return Series(
+        labels=key.labels,
+        evidence={
+            name: Evidence(values=side.values, noise_percent=side.noise_percent)
+            for name, side in values.items()
+        },
         deterministic=key.origin in COMPUTED,
     )
-    return Row(key=key, cells=cells, pairs=pairs, verdict=verdict, tests=tests, differs=_differs(cells))
 
 
-def _differs(cells: Mapping[str, Cell]) -> list[str]:
-    """The fields of provenance with more than one value among all records of a row."""
+def _differs(sides: Iterable[SideValues]) -> list[str]:
+    """Return the fields of provenance with more than one value among all records of a row."""
+    settings = frozenset[tuple[str, ...]]().union(*(side.provenance for side in sides))
     return [
         name
-        for name in NAMED_OF_SIDES
-        if len(frozenset[str]().union(*(c.provenance[name] for c in cells.values()))) > 1
+        for name, values in zip(NAMED_OF_SIDES, zip(*settings, strict=True), strict=True)
+        if len(set(values)) > 1
     ]
 
 
-def _refused(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Pairs of origins that would share a row if origins could be mixed."""
-    found: dict[tuple[Json, ...], dict[str, set[str]]] = {}
+def _refused(rows: Sequence[SideRow], names: Sequence[str]) -> list[str]:
+    """Return a sentence for each set of origins that would share a row if origins could be mixed."""
+    by_rest: dict[tuple[Json, ...], dict[str, set[str]]] = {}
     for row in rows:
         rest = (*row.key.case[1:], row.key.fom, row.key.labels)
-        for name in row.cells:
-            found.setdefault(rest, {}).setdefault(row.key.origin, set()).add(name)
+        sides = {group.name for group in row.comparison.measured}
+        by_rest.setdefault(rest, {}).setdefault(row.key.origin, set()).update(sides)
     mixed = {
         tuple(sorted((name, origin) for origin, members in origins.items() for name in members))
-        for origins in found.values()
+        for origins in by_rest.values()
         if len(origins) > 1 and not any(members >= set(names) for members in origins.values())
     }
     return [
-        f"not compared: {', '.join(f'{name} is {origin}' for name, origin in each)}; numbers of different origin are "
+        f"not compared: {', '.join(f'{name} is {origin}' for name, origin in pairs)}; numbers of different origin are "
         "never mixed"
-        for each in sorted(mixed)
+        for pairs in sorted(mixed)
     ]

@@ -1,22 +1,24 @@
-"""Gathering: the launches' values of every side, by what the sides share.
+"""Gather the launches' values of every side, by what the sides share.
 
 Models: a row holds whatever is equal between the sides (origin, check, parameters, placement, ... except what the
 sides differ in by their definition), for each side the launches' values and the provenance of their records, and how
-the records' launches ended. Records of one setting are looked at one by one only for their dates and values; all else
-is asked once of their setting. Needs no SciPy, so that another process can gather while one imports it. Leaves out:
-what the values say (`analysis.compare.compare`).
+the records' launches ended. Of the records of one setting only dates and values are read one by one; all else is read
+once from their setting. Needs no SciPy, so that another process can gather while one imports it. Leaves out:
+what the values show (`analysis.compare.compare`).
 """
 
 from __future__ import annotations
 
+import itertools
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.compare.sides import Side
 from railyard.records import json_io
 from railyard.records.benchmark import Labels
+from railyard.records.cli import entries_of
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry, SeriesKey
@@ -24,7 +26,7 @@ from railyard.records.store.entries import Entry, SeriesKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What all sides of a row share; a field that the sides are defined by is empty."""
+    """The fields that all sides of a row share; those that define the sides are empty."""
 
     origin: str
     system: str
@@ -40,7 +42,7 @@ class Key:
 
     @property
     def case(self) -> tuple[Json, ...]:
-        """The row without its figure of merit: rows of one case count once in a score."""
+        """Return the fields but the figure of merit: rows of one case count once in a score."""
         return (
             self.origin,
             self.system,
@@ -53,20 +55,9 @@ class Key:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """How many records a side has and how their launches ended."""
-
-    records: int = 0
-    ok: int = 0
-    void: int = 0
-    failed: int = 0
-    not_measured: int = 0
-
-
 @dataclass(slots=True)
-class Taken:
-    """One side of a row: its launches' values, and for each setting they come from the fields of `NAMED_OF_SIDES`.
+class SideValues:
+    """One side of a row: its launches' values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
 
     `noise_percent` is the largest noise floor of the records.
     """
@@ -78,44 +69,58 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """Counts by side, and what was taken by row and side; a side without values is not among a row's. `foms` are all
-    figures of merit that the sides have, whichever were asked for.
+    """Counts by side, and values by row and side; a side without values is not among a row's.
+
+    Counted are `records` and how their launches ended (`ENDINGS`). `foms` are all figures of merit that the sides have,
+    whichever were requested.
     """
 
-    counts: Mapping[str, Count]
+    counts: Mapping[str, Counter[str]]
     foms: frozenset[str]
-    rows: Mapping[Key, Mapping[str, Taken]]
+    rows: Mapping[Key, Mapping[str, SideValues]]
 
 
+#: How a launch ended: the names of these counts in an entry of the index.
+ENDINGS = ("ok", "void", "failed", "not_measured")
 #: Records, and the sides that choose among them.
 Source = tuple[Iterable[Entry], Sequence[Side]]
 
 
 def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
-    """Everything that the sides of all sources mean; each source is read once. `foms` are all when there are none."""
+    """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any."""
     varied = defined_by([side for _, choosing in sources for side in choosing])
-    counts: dict[str, Count] = {side.name: Count() for _, choosing in sources for side in choosing}
-    met: set[str] = set()
-    rows: defaultdict[Key, defaultdict[str, Taken]] = defaultdict(lambda: defaultdict(Taken))
+    counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
+    all_foms: set[str] = set()
+    rows: defaultdict[Key, defaultdict[str, SideValues]] = defaultdict(lambda: defaultdict(SideValues))
     for entries, choosing in sources:
         for share in _shares(entries, choosing):
-            name = share.side.name
-            counts[name] = share.added(counts[name])
-            provenance = tuple(_text(share.setting[each]) for each in NAMED_OF_SIDES)
+            side = share.side.name
+            counts[side].update(share.counts)
+            provenance = tuple(_text(share.setting[name]) for name in NAMED_OF_SIDES)
             shared = {**share.setting, "parameters": json_io.canonical(share.setting["parameters"])}
             for key, values in share.values.items():
-                met.add(key.fom)
+                all_foms.add(key.fom)
                 if share.side.has_series(key) and (not foms or key.fom in foms):
-                    taken = rows[_key(shared, key, varied)][name]
-                    taken.values.extend(values)
-                    taken.provenance.add(provenance)
-                    taken.noise_percent = max(taken.noise_percent, share.noise_percent)
-    taken_of = {key: dict(of_key) for key, of_key in rows.items()}
-    return Gathered(counts=counts, foms=frozenset(met), rows=taken_of)
+                    of_side = rows[_key(shared, key, varied)][side]
+                    of_side.values.extend(values)
+                    of_side.provenance.add(provenance)
+                    of_side.noise_percent = max(of_side.noise_percent, share.noise_percent)
+    return Gathered(
+        counts=counts, foms=frozenset(all_foms), rows={key: dict(sides) for key, sides in rows.items()}
+    )
+
+
+def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> list[Source]:
+    """Return what each side chooses from: its own paths, or the archive, which is read only if a side needs it."""
+    of_paths = [
+        (itertools.chain.from_iterable(map(entries_of, side.paths)), [side]) for side in sides if side.paths
+    ]
+    from_archive = [side for side in sides if not side.paths]
+    return [*of_paths, *([(archive(), from_archive)] if from_archive else [])]
 
 
 def defined_by(sides: Sequence[Side]) -> frozenset[str]:
-    """The keys whose values differ between the sides; paths stand for systems."""
+    """Return the keys whose values differ between the sides; paths stand for systems."""
     keys = {key for side in sides for key in side.wanted}
     varied = {key for key in keys if len({side.wanted.get(key) for side in sides}) > 1}
     return frozenset(varied | ({"system"} if any(side.paths for side in sides) else set()))
@@ -123,55 +128,39 @@ def defined_by(sides: Sequence[Side]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Share:
-    """What the records of one setting bring to one side."""
+    """The records of one setting that are of one side."""
 
     side: Side
     setting: Mapping[str, Json]
-    records: int = 0
-    ok: int = 0
-    void: int = 0
-    failed: int = 0
-    not_measured: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     noise_percent: float = 0.0
     values: defaultdict[SeriesKey, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, entry: Entry) -> None:
-        """One record more."""
-        own = entry.own
-        self.records += 1
-        self.ok += own["ok"]
-        self.void += own["void"]
-        self.failed += own["failed"]
-        self.not_measured += own["not_measured"]
-        self.noise_percent = max(self.noise_percent, own["noise_percent"])
+        """Add one record."""
+        self.counts["records"] += 1
+        for ending in ENDINGS:
+            self.counts[ending] += entry.own[ending]
+        self.noise_percent = max(self.noise_percent, entry.own["noise_percent"])
         for key, values in entry.values:
             self.values[key] += values
 
-    def added(self, count: Count) -> Count:
-        """A count with this share's."""
-        return Count(
-            records=count.records + self.records,
-            ok=count.ok + self.ok,
-            void=count.void + self.void,
-            failed=count.failed + self.failed,
-            not_measured=count.not_measured + self.not_measured,
-        )
-
 
 def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]:
-    """A share for each setting and side of it. Entries with one setting have one object, so its id tells it for as
-    long as it lives.
+    """Yield a share for each setting and side of it.
+
+    Entries with one setting share one object, so its id identifies it as long as it lives.
     """
-    found: dict[int, tuple[Mapping[str, Json], list[_Share]]] = {}
+    by_setting: dict[int, tuple[Mapping[str, Json], list[_Share]]] = {}
     for entry in entries:
         setting = entry.setting
-        if id(setting) not in found:
-            meant = [_Share(side, setting) for side in sides if side.has_setting(setting)]
-            found[id(setting)] = setting, meant
-        for share in found[id(setting)][1]:
+        if id(setting) not in by_setting:
+            shares = [_Share(side, setting) for side in sides if side.has_setting(setting)]
+            by_setting[id(setting)] = setting, shares
+        for share in by_setting[id(setting)][1]:
             if share.side.has_date(entry.own["created"]):
                 share.add(entry)
-    for _, shares in found.values():
+    for _, shares in by_setting.values():
         yield from shares
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from analysis.cases import comparison
 from analysis.cases.cases import Case
-from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Line, Panel, Point
+from analysis.cases.judgement import Comparison
 from analysis.cases.titles import TIMES
 from analysis.figures import general
 from analysis.figures.drawing import Drawing
@@ -87,12 +88,11 @@ def _panel(members: Sequence[Member]) -> Panel:
     for extent, _, each in members:
         for group in each.groups:
             if group.summary:
-                made = Point(x=extent, observations=group.observations, summary=group.summary)
-                points.setdefault(group.name, []).append(made)
+                points.setdefault(group.name, []).append(Point(x=extent, summary=group.summary))
     grid = f" {TIMES} ".join("N" * len(first.first.case.parameters["grid"]))
     return Panel(
         fom=compared.fom,
-        subject=f"{first.first.case.benchmark}, {compared.title}",
+        subject=f"{first.first.case.benchmark}, {comparison.title(compared)}",
         axis="extent",
         title=", ".join([f"grid {grid}", str(first.origin)]),
         lines=tuple(Line(name=name, points=tuple(found)) for name, found in points.items()),

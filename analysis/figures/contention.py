@@ -77,7 +77,6 @@ def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
     return tuple(
         Point(
             x=pairs,
-            observations=tuple(values),
             summary=medians.summarise([each.value for each in values]),
         )
         for pairs, values in sorted(by_pairs.items())

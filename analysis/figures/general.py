@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from analysis.cases import comparison, curves, tables
-from analysis.cases.comparison import Comparison, Group
 from analysis.cases.curves import Line, Panel
-from analysis.cases.judgement import JudgedCase
+from analysis.cases.judgement import Comparison, Group
 from analysis.figures import scales, svg
 from analysis.figures.drawing import WIDTH_IN, Drawing
+from analysis.judge.judged import Judged
 from analysis.stats import medians
 from analysis.text.numbers import percent, size_text
 from railyard.base.errors import InputError
@@ -63,15 +63,15 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
     )
 
 
-def overview_svg(judged: Sequence[JudgedCase]) -> str:
+def overview_svg(judged: Judged) -> str:
     """One standalone picture: a comparison of placements and a curve over hops, as far as there are any.
 
     Takes the first case that has each. Raises InputError when there is neither.
     """
     compared = next(
-        (found for each in judged if len(each.case.combinations) > 1 for found in each.comparisons), None
+        (member for one in judged.cases if len(one.case.combinations) > 1 for member in one.comparisons), None
     )
-    hops = next((panel for each in judged for panel in each.panels if panel.axis == "hops"), None)
+    hops = next((panel for one in judged.cases for panel in one.panels if panel.axis == "hops"), None)
     drawers: list[Callable[[Axes], None]] = []
     texts = []
     if compared:
@@ -108,12 +108,12 @@ def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
 
 
 def _comparison_title(members: Sequence[Comparison]) -> str:
-    return _title(members[0].title if len(members) == 1 else units.stem(members[0].fom))
+    return _title(comparison.title(members[0]) if len(members) == 1 else units.stem(members[0].fom))
 
 
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
     colour = svg.sentinel(series)
-    values = [each.value for each in group.observations]
+    values = group.evidence.values
     shifts = [0.2 + 0.1 * (place % 2) for place in range(len(values))]
     axes.plot(
         values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2

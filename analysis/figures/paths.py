@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.cases import cases
-from analysis.cases.cases import Case, Combination, Observation
+from analysis.cases.cases import Case, Combination
 from analysis.cases.curves import TESTS, Line, Panel, Point
 from analysis.figures import general
 from analysis.figures.drawing import Drawing
@@ -51,13 +51,9 @@ def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
         for combination, values in by_arm.items():
             panel = panels.setdefault((str(known["test"]), int(known["size_bytes"]), combination), {})
             line = panel.setdefault((str(known["dimension"]), int(known["paths"])), [])
-            line.append(_point(int(known["hops"]), values))
+            summary = medians.summarise([launch.value for launch in values])
+            line.append(Point(x=int(known["hops"]), summary=summary))
     return panels
-
-
-def _point(hops: int, values: list[Observation]) -> Point:
-    summary = medians.summarise([each.value for each in values])
-    return Point(x=hops, observations=tuple(values), summary=summary)
 
 
 def _panel(

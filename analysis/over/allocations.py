@@ -1,8 +1,8 @@
-"""Over allocations: how much the same run differs from one set of nodes to another, and a verdict on it.
+"""Measure how much the same run differs from one set of nodes to another, and give a verdict on it.
 
 Models: an allocation is the set of nodes that a job had. Within an allocation launches differ by chance; between
-allocations also by the nodes, their cables and their neighbours. The Kruskal-Wallis test says whether allocations
-differ at all, Holm's correction counts the rows; the spread says how much: the relative standard deviation of the
+allocations also by the nodes, their cables and their neighbours. The Kruskal-Wallis test shows whether allocations
+differ at all, and Holm's correction counts the rows. The spread shows how much: the relative standard deviation of the
 allocations' medians, with its upper 95 % limit, because a few allocations may be alike by chance. Leaves out: which
 node is to blame (`topobw`, the table of outliers on a case's page).
 """
@@ -19,7 +19,7 @@ import scipy.stats
 
 from analysis.compare.sides import Side
 from analysis.over import series
-from analysis.over.series import Row
+from analysis.over.series import DatedRow
 from analysis.stats import medians, ranktest
 from railyard.records import comparable, json_io
 from railyard.records.json_io import Json
@@ -31,8 +31,8 @@ LIMIT_PERCENT = 5.0
 FEWEST = 3
 
 
-class Verdict(StrEnum):
-    """What the spread between allocations comes to."""
+class Steadiness(StrEnum):
+    """The verdict on the spread between allocations."""
 
     STEADY = "steady"
     VARIABLE = "variable"
@@ -47,7 +47,7 @@ class Spread:
     upper 95 % limit of `between_percent`.
     """
 
-    row: Row
+    row: DatedRow
     allocations: int
     lowest: float
     highest: float
@@ -55,7 +55,7 @@ class Spread:
     upper_percent: float | None
     within_percent: float | None
     p_holm: float | None
-    verdict: Verdict
+    verdict: Steadiness
 
 
 def spreads(
@@ -65,10 +65,10 @@ def spreads(
     limit_percent: float = LIMIT_PERCENT,
 ) -> list[Spread]:
     """Return every row that at least two allocations have."""
-    found = [(row, _by_allocation(row)) for row in series.rows(entries, _shared, side, foms)]
-    several = [(row, values) for row, values in found if len(values) > 1]
+    rows = [(row, _by_allocation(row)) for row in series.series_of(entries, _shared, side, foms)]
+    several = [(row, values) for row, values in rows if len(values) > 1]
     p_values = [_p_value(values) for _, values in several]
-    tested = [each for each in p_values if each is not None]
+    tested = [p_value for p_value in p_values if p_value is not None]
     adjusted = iter(ranktest.holm(tested))
     return [
         _spread(row, values, None if p_value is None else next(adjusted), limit_percent)
@@ -80,29 +80,29 @@ def _shared(setting: Mapping[str, Json]) -> str:
     return json_io.canonical({name: setting[name] for name in comparable.ALLOCATIONS_ROW})
 
 
-def _by_allocation(row: Row) -> list[list[float]]:
+def _by_allocation(row: DatedRow) -> list[list[float]]:
     """Return the launches' values of each allocation that is known."""
-    found: dict[str, list[float]] = {}
-    for each in row.taken:
-        if allocation := each.entry.own["allocation"]:
-            found.setdefault(allocation, []).extend(each.values)
-    return list(found.values())
+    by_allocation: dict[str, list[float]] = {}
+    for point in row.points:
+        if allocation := point.entry.own["allocation"]:
+            by_allocation.setdefault(allocation, []).extend(point.values)
+    return list(by_allocation.values())
 
 
 def _p_value(values: Sequence[Sequence[float]]) -> float | None:
-    enough = [each for each in values if len(each) >= FEWEST]
-    if len(enough) < 2 or len({value for each in enough for value in each}) < 2:
+    enough = [launches for launches in values if len(launches) >= FEWEST]
+    if len(enough) < 2 or len({value for launches in enough for value in launches}) < 2:
         return None
     return float(scipy.stats.kruskal(*enough).pvalue)
 
 
 def _spread(
-    row: Row, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float
+    row: DatedRow, values: Sequence[Sequence[float]], p_holm: float | None, limit_percent: float
 ) -> Spread:
-    middles = [statistics.median(each) for each in values]
+    middles = [statistics.median(launches) for launches in values]
     between = medians.spread_percent(middles)
     upper = None if between is None else between * _upper_factor(len(middles))
-    within = [found for each in values if (found := medians.spread_percent(each)) is not None]
+    within = [percent for launches in values if (percent := medians.spread_percent(launches)) is not None]
     return Spread(
         row=row,
         allocations=len(values),
@@ -123,11 +123,11 @@ def _upper_factor(n: int) -> float:
 
 def _verdict(
     between: float | None, upper: float | None, p_holm: float | None, limit_percent: float
-) -> Verdict:
+) -> Steadiness:
     """Return steady if the upper limit of the spread is within the limit, variable if allocations differ by more."""
     if between is None or upper is None:
-        return Verdict.CANNOT_TELL
+        return Steadiness.CANNOT_TELL
     if upper <= limit_percent:
-        return Verdict.STEADY
+        return Steadiness.STEADY
     is_variable = between > limit_percent and p_holm is not None and p_holm <= ranktest.ALPHA
-    return Verdict.VARIABLE if is_variable else Verdict.CANNOT_TELL
+    return Steadiness.VARIABLE if is_variable else Steadiness.CANNOT_TELL

@@ -1,6 +1,6 @@
 """`railyard over`: what many records show over dates, sizes and allocations.
 
-Models: which records are meant, and where the result goes. Leaves out: what is computed and said.
+Models: which records are chosen, and where the result goes. Leaves out: what is computed and printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def over() -> None:
 
 
 def _options(command: _F) -> _F:
-    """Add what the three commands share."""
+    """Add the options that the three commands share."""
     for option in (
         click.argument("chosen", required=False, default="", metavar="[KEY=VALUE,...]"),
         click.option(
@@ -64,11 +64,11 @@ def dates(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> N
     from analysis.over import text
 
     side = _side(chosen)
-    found = of_dates.dated(_entries(root), side, foms)
+    series = of_dates.dated(_entries(root), side, foms)
     if as_json:
-        _print_json(text.dates_document(found))
+        _print_json(text.dates_document(series))
     else:
-        _print(text.changes_table(found), text.changes_sentence(found))
+        _print(text.changes_table(series), text.changes_sentence(series))
 
 
 @over.command("sizes")
@@ -81,11 +81,11 @@ def sizes_(*, chosen: str, root: Path, foms: tuple[str, ...], as_json: bool) -> 
     from analysis.over import sizes, text
 
     side = _side(chosen)
-    found = sizes.scaled(_entries(root), side, foms)
+    families = sizes.scaled(_entries(root), side, foms)
     if as_json:
-        _print_json(text.sizes_document(found))
+        _print_json(text.sizes_document(families))
     else:
-        _print(text.sizes_table(found), f"{len(found)} series have at least two numbers of ranks.")
+        _print(text.sizes_table(families), f"{len(families)} series have at least two numbers of ranks.")
 
 
 @over.command("allocations")
@@ -108,11 +108,11 @@ def allocations_(
     from analysis.over import allocations, text
 
     side = _side(chosen)
-    found = allocations.spreads(_entries(root), side, foms, limit_percent)
+    spreads = allocations.spreads(_entries(root), side, foms, limit_percent)
     if as_json:
-        _print_json(text.allocations_document(found, limit_percent))
+        _print_json(text.allocations_document(spreads, limit_percent))
     else:
-        _print(text.allocations_table(found), text.allocations_sentence(found, limit_percent))
+        _print(text.allocations_table(spreads), text.allocations_sentence(spreads, limit_percent))
 
 
 def _entries(root: Path) -> Iterator[Entry]:
@@ -131,10 +131,8 @@ def _side(chosen: str) -> Side | None:
 
 
 def _print(table: DataTable, sentence: str) -> None:
-    from analysis.over import text
-
     if table.rows:
-        for line in text.lines(table):
+        for line in table.lines():
             click.echo(line)
         click.echo()
     click.echo(sentence)

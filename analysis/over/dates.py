@@ -1,8 +1,8 @@
-"""Over dates: series of records that ran the same, where their level changed, and what changed with it.
+"""Find where series of records that ran the same changed their level, and what changed with it.
 
 Models: a row holds the records that one reference of a check applies to (`railyard.records.comparable`): the same
 machine and parameters, whatever the commit, the MPI, the modules. A change is found by `analysis.stats.change_points`;
-beside it is what the records before and after it name differently. Leaves out: whether that was the cause.
+with it goes what the records before and after it name differently. Leaves out: whether that was the cause.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from analysis.compare.sides import Side
 from analysis.over import series
-from analysis.over.series import Row, Taken
+from analysis.over.series import DatedPoint, DatedRow
 from analysis.stats import change_points, medians
 from railyard.records import comparable
 from railyard.records.json_io import Json
@@ -38,8 +38,8 @@ _SHOWN = 6
 class Change:
     """A change of level: the record it begins with, medians before and after, and what records name differently."""
 
-    before: Taken
-    after: Taken
+    before: DatedPoint
+    after: DatedPoint
     median_before: float
     median_after: float
     p_value: float
@@ -55,37 +55,37 @@ class Change:
 class Dated:
     """A row with its changes, oldest first."""
 
-    row: Row
+    row: DatedRow
     changes: tuple[Change, ...]
 
 
 def dated(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = ()) -> list[Dated]:
     """Return every row of at least two records, with the changes that were found."""
-    made = series.rows(entries, _shared, side, foms)
-    return [Dated(row=row, changes=tuple(_changes(row))) for row in made if len(row.taken) > 1]
+    rows = series.series_of(entries, _shared, side, foms)
+    return [Dated(row=row, changes=tuple(_changes(row))) for row in rows if len(row.points) > 1]
 
 
-def can_tell(row: Row) -> bool:
+def can_tell(row: DatedRow) -> bool:
     """Return whether a row has records enough for any change to be found."""
-    return len(row.taken) >= 2 * change_points.FEWEST
+    return len(row.points) >= 2 * change_points.FEWEST
 
 
 def _shared(setting: Mapping[str, Json]) -> tuple[str, str]:
     return str(setting["check"]), comparable.reference_digest(setting)
 
 
-def _changes(row: Row) -> Iterator[Change]:
-    values = [each.value for each in row.taken]
-    found = change_points.found(values)
-    edges = [0, *(each.place for each in found), len(values)]
-    for number, each in enumerate(found, 1):
-        before, after = row.taken[each.place - 1], row.taken[each.place]
+def _changes(row: DatedRow) -> Iterator[Change]:
+    values = [point.value for point in row.points]
+    changes = change_points.changes(values)
+    edges = [0, *(change.position for change in changes), len(values)]
+    for number, change in enumerate(changes, 1):
+        before, after = row.points[change.position - 1], row.points[change.position]
         yield Change(
             before=before,
             after=after,
-            median_before=statistics.median(values[edges[number - 1] : each.place]),
-            median_after=statistics.median(values[each.place : edges[number + 1]]),
-            p_value=each.p_value,
+            median_before=statistics.median(values[edges[number - 1] : change.position]),
+            median_after=statistics.median(values[change.position : edges[number + 1]]),
+            p_value=change.p_value,
             differs=tuple(differences(before.setting, after.setting)),
         )
 
@@ -111,8 +111,8 @@ def _shown(field: str, value: Json) -> str:
 def _job(setting: Mapping[str, Json]) -> dict[str, set[str]]:
     """Return the lists of a job's environment as sets of texts, by their names."""
     text = setting["job_environment"]
-    found = json.loads(text) if text else {}
-    return {str(name).replace("_", " "): _texts(part) for name, part in found.items()}
+    lists = json.loads(text) if text else {}
+    return {str(name).replace("_", " "): _texts(part) for name, part in lists.items()}
 
 
 def _texts(part: Json) -> set[str]:

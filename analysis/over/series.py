@@ -1,4 +1,4 @@
-"""Records in rows: one series of one check under one combination, with a value for each record.
+"""Order records in rows: one series of one check under one combination, with a value for each record.
 
 Models: a record's value of a series is the median over its launches that are results. Records share a row if they ran
 the same; what they may differ in is the question of the table, which gives the row's key. Leaves out: the tables.
@@ -18,8 +18,8 @@ from railyard.records.store.entries import Entry, SeriesKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What one record has of a series: its launches' values."""
+class DatedPoint:
+    """One record of a series, with its launches' values."""
 
     entry: Entry
     values: tuple[float, ...]
@@ -41,16 +41,16 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DatedRow:
     """One series with the records that have it, oldest first."""
 
     key: SeriesKey
-    taken: tuple[Taken, ...]
+    points: tuple[DatedPoint, ...]
 
     @property
     def setting(self) -> Mapping[str, Json]:
         """Return the setting of the oldest record."""
-        return self.taken[0].setting
+        return self.points[0].setting
 
     @property
     def what(self) -> str:
@@ -60,11 +60,11 @@ class Row:
 
     @property
     def figure(self) -> str:
-        """Return what was measured under what."""
+        """Return the figure of merit, with its labels and the combination that it was measured under."""
         software = "" if self.key.software == "native" else f" + {self.key.software}"
-        under = f"{self.key.placement} + {self.key.nic_policy}{software}"
+        combination = f"{self.key.placement} + {self.key.nic_policy}{software}"
         labels = label_text(self.key.labels)
-        return f"{units.stem(self.key.fom)}{f' {labels}' if labels else ''}, {under}"
+        return f"{units.stem(self.key.fom)}{f' {labels}' if labels else ''}, {combination}"
 
     @property
     def unit(self) -> str:
@@ -76,33 +76,31 @@ class Row:
 Shared = Callable[[Mapping[str, Json]], Hashable | None]
 
 
-def rows(
+def series_of(
     entries: Iterable[Entry], shared: Shared, side: Side | None = None, foms: Sequence[str] = ()
-) -> list[Row]:
-    """Return the rows of the entries that `side` means, in the order of what they are of."""
-    found: dict[tuple[Hashable, SeriesKey], list[Taken]] = {}
-    known: dict[int, tuple[Mapping[str, Json], Hashable | None]] = {}
+) -> list[DatedRow]:
+    """Return the rows of the entries that `side` chooses, sorted by system, check, origin, parameters and series."""
+    points: dict[tuple[Hashable, SeriesKey], list[DatedPoint]] = {}
+    groups: dict[int, tuple[Mapping[str, Json], Hashable | None]] = {}
     for entry in entries:
         setting = entry.setting
-        if id(setting) not in known:
-            known[id(setting)] = (
-                setting,
-                shared(setting) if side is None or side.has_setting(setting) else None,
-            )
-        group = known[id(setting)][1]
+        if id(setting) not in groups:
+            group = shared(setting) if side is None or side.has_setting(setting) else None
+            groups[id(setting)] = setting, group
+        group = groups[id(setting)][1]
         if group is None or (side is not None and not side.has_date(entry.own["created"])):
             continue
         for key, values in entry.values:
             if (not foms or key.fom in foms) and (side is None or side.has_series(key)):
-                found.setdefault((group, key), []).append(Taken(entry=entry, values=tuple(values)))
-    made = [
-        Row(key=key, taken=tuple(sorted(taken, key=lambda each: (each.created, each.entry.own["id"]))))
-        for (_, key), taken in found.items()
+                points.setdefault((group, key), []).append(DatedPoint(entry=entry, values=tuple(values)))
+    rows = [
+        DatedRow(key=key, points=tuple(sorted(members, key=lambda x: (x.created, x.entry.own["id"]))))
+        for (_, key), members in points.items()
     ]
-    return sorted(made, key=_order)
+    return sorted(rows, key=_order)
 
 
-def _order(row: Row) -> tuple[str, ...]:
+def _order(row: DatedRow) -> tuple[str, ...]:
     setting, key = row.setting, row.key
     parameters = json_io.canonical(setting["parameters"])
     return (setting["system"], setting["check"], setting["origin"], parameters, key.fom, *map(str, key))

@@ -1,4 +1,4 @@
-"""Over sizes: weak and strong scaling of one program on one machine, with speedup and efficiency.
+"""Compute weak and strong scaling of one program on one machine, with speedup and efficiency.
 
 Models: records of one check that differ in their ranks. Weak: every rank has the same work, and the efficiency of a
 time is T(first) / T. Strong: all ranks together have the same work, and the speedup is T(first) / T, the efficiency
@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from analysis.compare.sides import Side
 from analysis.over import series
-from analysis.over.series import Row
+from analysis.over.series import DatedPoint, DatedRow
 from railyard.records import comparable, json_io, units
 from railyard.records.json_io import Json
 from railyard.records.store.entries import Entry
@@ -53,27 +53,27 @@ class Step:
 class Scaled:
     """A row with a step for each number of ranks, fewest first."""
 
-    row: Row
+    row: DatedRow
     scaling: Scaling
     steps: tuple[Step, ...]
 
 
 def scaled(entries: Iterable[Entry], side: Side | None = None, foms: Sequence[str] = ()) -> list[Scaled]:
     """Return every row of a time, or of a program's rate, with at least two numbers of ranks."""
-    made = []
-    for row in series.rows(entries, _shared, side, foms):
+    families = []
+    for row in series.series_of(entries, _shared, side, foms):
         scaling = scaling_of(row.setting)
         measures = units.unit_of(row.key.fom).measures
         if scaling is None or (measures != "time" and measures not in OF_A_PROGRAM):
             continue
         steps = _steps(row, scaling, is_rate=measures != "time")
         if len(steps) > 1:
-            made.append(Scaled(row=row, scaling=scaling, steps=steps))
-    return made
+            families.append(Scaled(row=row, scaling=scaling, steps=steps))
+    return families
 
 
 def scaling_of(setting: Mapping[str, Json]) -> Scaling | None:
-    """Return which work is fixed; None where the parameters do not say."""
+    """Return which work is fixed; None if the parameters do not determine it."""
     parameters = setting["parameters"]
     named = parameters.get("scaling")
     if named in set(Scaling):
@@ -97,24 +97,24 @@ def _shared(setting: Mapping[str, Json]) -> str | None:
     )
 
 
-def _steps(row: Row, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
-    by_ranks: dict[int, list[series.Taken]] = {}
-    for each in row.taken:
-        by_ranks.setdefault(each.setting["ranks"], []).append(each)
-    made: list[Step] = []
+def _steps(row: DatedRow, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
+    by_ranks: dict[int, list[DatedPoint]] = {}
+    for point in row.points:
+        by_ranks.setdefault(point.setting["ranks"], []).append(point)
+    steps: list[Step] = []
     first, fewest = 0.0, 0
     for ranks in sorted(by_ranks):
-        taken = by_ranks[ranks]
-        values = [each.value for each in taken]
+        points = by_ranks[ranks]
+        values = [point.value for point in points]
         median = statistics.median(values)
-        if not made:
+        if not steps:
             first, fewest = median, ranks
         speedup, efficiency = _ratios(first, median, ranks / fewest, scaling, is_rate=is_rate)
-        made.append(
+        steps.append(
             Step(
                 ranks=ranks,
-                nodes=taken[0].setting["nodes"],
-                records=len(taken),
+                nodes=points[0].setting["nodes"],
+                records=len(points),
                 median=median,
                 low=min(values),
                 high=max(values),
@@ -122,7 +122,7 @@ def _steps(row: Row, scaling: Scaling, *, is_rate: bool) -> tuple[Step, ...]:
                 efficiency=efficiency,
             )
         )
-    return tuple(made)
+    return tuple(steps)
 
 
 def _ratios(
@@ -138,6 +138,6 @@ def _ratios(
     return None, first / value
 
 
-def fixed_parameters(row: Row) -> dict[str, Json]:
+def fixed_parameters(row: DatedRow) -> dict[str, Json]:
     """Return the parameters that a family shares."""
     return {name: value for name, value in row.setting["parameters"].items() if name not in _SIZED}

@@ -1,16 +1,18 @@
-"""Tables over dates, sizes and allocations as text for terminal and page, and as one JSON document.
+"""Print tables over dates, sizes and allocations as text for terminal and page, and as one JSON document.
 
 Leaves out: markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 
 from analysis.over import sizes
-from analysis.over.allocations import Spread, Verdict
+from analysis.over.allocations import Spread, Steadiness
 from analysis.over.dates import Change, Dated, can_tell
-from analysis.over.series import Row
+from analysis.over.series import DatedRow
 from analysis.over.sizes import Scaled
 from analysis.stats import change_points
 from analysis.text.datatable import DataTable
@@ -18,26 +20,21 @@ from analysis.text.numbers import NOTHING, Format, percent
 from railyard.records.json_io import Json
 
 FORMAT = "railyard-over/1"
-#: Columns of any of the tables that hold numbers.
-_NUMBERS = (
-    frozenset({"before", "after", "change", "p"})
-    | {"ranks", "nodes", "records", "median", "speedup", "efficiency"}
-    | {"allocations", "lowest", "highest", "between", "at most", "within", "p (Holm)"}
-)
 
 
 # ---- dates ----
 
 
-def changes_table(found: Sequence[Dated]) -> DataTable:
+def changes_table(series: Sequence[Dated]) -> DataTable:
     """Return a row for each change of level, in the order of the series."""
-    columns = ("what", "figure", "since", "record", "before", "after", "change", "p", "differs in")
+    numbers = ("before", "after", "change", "p")
     rows = [
-        (each.row.what, f"{each.row.figure}, {each.row.unit}", *_change_cells(change))
-        for each in found
-        for change in each.changes
+        (member.row.what, f"{member.row.figure}, {member.row.unit}", *_change_cells(change))
+        for member in series
+        for change in member.changes
     ]
-    return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
+    columns = ("what", "figure", "since", "record", *numbers, "differs in")
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(numbers))
 
 
 def _change_cells(change: Change) -> tuple[str, ...]:
@@ -54,11 +51,11 @@ def _change_cells(change: Change) -> tuple[str, ...]:
     )
 
 
-def changes_sentence(found: Sequence[Dated]) -> str:
-    """Return how many series were looked at, how many changed, and how many chance alone would let change."""
-    able = [each for each in found if can_tell(each.row)]
-    changed = sum(bool(each.changes) for each in able)
-    few = len(found) - len(able)
+def changes_sentence(series: Sequence[Dated]) -> str:
+    """Return how many series were examined, how many changed, and how many would change by chance alone."""
+    able = [member for member in series if can_tell(member.row)]
+    changed = sum(bool(member.changes) for member in able)
+    few = len(series) - len(able)
     short = f" {few} have fewer than {2 * change_points.FEWEST} records: too few to tell." if few else ""
     expected = f"chance alone changes about {change_points.ALPHA * len(able):.2g} of them"
     return f"{changed} of {len(able)} series changed their level; {expected}.{short}"
@@ -67,73 +64,50 @@ def changes_sentence(found: Sequence[Dated]) -> str:
 # ---- sizes ----
 
 
-def sizes_table(found: Sequence[Scaled]) -> DataTable:
+def sizes_table(families: Sequence[Scaled]) -> DataTable:
     """Return a row for each number of ranks of each family."""
     columns = ("what", "scaling", "figure", "ranks", "nodes", "records", "median", "speedup", "efficiency")
     rows = []
-    for each in found:
-        form = Format.for_values([step.median for step in each.steps])
-        for step in each.steps:
-            rows.append(
-                (
-                    each.row.what,
-                    str(each.scaling),
-                    f"{each.row.figure}, {each.row.unit}",
-                    str(step.ranks),
-                    str(step.nodes),
-                    str(step.records),
-                    form.text(step.median),
-                    NOTHING if step.speedup is None else f"{step.speedup:.3g}",
-                    NOTHING if step.efficiency is None else f"{step.efficiency:.3f}",
-                )
-            )
-    return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
+    for family in families:
+        form = Format.for_values([step.median for step in family.steps])
+        heads = (family.row.what, str(family.scaling), f"{family.row.figure}, {family.row.unit}")
+        for step in family.steps:
+            counts = (str(step.ranks), str(step.nodes), str(step.records))
+            speedup = NOTHING if step.speedup is None else f"{step.speedup:.3g}"
+            efficiency = NOTHING if step.efficiency is None else f"{step.efficiency:.3f}"
+            rows.append((*heads, *counts, form.text(step.median), speedup, efficiency))
+    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[3:]))
 
 
 # ---- allocations ----
 
 
-def allocations_table(found: Sequence[Spread]) -> DataTable:
+def allocations_table(spreads: Sequence[Spread]) -> DataTable:
     """Return a row for each series that several allocations have."""
-    columns = (
-        "what",
-        "figure",
-        "allocations",
-        "lowest",
-        "highest",
-        "between",
-        "at most",
-        "within",
-        "p (Holm)",
-        "verdict",
-    )
+    numbers = ("allocations", "lowest", "highest", "between", "at most", "within", "p (Holm)")
     rows = []
-    for each in found:
-        form = Format.for_values((each.lowest, each.highest))
-        rows.append(
-            (
-                each.row.what,
-                f"{each.row.figure}, {each.row.unit}",
-                str(each.allocations),
-                form.text(each.lowest),
-                form.text(each.highest),
-                _percent(each.between_percent),
-                _percent(each.upper_percent),
-                _percent(each.within_percent),
-                NOTHING if each.p_holm is None else f"{each.p_holm:.4f}",
-                str(each.verdict),
-            )
+    for spread in spreads:
+        form = Format.for_values((spread.lowest, spread.highest))
+        cells = (
+            str(spread.allocations),
+            form.text(spread.lowest),
+            form.text(spread.highest),
+            _percent(spread.between_percent),
+            _percent(spread.upper_percent),
+            _percent(spread.within_percent),
+            NOTHING if spread.p_holm is None else f"{spread.p_holm:.4f}",
         )
-    return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
+        rows.append((spread.row.what, f"{spread.row.figure}, {spread.row.unit}", *cells, str(spread.verdict)))
+    return DataTable(columns=("what", "figure", *numbers, "verdict"), rows=rows, numbers=frozenset(numbers))
 
 
-def allocations_sentence(found: Sequence[Spread], limit_percent: float) -> str:
+def allocations_sentence(spreads: Sequence[Spread], limit_percent: float) -> str:
     """Return how many rows are steady, variable, or neither."""
-    counts = {verdict: sum(each.verdict is verdict for each in found) for verdict in Verdict}
+    counts = Counter(spread.verdict for spread in spreads)
     return (
-        f"{counts[Verdict.STEADY]} of {len(found)} series are steady: with 95 % confidence their "
-        f"allocations spread by at most {limit_percent:g} %. {counts[Verdict.VARIABLE]} are variable, of "
-        f"{counts[Verdict.CANNOT_TELL]} the launches cannot tell."
+        f"{counts[Steadiness.STEADY]} of {len(spreads)} series are steady: with 95 % confidence their "
+        f"allocations spread by at most {limit_percent:g} %. {counts[Steadiness.VARIABLE]} are variable, of "
+        f"{counts[Steadiness.CANNOT_TELL]} the launches cannot tell."
     )
 
 
@@ -141,34 +115,20 @@ def _percent(value: float | None) -> str:
     return NOTHING if value is None else percent(value, signed=False)
 
 
-# ---- formats ----
-
-
-def lines(table: DataTable) -> Iterator[str]:
-    """Yield a header and the rows, aligned; the last column is not padded."""
-    widths = [max(len(row[at]) for row in (table.columns, *table.rows)) for at in range(len(table.columns))]
-    for row in (table.columns, *table.rows):
-        cells = [
-            cell.rjust(width) if name in table.numbers else cell.ljust(width)
-            for cell, width, name in zip(row, widths, table.columns, strict=True)
-        ]
-        yield "  ".join(cells).rstrip()
-
-
-def dates_document(found: Sequence[Dated]) -> dict[str, Json]:
+def dates_document(dated: Sequence[Dated]) -> dict[str, Json]:
     """Return every series with its points and changes."""
     series = [
         {
-            **_of_row(each.row),
+            **_of_row(member.row),
             "points": [
                 {
-                    "created": taken.created,
-                    "record": taken.entry.own["sha256"],
-                    "value": taken.value,
-                    "launches": len(taken.values),
-                    "git_commit": taken.setting["git_commit"],
+                    "created": point.created,
+                    "record": point.entry.own["sha256"],
+                    "value": point.value,
+                    "launches": len(point.values),
+                    "git_commit": point.setting["git_commit"],
                 }
-                for taken in each.row.taken
+                for point in member.row.points
             ],
             "changes": [
                 {
@@ -179,60 +139,43 @@ def dates_document(found: Sequence[Dated]) -> dict[str, Json]:
                     "p_value": change.p_value,
                     "differs": list(change.differs),
                 }
-                for change in each.changes
+                for change in member.changes
             ],
         }
-        for each in found
+        for member in dated
     ]
     return {"format": FORMAT, "over": "dates", "alpha": change_points.ALPHA, "series": series}
 
 
-def sizes_document(found: Sequence[Scaled]) -> dict[str, Json]:
+def sizes_document(families: Sequence[Scaled]) -> dict[str, Json]:
     """Return every family with its steps."""
     series = [
         {
-            **_of_row(each.row),
-            "parameters": sizes.fixed_parameters(each.row),
-            "scaling": str(each.scaling),
-            "steps": [
-                {
-                    "ranks": step.ranks,
-                    "nodes": step.nodes,
-                    "records": step.records,
-                    "median": step.median,
-                    "low": step.low,
-                    "high": step.high,
-                    "speedup": step.speedup,
-                    "efficiency": step.efficiency,
-                }
-                for step in each.steps
-            ],
+            **_of_row(family.row),
+            "parameters": sizes.fixed_parameters(family.row),
+            "scaling": str(family.scaling),
+            "steps": [dataclasses.asdict(step) for step in family.steps],
         }
-        for each in found
+        for family in families
     ]
     return {"format": FORMAT, "over": "sizes", "series": series}
 
 
-def allocations_document(found: Sequence[Spread], limit_percent: float) -> dict[str, Json]:
+def allocations_document(spreads: Sequence[Spread], limit_percent: float) -> dict[str, Json]:
     """Return every series with its spread and verdict."""
+    names = [field.name for field in dataclasses.fields(Spread) if field.name != "row"]
     series = [
         {
-            **_of_row(each.row),
-            "allocations": each.allocations,
-            "lowest": each.lowest,
-            "highest": each.highest,
-            "between_percent": each.between_percent,
-            "upper_percent": each.upper_percent,
-            "within_percent": each.within_percent,
-            "p_holm": each.p_holm,
-            "verdict": str(each.verdict),
+            **_of_row(spread.row),
+            **{name: getattr(spread, name) for name in names},
+            "verdict": str(spread.verdict),
         }
-        for each in found
+        for spread in spreads
     ]
     return {"format": FORMAT, "over": "allocations", "limit_percent": limit_percent, "series": series}
 
 
-def _of_row(row: Row) -> dict[str, Json]:
+def _of_row(row: DatedRow) -> dict[str, Json]:
     setting, key = row.setting, row.key
     return {
         "system": setting["system"],

@@ -1,4 +1,4 @@
-"""A case as the page shows it: frozen data, sentences and figures.
+"""Show one case: frozen data, sentences and figures for the page.
 
 Models: what a reader sees of one case, in the order of need. Leaves out: numbers (`analysis.cases.comparison`,
 `analysis.cases.curves`), the page around the cases (`analysis.report.page`), markup (the template, which escapes
@@ -14,15 +14,15 @@ from markupsafe import Markup
 
 from analysis.cases import cases, comparison, outliers, published, spread, tables
 from analysis.cases.cases import Case, Tally
-from analysis.cases.comparison import Comparison
 from analysis.cases.curves import Panel
-from analysis.cases.judgement import JudgedCase
+from analysis.cases.judgement import Comparison
 from analysis.cases.published import PublishedRow
 from analysis.cases.spread import Captioned
 from analysis.cases.tables import Row
 from analysis.cases.titles import facts, heading, kept_apart, known_text, origin_note
 from analysis.figures import general, registry
 from analysis.figures.drawing import DataTable, Drawing
+from analysis.judge.judged import JudgedCase
 from railyard.records import units
 from railyard.records.record import Launch, Record, Status
 
@@ -88,10 +88,10 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnCase:
-    """A case with its drawings. `found` and `panels` are those that no figure of the benchmark's own takes over."""
+    """A case with its drawings, and the comparisons and panels that no figure of the benchmark's own replaces."""
 
     case: Case
-    found: Sequence[Comparison]
+    comparisons: Sequence[Comparison]
     panels: Sequence[Panel]
     own: Sequence[Drawing]
     drawings: Sequence[Drawing]
@@ -100,35 +100,37 @@ class DrawnCase:
 def draw(judged: JudgedCase) -> DrawnCase:
     """Return a case with its drawings: the benchmark's own, then the general ones of all that is left."""
     own = registry.own_drawings(judged.case)
-    taken = registry.claimed(own)
-    found = [each for each in judged.comparisons if each.fom not in taken]
-    panels = [each for each in judged.panels if each.fom not in taken]
+    claimed = registry.claimed(own)
+    comparisons = [member for member in judged.comparisons if member.fom not in claimed]
+    panels = [panel for panel in judged.panels if panel.fom not in claimed]
     return DrawnCase(
         case=judged.case,
-        found=found,
+        comparisons=comparisons,
         panels=panels,
         own=own,
-        drawings=[*own, *general.drawings_of(found, panels)],
+        drawings=[*own, *general.drawings_of(comparisons, panels)],
     )
 
 
 def statements(drawn: DrawnCase) -> list[Statement]:
     """Return what the page states about a case first: its own figures, the first comparisons, the curves."""
-    shown = [each for members in general.by_fom(drawn.found)[: general.SHOWN_FOMS] for each in members]
+    shown = [
+        member for family in general.by_fom(drawn.comparisons)[: general.SHOWN_FOMS] for member in family
+    ]
     return [*_own_statements(drawn.own), *_statements(shown), *_curve_statements(drawn.panels)]
 
 
 def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequence[Case] = ()) -> CaseView:
     """Return everything that the page shows of a case, `number` from 1 of those shown; `images` are its drawings."""
-    case, found = drawn.case, drawn.found
-    rest = [each for members in general.by_fom(found)[general.SHOWN_FOMS :] for each in members]
-    asked, system = case.first.case, case.first.system
+    case, comparisons = drawn.case, drawn.comparisons
+    rest = [member for family in general.by_fom(comparisons)[general.SHOWN_FOMS :] for member in family]
+    request, system = case.first.case, case.first.system
     return CaseView(
         number=number,
         anchor=f"case-{number}",
         apart=kept_apart(case, shown[: number - 1]),
         title=heading(case, shown),
-        subtitle=f"{asked.check} on {system.name} ({system.partition}, {system.environment})",
+        subtitle=f"{request.check} on {system.name} ({system.partition}, {system.environment})",
         origin=str(case.origin),
         origin_note=origin_note(case),
         facts=facts(case),
@@ -136,12 +138,14 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
         statements=statements(drawn),
         others=_statements(rest),
         figures=figure_views(drawn.drawings, images),
-        published=published.rows(case, found),
-        table=_table(case, found) if found else None,
+        published=published.rows(case, comparisons),
+        table=_table(case, comparisons) if comparisons else None,
         spread=[*spread.tables(case), *outliers.tables(case)],
-        troubles=[(record.id, each) for record, each in cases.launches(case) if not each.is_result],
+        troubles=[(record.id, launch) for record, launch in cases.launches(case) if not launch.is_result],
         reasons=[
-            (each.id, str(each.status), each.reason) for each in case.records if each.status is not Status.OK
+            (record.id, str(record.status), record.reason)
+            for record in case.records
+            if record.status is not Status.OK
         ],
         unmeasured=_unmeasured(case),
         commands=_commands(case),
@@ -150,26 +154,31 @@ def view(drawn: DrawnCase, number: int, images: Sequence[Markup], shown: Sequenc
     )
 
 
-def figure_views(drawn: Sequence[Drawing], images: Sequence[Markup]) -> list[FigureView]:
-    """Drawings with their markup, as the page shows them."""
+def figure_views(drawings: Sequence[Drawing], images: Sequence[Markup]) -> list[FigureView]:
+    """Return drawings with their markup, as the page shows them."""
     return [
-        FigureView(title=each.title, image=image, data=each.data)
-        for each, image in zip(drawn, images, strict=True)
+        FigureView(title=drawing.title, image=image, data=drawing.data)
+        for drawing, image in zip(drawings, images, strict=True)
     ]
 
 
 def _own_statements(own: Sequence[Drawing]) -> list[Statement]:
-    return [Statement(title=each.title, text=each.statement, outcome="own") for each in own if each.statement]
-
-
-def _statements(found: Sequence[Comparison]) -> list[Statement]:
     return [
-        Statement(title=title, text=text, outcome=outcome) for title, text, outcome in comparison.said(found)
+        Statement(title=drawing.title, text=drawing.statement, outcome="own")
+        for drawing in own
+        if drawing.statement
+    ]
+
+
+def _statements(comparisons: Sequence[Comparison]) -> list[Statement]:
+    return [
+        Statement(title=title, text=text, outcome=outcome)
+        for title, text, outcome in comparison.statements(comparisons)
     ]
 
 
 def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
-    """A sentence for each curve over hops, or where there is none, over message sizes."""
+    """Return a sentence for each curve over hops, or if there is none, over message sizes."""
     over = [panel for panel in panels if panel.axis == "hops"] or panels
     return [
         Statement(
@@ -181,8 +190,11 @@ def _curve_statements(panels: Sequence[Panel]) -> list[Statement]:
     ]
 
 
-def _table(case: Case, found: Sequence[Comparison]) -> TableView:
-    sections = [(f"{_sentence_case(each.title)}, {each.unit.heading}", tables.rows(each)) for each in found]
+def _table(case: Case, comparisons: Sequence[Comparison]) -> TableView:
+    sections = [
+        (f"{_sentence_case(comparison.title(member))}, {member.unit.heading}", tables.rows(member))
+        for member in comparisons
+    ]
     return TableView(caption="Median over launches", head=case.head, sections=sections)
 
 
@@ -193,9 +205,9 @@ def _sentence_case(text: str) -> str:
 def _unmeasured(case: Case) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
     for _, launch in cases.launches(case):
-        for each in launch.not_measured:
-            labels = comparison.label_text(cases.frozen_labels(each.labels))
-            text = f"{units.stem(each.fom)} {labels}: {each.reason}"
+        for point in launch.not_measured:
+            labels = comparison.label_text(cases.frozen_labels(point.labels))
+            text = f"{units.stem(point.fom)} {labels}: {point.reason}"
             counts[text] = counts.get(text, 0) + 1
     return list(counts.items())
 

@@ -16,15 +16,12 @@ import click
 
 from railyard.base.checkout import RESULTS
 from railyard.base.errors import InputError, RunError
-from railyard.records import json_io
 from railyard.records.cli import files_of, pass_over
 from railyard.records.record import Record
-from railyard.records.store import archive, entries
-from railyard.records.store.entries import Entry
+from railyard.records.store import archive
 
 if TYPE_CHECKING:
-    from analysis.cases.judgement import JudgedCase
-    from analysis.compare.compare import Versus
+    from analysis.judge.judged import Judged
 
 _MANY = 20
 
@@ -96,13 +93,13 @@ def report(
     """
     if parquet_file is not None and find_spec("polars") is None:
         raise RunError("--parquet: Python's polars is not installed; run: make parquet")
-    loaded = load(records or (RESULTS,), quiet)
-    versus = compared(loaded, sides, baseline)
+    from analysis.judge.judged import judge  # here: SciPy takes a second that `--help` need not wait
+
+    judged = judge(load(records or (RESULTS,), quiet), sides, baseline)
     if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
     wanted = Wanted(form=form, output=output, json_file=json_file, figure_file=figure_file, folder=folder)
-    judged = _judged(loaded)
-    written = render(judged, wanted, versus)
+    written = render(judged, wanted)
     if folder is not None:
         _make(folder)
     for path, content in written:
@@ -110,24 +107,18 @@ def report(
     if parquet_file is not None:
         _write_parquet(judged, parquet_file)
     if output is None and form != "html":
-        click.echo(text_of(judged, form, versus), nl=False)
+        click.echo(text_of(judged, form), nl=False)
     elif not quiet:
-        _summarise(judged, _shown(written, folder), versus)
+        from analysis.report import screen
+
+        for line in screen.lines(judged, _shown(written, folder)):
+            click.echo(line)
 
 
-def _write_parquet(judged: Sequence[JudgedCase], path: Path) -> None:
-    from analysis.report import (  # here: polars takes a second that other formats need not wait
-        exports,
-        monitors,
-    )
+def _write_parquet(judged: Judged, path: Path) -> None:
+    from analysis.report import exports, monitors  # here: other formats need not wait for polars
 
     _write(path, monitors.parquet(exports.rows(judged)))
-
-
-def _judged(loaded: Sequence[Record]) -> Sequence[JudgedCase]:
-    from analysis.cases import judgement  # here: SciPy takes a second that `--help` need not wait
-
-    return judgement.judge_all(loaded)
 
 
 def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str]:
@@ -137,15 +128,8 @@ def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str
     return [*single, f"{folder}/ ({inside} figures)"] if inside else single
 
 
-def _summarise(judged: Sequence[JudgedCase], files: Sequence[str], versus: Versus | None) -> None:
-    from analysis.report import screen
-
-    for line in screen.lines(judged, files, versus):
-        click.echo(line)
-
-
 def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
-    """The records meant; a bad one of a folder is passed over with a line.
+    """Return the records that the arguments name; a bad one of a folder is skipped with a line.
 
     Raises InputError for a bad record that was named, a missing file and a folder without records.
     """
@@ -182,18 +166,16 @@ class Wanted:
     folder: Path | None = None
 
 
-def render(
-    judged: Sequence[JudgedCase], wanted: Wanted, versus: Versus | None = None
-) -> list[tuple[Path, str]]:
-    """Files to write with their content."""
+def render(judged: Judged, wanted: Wanted) -> list[tuple[Path, str]]:
+    """Return the files to write with their content."""
     from analysis.figures import general  # here: matplotlib takes a second that other commands need not wait
     from analysis.report import exports
 
     written = []
     if wanted.output:
-        written.append((wanted.output, text_of(judged, wanted.form, versus)))
+        written.append((wanted.output, text_of(judged, wanted.form)))
     if wanted.json_file:
-        written.append((wanted.json_file, text_of(judged, "json", versus)))
+        written.append((wanted.json_file, text_of(judged, "json")))
     if wanted.figure_file:
         written.append((wanted.figure_file, general.overview_svg(judged)))
     if wanted.folder:
@@ -201,46 +183,11 @@ def render(
     return written
 
 
-def text_of(judged: Sequence[JudgedCase], form: str, versus: Versus | None) -> str:
-    """The report in a format."""
+def text_of(judged: Judged, form: str) -> str:
+    """Return the report in a format."""
     from analysis.report import exports
 
-    return exports.text(judged, exports.Format(form), versus)
-
-
-def compared(loaded: Sequence[Record], texts: Sequence[str], baseline: str | None) -> Versus | None:
-    """The comparison that the page shows: of the sides named, or of systems that ran the same."""
-    from analysis.compare import compare as versus
-    from analysis.compare import gather, sides
-
-    found = [entries.of_record(each) for each in loaded]
-    chosen = list(texts) or _systems(found)
-    if len(chosen) < 2:
-        if texts or baseline:
-            raise InputError("--compare", "", ", ".join(chosen) or "none", "at least two sides")
-        return None
-    meant = sides.parse(chosen, lambda: found)
-    base = baseline or chosen[0]
-    if base not in chosen:
-        raise InputError("--baseline", "", base, f"one of {', '.join(chosen)}")
-    sources: list[gather.Source] = [(found, [side for side in meant if not side.paths])]
-    sources += [
-        ([entries.of_record(read) for read in load(side.paths, True)], [side]) for side in meant if side.paths
-    ]
-    return versus.compare(sources, chosen, base)
-
-
-def _systems(found: Sequence[Entry]) -> list[str]:
-    """`system=NAME` of the systems of the first origin that has several which ran the same check and parameters."""
-    for origin in dict.fromkeys(entry.setting["origin"] for entry in found):
-        ran: dict[tuple[str, str], set[str]] = {}
-        for setting in (entry.setting for entry in found if entry.setting["origin"] == origin):
-            what = setting["check"], json_io.canonical(setting["parameters"])
-            ran.setdefault(what, set()).add(setting["system"])
-        names = {name for systems in ran.values() if len(systems) > 1 for name in systems}
-        if names:
-            return [f"system={name}" for name in sorted(names)]
-    return []
+    return exports.text(judged, exports.Format(form))
 
 
 def _make(folder: Path) -> None:

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from analysis.cases import cases, comparison, scoreboard, tables
-from analysis.cases.cases import Case
-from analysis.cases.comparison import Comparison, Group
+from analysis.cases import cases, comparison, tables
+from analysis.cases.cases import Case, Combination, Tally
 from analysis.cases.curves import Panel
-from analysis.cases.judgement import JudgedCase
+from analysis.cases.judgement import Comparison, Group
+from analysis.cases.scoreboard import Standing
 from analysis.cases.titles import title
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
 from analysis.figures import by_extent, drawing, mpi_profile
-from analysis.report import case_view, monitors, over, page, summary
+from analysis.judge.judged import Judged, JudgedCase
+from analysis.over import over
+from analysis.report import case_view, monitors, page, summary
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
 
@@ -37,42 +40,41 @@ class Format(StrEnum):
     BENCHER = "bencher"
 
 
-def text(judged: Sequence[JudgedCase], form: Format, versus: Versus | None = None) -> str:
-    """The report in a format."""
+def text(judged: Judged, form: Format) -> str:
+    """Return the report in a format."""
     match form:
         case Format.HTML:
-            return page.html(judged, versus)
+            return page.html(judged)
         case Format.MD:
-            return markdown(judged, versus)
+            return markdown(judged)
         case Format.CSV:
             return csv_text(judged)
         case Format.JSON:
-            return json_io.text(json_document(judged, versus))
+            return json_io.text(json_document(judged))
         case Format.OPENMETRICS:
             return monitors.openmetrics(rows(judged))
         case Format.BENCHER:
             return monitors.bencher(rows(judged))
 
 
-def json_document(judged: Sequence[JudgedCase], versus: Versus | None) -> dict[str, object]:
-    """The summary, with the comparison of sides where there is one."""
-    found: dict[str, object] = {**summary.summary(judged), "over": over.document(judged)}
-    return found if versus is None else {**found, "sides": versus_text.document(versus)}
+def json_document(judged: Judged) -> dict[str, object]:
+    """Return the summary, with the comparison of sides if there is one."""
+    sides = {} if judged.sides is None else {"sides": versus_text.document(judged.sides)}
+    return {**summary.summary(judged), "over": over.documents(judged.over), **sides}
 
 
 # ---- Markdown ----
 
 
-def markdown(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
-    """Verdicts in words, the sides compared, the score table, the comparisons, and what was not measured."""
-    scores = page.score_rows(scoreboard.standings([(each.case, each.comparisons) for each in judged]))
+def markdown(judged: Judged) -> str:
+    """Return verdicts in words, the sides compared, the score table, the comparisons, and what was not measured."""
     parts = [
         "# Interconnect benchmark report",
-        *(_sides(versus) if versus else []),
-        *([_score_table(scores)] if scores else []),
-        *(part for each in over.sections(judged) for part in _over(each)),
-        *(part for each in judged for part in _case(each.case, each.comparisons)),
-        *_absent([each.case for each in judged]),
+        *(_sides(judged.sides) if judged.sides else []),
+        *([_score_table(judged.standings)] if judged.standings else []),
+        *(part for section in over.sections(judged.over) for part in _over(section)),
+        *(part for case in judged.cases for part in _case(case)),
+        *_absent(judged.grouped),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -80,35 +82,18 @@ def markdown(judged: Sequence[JudgedCase], versus: Versus | None = None) -> str:
 def _sides(versus: Versus) -> Iterator[str]:
     """Yield the statements on the sides, and a table with every side of every row that two sides or more have."""
     yield _list(versus_text.sentences(versus))
-    head = (
-        "case",
-        "figure",
-        "side",
-        "median",
-        "change",
-        "p (Holm)",
-        "verdict",
-        "95 % interval",
-        "n",
-        "differs in",
-    )
+    head = ("case", "figure", "side", *_COLUMNS, "differs in")
     rows = [
-        (
-            line.what,
-            line.figure,
-            line.side,
-            line.median,
-            line.change,
-            line.p_holm,
-            line.verdict,
-            line.interval,
-            line.n,
-            line.differs,
-        )
+        (line.case, line.figure, line.row.name, *_cells(line.row), line.differs)
         for line in versus_text.lines(versus)
     ]
     if rows:
         yield "## Sides compared\n\n" + _table(head, rows)
+
+
+#: Columns of tables of comparisons; `_cells` are their contents.
+_COLUMNS = ("median", "change", "p (Holm)", "verdict", "95 % interval", "n")
+_cells = operator.attrgetter("median", "change", "p_holm", "verdict", "interval", "n")
 
 
 def _over(section: over.Section) -> Iterator[str]:
@@ -118,62 +103,31 @@ def _over(section: over.Section) -> Iterator[str]:
     yield _table(section.table.columns, section.table.rows)
 
 
-def _case(case: Case, found: Sequence[Comparison]) -> Iterator[str]:
+def _case(judged: JudgedCase) -> Iterator[str]:
+    case = judged.case
     yield f"## {_plain(title(case))} ({case.origin})"
-    tally = cases.tally(case)
-    counts = (
-        (tally.ok, "with a result"),
-        (tally.void, "void"),
-        (tally.failed, "failed"),
-        (tally.not_measured, "not measured"),
-    )
-    yield "Launches: " + ", ".join(f"{count} {word}" for count, word in counts) + "."
-    if found:
-        yield _list([f"{title}: {text}" for title, text, _ in comparison.said(found)])
-        yield _comparison_table(case, found)
+    yield f"Launches: {cases.tally(case).text()}."
+    if judged.comparisons:
+        yield _list([f"{heading}: {text}" for heading, text, _ in comparison.statements(judged.comparisons)])
+        rows = [
+            (f"{comparison.title(member)}, {member.unit.text}", row.name, *_cells(row), row.note)
+            for member in judged.comparisons
+            for row in tables.rows(member)
+        ]
+        yield _table(("figure", case.head, *_COLUMNS, "notes"), rows)
 
 
-def _comparison_table(case: Case, found: Sequence[Comparison]) -> str:
-    head = ("figure", case.head, "median", "change", "p (Holm)", "verdict", "95 % interval", "n", "notes")
-    rows = [
-        (
-            f"{each.title}, {each.unit.text}",
-            row.name,
-            row.median,
-            row.change,
-            row.p_holm,
-            row.verdict,
-            row.interval,
-            row.n,
-            row.note,
-        )
-        for each in found
-        for row in tables.rows(each)
-    ]
-    return _table(head, rows)
-
-
-def _score_table(scores: Sequence[page.ScoreRow]) -> str:
+def _score_table(standings: Sequence[Standing]) -> str:
     head = ("system", "combination", "baseline", "score", "95 % interval", "cases", "verdict", "origin")
-    rows = [
-        (
-            each.system,
-            each.combination,
-            each.baseline,
-            each.value,
-            each.interval,
-            each.cases,
-            each.verdict,
-            each.origin,
-        )
-        for each in scores
-    ]
-    return "## Scores\n\n" + _table(head, rows)
+    cells = operator.attrgetter(
+        "system", "combination", "baseline", "value", "interval", "cases", "verdict", "origin"
+    )
+    return "## Scores\n\n" + _table(head, map(cells, standings))
 
 
 def _absent(grouped: Sequence[Case]) -> list[str]:
-    found = page.not_measured(grouped)
-    return ["## What was not measured", _table(("what", "why"), found)] if found else []
+    absent = page.not_measured(grouped)
+    return ["## What was not measured", _table(("what", "why"), absent)] if absent else []
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -189,9 +143,9 @@ def _list(items: Iterable[str]) -> str:
     return "\n".join(f"- {_plain(item)}" for item in items)
 
 
-def _plain(found: str) -> str:
-    """Text that Markdown shows as it is, on one line, and that makes no element, link or table of its own."""
-    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(found.split()))
+def _plain(text: str) -> str:
+    """Return text that Markdown shows unchanged, on one line, and that makes no element, link or table."""
+    escaped = re.sub(r"([\\`*_\[\]|~#!$])", r"\\\1", " ".join(text.split()))
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"@(?=\w)|(?<=\w):(?=//)|(?<=www)\.", lambda mark: f"{mark[0]}<!-- -->", escaped)
 
@@ -229,8 +183,8 @@ HEAD = (
 )
 
 
-def csv_text(judged: Iterable[JudgedCase]) -> str:
-    """A row for each combination of each comparison and each point of each curve, numbers in full."""
+def csv_text(judged: Judged) -> str:
+    """Return a row for each combination of each comparison and each point of each curve, numbers in full."""
     file = io.StringIO()
     writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
     writer.writeheader()
@@ -238,11 +192,12 @@ def csv_text(judged: Iterable[JudgedCase]) -> str:
     return file.getvalue()
 
 
-def rows(judged: Iterable[JudgedCase]) -> Iterator[dict[str, object]]:
+def rows(judged: Judged) -> Iterator[dict[str, object]]:
     """Yield a row for each combination of each comparison and each point of each curve."""
-    for of_case in judged:
-        for each in of_case.comparisons:
-            yield from (_comparison_row(of_case.case, each, group) for group in each.groups)
+    for of_case in judged.cases:
+        for member in of_case.comparisons:
+            for combination, group in zip(of_case.case.combinations, member.groups, strict=True):
+                yield _comparison_row(of_case.case, member, combination, group)
         for panel in of_case.panels:
             yield from _panel_rows(of_case.case, panel)
 
@@ -258,22 +213,25 @@ def _head(case: Case, fom: str) -> dict[str, object]:
     }
 
 
-def _comparison_row(case: Case, found: Comparison, group: Group) -> dict[str, object]:
+def _comparison_row(
+    case: Case, member: Comparison, combination: Combination, group: Group
+) -> dict[str, object]:
+    tally = group.evidence.tally or Tally()
     row = {
-        **_head(case, found.fom),
-        "labels": comparison.label_text(found.labels),
-        "placement": group.combination.placement,
-        "nic_policy": group.combination.nic_policy,
-        "software": str(group.combination.software),
+        **_head(case, member.fom),
+        "labels": comparison.label_text(member.labels),
+        "placement": combination.placement,
+        "nic_policy": combination.nic_policy,
+        "software": str(combination.software),
         "n": 0,
-        "void": group.tally.void,
-        "failed": group.tally.failed,
-        "not_measured": group.tally.not_measured,
+        "void": tally.void,
+        "failed": tally.failed,
+        "not_measured": tally.not_measured,
         "change_percent": group.change_percent,
         "better_share": group.better_share,
         "verdict": str(group.finding) if group.pair else None,
-        "outcome": str(found.verdict.outcome),
-        "best": found.verdict.best,
+        "outcome": str(member.verdict.outcome),
+        "best": member.verdict.best,
     }
     if group.pair:
         row |= {"p_value": group.pair.p_value, "p_holm": group.pair.p_holm}
@@ -289,21 +247,21 @@ def _panel_rows(case: Case, panel: Panel) -> Iterator[dict[str, object]]:
             yield {**_head(case, panel.fom), "labels": labels, **_statistics(point.summary)}
 
 
-def _statistics(found: Summary) -> dict[str, object]:
-    interval = found.interval
+def _statistics(summary: Summary) -> dict[str, object]:
+    interval = summary.interval
     return {
-        "n": found.n,
-        "median": found.median,
+        "n": summary.n,
+        "median": summary.median,
         "interval_low": interval and interval.low,
         "interval_high": interval and interval.high,
-        "minimum": found.minimum,
-        "maximum": found.maximum,
-        "spread_percent": found.spread_percent,
+        "minimum": summary.minimum,
+        "maximum": summary.maximum,
+        "spread_percent": summary.spread_percent,
     }
 
 
 def _harmless(row: Mapping[str, object]) -> dict[str, object]:
-    """Text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """Return a row in which text that a spreadsheet would take for a formula begins with an apostrophe."""
     return {
         name: f"'{value}"
         if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}
@@ -315,12 +273,12 @@ def _harmless(row: Mapping[str, object]) -> dict[str, object]:
 # ---- SVG files ----
 
 
-def svg_files(judged: Sequence[JudgedCase]) -> Iterator[tuple[str, str]]:
-    """Every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
-    for each in mpi_profile.drawings_of_cases([found.case for found in judged]):
-        yield f"applications-{each.name}.svg", drawing.svg_file(each)
-    for each in by_extent.drawings_of_cases([(found.case, found.comparisons) for found in judged]):
-        yield f"{each.name}.svg", drawing.svg_file(each)
-    for number, found in enumerate(judged, 1):
-        for each in case_view.draw(found).drawings:
-            yield f"case-{number}-{each.name}.svg", drawing.svg_file(each)
+def svg_files(judged: Judged) -> Iterator[tuple[str, str]]:
+    """Yield every figure as (name, SVG): `applications-shares-emulated.svg`, `case-1-f0.svg`, in the page's order."""
+    for figure in mpi_profile.drawings_of_cases(judged.grouped):
+        yield f"applications-{figure.name}.svg", drawing.svg_file(figure)
+    for figure in by_extent.drawings_of_cases([(one.case, one.comparisons) for one in judged.cases]):
+        yield f"{figure.name}.svg", drawing.svg_file(figure)
+    for number, judged_case in enumerate(judged.cases, 1):
+        for figure in case_view.draw(judged_case).drawings:
+            yield f"case-{number}-{figure.name}.svg", drawing.svg_file(figure)

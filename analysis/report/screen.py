@@ -1,4 +1,4 @@
-"""The last screen of a command: what was measured, what was found, and where the page is.
+"""Print the last screen of a command: what was measured, what it shows, and where the page is.
 
 Models: at most `HEIGHT` lines of at most `WIDTH` columns; a longer path is not cut. The statements are the page's.
 Cases with a named winner come first, and the cases that have no room are counted.
@@ -12,11 +12,10 @@ import textwrap
 from collections.abc import Sequence
 
 from analysis.cases import cases, comparison
-from analysis.cases.cases import Case
-from analysis.cases.judgement import JudgedCase
+from analysis.cases.cases import Case, Tally
 from analysis.cases.titles import title
 from analysis.compare import text as versus_text
-from analysis.compare.compare import Versus
+from analysis.judge.judged import Judged, JudgedCase
 from analysis.report import case_view
 from analysis.report.case_view import Statement
 from analysis.stats.verdicts import Outcome
@@ -40,38 +39,30 @@ _ORIGINS = {
 }
 
 
-def lines(judged: Sequence[JudgedCase], written: Sequence[str], versus: Versus | None = None) -> list[str]:
-    """Return the screen of judged cases; `written` are the files that were written."""
-    head = _measured(judged)
+def lines(judged: Judged, written: Sequence[str]) -> list[str]:
+    """Return the screen of judged records; `written` are the files that were written."""
+    head = _measured(judged.grouped)
     tail = ["", "Files", *(f"  {path}" for path in written)] if written else []
     room = HEIGHT - len(head) - len(tail) - 2
-    found = _found(judged, versus, room)
-    return [*map(_cut, [*head, "", "Found", *found]), *tail]
+    return [*map(_cut, [*head, "", "Found", *_findings(judged, room)]), *tail]
 
 
-def _measured(judged: Sequence[JudgedCase]) -> list[str]:
-    records = sum(len(each.case.records) for each in judged)
-    tallies = [cases.tally(each.case) for each in judged]
-    counts = (
-        (sum(each.ok for each in tallies), "with a result"),
-        (sum(each.void for each in tallies), "void"),
-        (sum(each.failed for each in tallies), "failed"),
-        (sum(each.not_measured for each in tallies), "not measured"),
-    )
-    launches = ", ".join(f"{count} {word}" for count, word in counts if count) or "none"
-    origins = dict.fromkeys(each.case.origin for each in judged)
+def _measured(grouped: Sequence[Case]) -> list[str]:
+    records = sum(len(case.records) for case in grouped)
+    launches = sum(map(cases.tally, grouped), Tally()).text(zeros=False) or "none"
+    origins = dict.fromkeys(case.origin for case in grouped)
     return [
-        f"Measured: {_number(len(judged), 'case')} in {_number(records, 'record')}; launches: {launches}",
+        f"Measured: {_number(len(grouped), 'case')} in {_number(records, 'record')}; launches: {launches}",
         *(f"  {origin}: {_ORIGINS[origin]}" for origin in origins),
     ]
 
 
-def _found(judged: Sequence[JudgedCase], versus: Versus | None, room: int) -> list[str]:
+def _findings(judged: Judged, room: int) -> list[str]:
     """Return the statements that `room` lines hold, and the number of cases left out."""
-    blocks = [_statement_lines(text) for text in versus_text.sentences(versus)] if versus else []
+    blocks = [_statement_lines(text) for text in versus_text.sentences(judged.sides)] if judged.sides else []
     blocks = _first(blocks, room // 2)
     used = sum(map(len, blocks))
-    strongest = sorted(((each.case, _strongest(each)) for each in judged), key=lambda each: _rank(each[1]))
+    strongest = sorted(((one.case, _strongest(one)) for one in judged.cases), key=lambda pair: _rank(pair[1]))
     of_cases = [_case_lines(case, statement) for case, statement in strongest]
     shown = _first(of_cases, room - used)
     left_out = len(of_cases) - len(shown)
@@ -98,8 +89,9 @@ def _rank(statement: Statement | None) -> int:
 def _case_lines(case: Case, statement: Statement | None) -> list[str]:
     """Return a case's title and a statement that the page makes of it, or what was measured."""
     tally = cases.tally(case)
-    planned = tally.ok + tally.void + tally.failed + tally.not_measured
-    launches = f"{tally.ok} of {planned} launches" if tally.ok < planned else _number(tally.ok, "launch")
+    launches = (
+        f"{tally.ok} of {tally.planned} launches" if tally.ok < tally.planned else _number(tally.ok, "launch")
+    )
     name = f"{case.first.case.check} on {case.first.system.name}"
     head = f"  {name}: {title(case)} ({case.origin}, {launches})"
     return [head, *_wrapped(f"{statement.title}: {statement.text}" if statement else _values(case))]
@@ -109,11 +101,11 @@ def _values(case: Case) -> str:
     """Return the range of the case's first figure of merit, for a case of which the page states nothing."""
     by_fom: dict[str, list[float]] = {}
     for (fom, _), of_combination in cases.observations(case).items():
-        taken = itertools.chain.from_iterable(of_combination.values())
-        by_fom.setdefault(fom, []).extend(each.value for each in taken)
+        launches = itertools.chain.from_iterable(of_combination.values())
+        by_fom.setdefault(fom, []).extend(launch.value for launch in launches)
     if not by_fom:
         return "No launch has a result."
-    fom = min(by_fom, key=comparison.place)
+    fom = min(by_fom, key=comparison.rank_of)
     values, unit = by_fom[fom], units.unit_of(fom).text
     form = Format.for_values([min(values), max(values)])
     more = f"; {_number(len(by_fom) - 1, 'more figure')} on the page" if len(by_fom) > 1 else ""

@@ -1,31 +1,31 @@
-"""The summary for programs: the same statistics and sentences as the page, as one JSON document.
+"""Print statistics and sentences, the same as on the page, as one JSON document.
 
 Medians and intervals are in the FOM's unit. Leaves out: raw samples (the records have them) and figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
 
 from analysis.cases import cases, comparison
-from analysis.cases.comparison import Comparison
+from analysis.cases.cases import Case, Tally
 from analysis.cases.curves import Panel
-from analysis.cases.judgement import JudgedCase
+from analysis.cases.judgement import Comparison
 from analysis.cases.titles import title
-from analysis.stats import medians
+from analysis.judge.judged import Judged, JudgedCase
+from analysis.stats.medians import Summary
 from railyard.records.json_io import Json
 
 SUMMARY_FORMAT = "railyard-summary/1"
 
 
-def summary(judged: Iterable[JudgedCase]) -> dict[str, Json]:
+def summary(judged: Judged) -> dict[str, Json]:
     """Return the statements and statistics for programs; medians and intervals are in the FOM's unit."""
-    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(each) for each in judged]}
+    return {"format": SUMMARY_FORMAT, "cases": [_case_summary(case) for case in judged.cases]}
 
 
 def _case_summary(judged: JudgedCase) -> dict[str, Json]:
     case = judged.case
-    tally = cases.tally(case)
     return {
         "title": title(case),
         "origin": str(case.origin),
@@ -35,39 +35,29 @@ def _case_summary(judged: JudgedCase) -> dict[str, Json]:
         "statuses": {
             record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
         },
-        "launches": {
-            "ok": tally.ok,
-            "failed": tally.failed,
-            "not_measured": tally.not_measured,
-            "void": tally.void,
-        },
-        "comparisons": [_comparison_summary(each) for each in judged.comparisons],
+        "launches": cases.tally(case).endings,
+        "comparisons": [_comparison_summary(case, member) for member in judged.comparisons],
         "curves": [_panel_summary(panel) for panel in judged.panels],
     }
 
 
-def _comparison_summary(found: Comparison) -> dict[str, Json]:
+def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
     return {
-        "fom": found.fom,
-        "labels": dict(found.labels),
-        "better": str(found.unit.better),
-        "baseline": found.baseline,
-        "outcome": str(found.verdict.outcome),
-        "tests": found.tests,
-        "best": found.verdict.best,
-        "sentence": comparison.sentence(found),
+        "fom": judged.fom,
+        "labels": dict(judged.labels),
+        "better": str(judged.unit.better),
+        "baseline": judged.baseline,
+        "outcome": str(judged.verdict.outcome),
+        "tests": judged.tests,
+        "best": judged.verdict.best,
+        "sentence": comparison.sentence(judged),
         "combinations": [
             {
                 "name": group.name,
-                "placement": group.combination.placement,
-                "nic_policy": group.combination.nic_policy,
-                "software": str(group.combination.software),
-                "launches": {
-                    "ok": group.tally.ok,
-                    "failed": group.tally.failed,
-                    "not_measured": group.tally.not_measured,
-                    "void": group.tally.void,
-                },
+                "placement": combination.placement,
+                "nic_policy": combination.nic_policy,
+                "software": str(combination.software),
+                "launches": (group.evidence.tally or Tally()).endings,
                 "change_percent": group.change_percent,
                 "p_value": group.pair and group.pair.p_value,
                 "p_holm": group.pair and group.pair.p_holm,
@@ -75,34 +65,16 @@ def _comparison_summary(found: Comparison) -> dict[str, Json]:
                 "verdict": group.pair and str(group.finding),
                 **_statistics(group.summary),
             }
-            for group in found.groups
+            for combination, group in zip(case.combinations, judged.groups, strict=True)
         ],
     }
 
 
-def _statistics(found: medians.Summary | None) -> dict[str, Json]:
-    if found is None:
-        return {
-            "n": 0,
-            "median": None,
-            "minimum": None,
-            "maximum": None,
-            "interval": None,
-            "spread_percent": None,
-        }
-    interval = found.interval and {
-        "low": found.interval.low,
-        "high": found.interval.high,
-        "coverage": found.interval.coverage,
-    }
-    return {
-        "n": found.n,
-        "median": found.median,
-        "minimum": found.minimum,
-        "maximum": found.maximum,
-        "interval": interval,
-        "spread_percent": found.spread_percent,
-    }
+def _statistics(summary: Summary | None) -> dict[str, Json]:
+    """Return the fields of a summary; of none, all are null but `n`, which is 0."""
+    names = ("n", "median", "minimum", "maximum", "interval", "spread_percent")
+    fields = dict.fromkeys(names) if summary is None else dataclasses.asdict(summary)
+    return {name: fields[name] for name in names} | ({"n": 0} if summary is None else {})
 
 
 def _panel_summary(panel: Panel) -> dict[str, Json]:

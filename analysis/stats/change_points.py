@@ -49,20 +49,20 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of the level before the value at `place`; the p-value is that of the search that found it."""
+    """A change of the level before the value at index `position`; the p-value is that of the search that found it."""
 
-    place: int
+    position: int
     p_value: float
 
 
-def found(values: Sequence[float], alpha: float = ALPHA) -> list[Change]:
+def changes(values: Sequence[float], alpha: float = ALPHA) -> list[Change]:
     """Return the changes of a series in order; the same values give the same changes."""
     series = np.asarray(values, dtype=float)
     ends = _ends(series, 0, alpha, np.random.default_rng(_SEED))
-    changes = [Change(place=place, p_value=ends[place]) for place in sorted(ends)]
-    since = changes[-1].place if changes else 0
+    inside = [Change(position=end, p_value=ends[end]) for end in sorted(ends)]
+    since = inside[-1].position if inside else 0
     newest = _newest(series[since:])
-    return [*changes, Change(place=since + newest.place, p_value=newest.p_value)] if newest else changes
+    return [*inside, Change(position=since + newest.position, p_value=newest.p_value)] if newest else inside
 
 
 def _newest(values: Array) -> Change | None:
@@ -75,7 +75,7 @@ def _newest(values: Array) -> Change | None:
     sizes = range(1, min(NEWEST, values.size - _FEWEST_BEFORE) + 1)
     log_p, size = min((_log_p(values, size), size) for size in sizes)
     p_value = min(1.0, NEWEST * math.exp(log_p))
-    return Change(place=values.size - size, p_value=p_value) if p_value <= _NEWEST_ALPHA else None
+    return Change(position=values.size - size, p_value=p_value) if p_value <= _NEWEST_ALPHA else None
 
 
 def _log_p(values: Array, size: int) -> float:

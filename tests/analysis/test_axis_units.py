@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from support import synthetic
 
-from analysis.cases.judgement import judge_all
 from analysis.figures import general, scales, svg
+from analysis.judge.judged import judge
 from railyard.records import units
 
 
@@ -47,7 +47,7 @@ def test_ticks_have_the_same_decimals() -> None:
 
 def test_a_picture_of_long_iterations_is_in_seconds_and_a_curve_keeps_its_unit() -> None:
     slow = synthetic.halo({"plain": 700_000.0, "custom": 1_400_000.0}, launches=8)
-    picture = general.overview_svg(judge_all([slow]))
+    picture = general.overview_svg(judge([slow]))
     words = re.findall(r">([^<>]+)</text>", picture)
     assert "s (lower is better)" in words
     assert not [word for word in words if re.fullmatch(r"1e\+?\d+", word)]

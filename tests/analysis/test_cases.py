@@ -26,9 +26,10 @@ from support.versions import of_rows, with_rows
 
 from analysis.cases import cases, comparison, curves, tables
 from analysis.cases.cases import Case
-from analysis.cases.judgement import judge, judge_all
+from analysis.cases.judgement import Comparison
 from analysis.cases.titles import origin_note
 from analysis.figures import drawing, general, registry, render_all
+from analysis.judge.judged import judge, judge_case
 from analysis.report import case_view, summary
 from analysis.report import page as pages
 from analysis.report.cli import report as command
@@ -328,7 +329,7 @@ def test_figures_are_the_same_each_time() -> None:
 
 
 def test_pictures_are_the_same_drawn_by_one_process_or_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [case_view.draw(judge(case)).drawings for case in cases.group([HALO, NICS])]
+    drawn = [case_view.draw(judge_case(case)).drawings for case in cases.group([HALO, NICS])]
     alone = render_all.images(drawn)
     monkeypatch.setattr(render_all, "_MANY", 1)
     assert render_all.images(drawn) == alone
@@ -354,7 +355,7 @@ def own_figures(case: cases.Case) -> list[drawing.Drawing]:
 def test_a_benchmark_brings_its_own_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry.families()["halo"], "drawings", own_figures)
     (case,) = cases.group([HALO])
-    drawn = case_view.draw(judge(case))
+    drawn = case_view.draw(judge_case(case))
     assert [each.name for each in drawn.drawings] == ["own", "f0", "f1"]
     shown = case_view.view(drawn, 1, render_all.images([drawn.drawings])[0])
     assert shown.statements[0].text == "Own words."
@@ -368,11 +369,11 @@ def test_a_family_of_figures_is_named_after_a_benchmark() -> None:
 
 
 def test_overview_is_a_picture_of_both() -> None:
-    picture = general.overview_svg(judge_all(ALL))
+    picture = general.overview_svg(judge(ALL))
     assert {"custom", "hops", "Bandwidth, 1 MiB"} <= set(texts(picture))
     assert "prefers-color-scheme" in picture
     with pytest.raises(InputError):
-        general.overview_svg([])
+        general.overview_svg(judge([]))
 
 
 # ---- the page ----
@@ -404,7 +405,7 @@ class Page(html.parser.HTMLParser):
 @cache
 def page_text() -> str:
     """Return the page of all records; drawn for the first test that reads it, as a worker that runs none needs none."""
-    return pages.html(judge_all([*ALL, SPOILED]))
+    return pages.html(judge([*ALL, SPOILED]))
 
 
 def test_page_is_complete_in_itself() -> None:
@@ -433,7 +434,7 @@ def test_every_table_head_has_a_scope_and_every_figure_a_label() -> None:
 
 
 def test_page_is_the_same_for_the_same_records_in_any_order() -> None:
-    assert pages.html(judge_all([SPOILED, *reversed(ALL)])) == page_text()
+    assert pages.html(judge([SPOILED, *reversed(ALL)])) == page_text()
 
 
 def test_page_says_what_the_origin_means_and_what_went_wrong() -> None:
@@ -455,13 +456,13 @@ def test_every_column_and_every_benchmarks_figures_are_explained_in_one_document
 
 def test_every_column_has_a_name_and_no_table_is_a_landmark() -> None:
     """Tables of several cases have one name, which landmarks may not have."""
-    page = pages.html(judge_all([HALO, NICS]))
+    page = pages.html(judge([HALO, NICS]))
     assert not re.search(r'<th scope="col"[^>]*></th>', page)
     assert 'role="group" aria-label=' in page and 'role="region"' not in page
 
 
 def test_page_without_records_says_so() -> None:
-    assert "No records" in pages.html(judge_all([]))
+    assert "No records" in pages.html(judge([]))
 
 
 def test_jobs_without_values_are_shown_with_their_reasons() -> None:
@@ -478,7 +479,7 @@ def test_jobs_without_values_are_shown_with_their_reasons() -> None:
         **asked,
     )
     lost = assemble(case=synthetic.case(), provenance=origin, launches=[], **asked)
-    page = pages.html(judge_all([skipped, lost]))
+    page = pages.html(judge([skipped, lost]))
     assert "skipped:</span> needs two rails" in page
     assert "18 of 18 launches not measured: the launch was never started" in page
     assert "<svg" not in page
@@ -511,7 +512,7 @@ def test_hostile_names_are_text_everywhere() -> None:
         return dataclasses.replace(run, command=HOSTILE, exit_status=int(failed), reason=HOSTILE)
 
     made_record = synthetic.job(made, series, change=change, mpi={"library": HOSTILE, "standard": HOSTILE})
-    page = pages.html(judge_all([made_record]))
+    page = pages.html(judge([made_record]))
     assert page.count("<script") == 1, "the page's own"
     assert "62710561" not in re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page, flags=re.DOTALL)
     assert page.count("&lt;script&gt;") > 20
@@ -527,12 +528,12 @@ def fragment(text: str) -> str:
 
 def test_table_is_the_golden_one() -> None:
     golden = DATA / "halo-table.html"
-    assert fragment(pages.html(judge_all([HALO]))) == golden.read_text(encoding="utf-8")
+    assert fragment(pages.html(judge([HALO]))) == golden.read_text(encoding="utf-8")
 
 
 def test_summary_for_programs_is_the_golden_one() -> None:
     golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
-    assert summary.summary(judge_all([HALO]))["cases"][0]["comparisons"][0] == golden
+    assert summary.summary(judge([HALO]))["cases"][0]["comparisons"][0] == golden
 
 
 # ---- the command ----
@@ -552,7 +553,7 @@ def run(*arguments: object) -> Any:
 def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> None:
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "r.html").read_text() == pages.html(judge_all([HALO, HOPS]))
+    assert (tmp_path / "r.html").read_text() == pages.html(judge([HALO, HOPS]))
     assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
     assert "custom is lowest" in done.output and str(tmp_path / "r.html") in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
@@ -564,7 +565,7 @@ def test_comparisons_are_made_once_for_all_formats(
     made: list[str] = []
     real = comparison.comparisons
 
-    def counted(case: Case) -> list[comparison.Comparison]:
+    def counted(case: Case) -> list[Comparison]:
         made.append(case.key)
         return real(case)
 

@@ -7,8 +7,8 @@ from typing import Any
 from support import synthetic
 
 from analysis.cases import cases
-from analysis.cases.judgement import judge_all
 from analysis.figures import mpi_profile, registry
+from analysis.judge.judged import judge
 from analysis.report import exports, page
 from railyard.records.record import Record
 
@@ -86,9 +86,9 @@ def test_persistent_sends_are_included_and_the_page_says_of_which_applications()
         "Messages from point to point include persistent sends: umt has 1,200 of 65,536 bytes on average; "
         "there are none in lulesh. Persistent sends were not counted, and are missing here: amg."
     )
-    text = page.html(judge_all(records))
+    text = page.html(judge(records))
     assert note in text
-    files = dict(exports.svg_files(judge_all(records)))
+    files = dict(exports.svg_files(judge(records)))
     assert note in files["applications-sizes-emulated.svg"], "a file has no page around it"
     assert "persistent" not in files["applications-shares-emulated.svg"]
 
@@ -114,12 +114,12 @@ def test_a_case_has_a_histogram_of_its_persistent_sends_and_no_other_figure_of_t
 
 def test_the_page_and_the_folder_of_figures_show_them() -> None:
     record = profiled("lulesh", 30.0, 10.0)
-    text = page.html(judge_all([record]))
+    text = page.html(judge([record]))
     assert '<h2 id="applications">Applications</h2>' in text and "Share of the time spent in MPI" in text
-    files = dict(exports.svg_files(judge_all([record])))
+    files = dict(exports.svg_files(judge([record])))
     shares, sizes = "applications-shares-emulated.svg", "applications-sizes-emulated.svg"
     assert list(files)[:2] == [shares, sizes]
     assert ">40 %<" in files[shares] and ">512 B<" in files[sizes], "the bars have their values"
     plain = synthetic.case(placements=["plain"], launches_per_combination=1)
     none = synthetic.job(plain, lambda *_: [point("iteration_us", 5.0)])
-    assert "Applications</h2>" not in page.html(judge_all([none]))
+    assert "Applications</h2>" not in page.html(judge([none]))

@@ -8,6 +8,7 @@ import io
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,13 +19,13 @@ import pytest
 from click.testing import CliRunner
 from support import synthetic
 
-from analysis.cases import cases, comparison, published, published_by_origin, scoreboard
-from analysis.cases.judgement import judge_all
+from analysis.cases import cases, comparison, published, scoreboard
 from analysis.compare import compare as versus
 from analysis.compare import gather as gathering
 from analysis.compare import sides, text
 from analysis.compare.cli import compare as compare_command
 from analysis.compare.compare import Versus
+from analysis.judge.judged import judge
 from analysis.references import update as making
 from analysis.references.cli import commands as references_command
 from analysis.report import exports, page
@@ -59,7 +60,12 @@ def compared(texts: Sequence[str], *records: Record, baseline: str | None = None
 
 
 def verdicts(found: Versus, side: str) -> set[str]:
-    return {text.verdict_text(found, row, side) for row in found.rows if side in row.cells}
+    return {
+        comparison.verdict_text(row.comparison, group)
+        for row in found.rows
+        for group in row.comparison.measured
+        if group.name == side
+    }
 
 
 # ---- sides ----
@@ -167,7 +173,7 @@ def test_other_builds_are_flagged_on_every_row() -> None:
 def test_origins_are_never_mixed() -> None:
     simulated = synthetic.halo(SLOWER, launches=10, origin="simulated", system=OTHER)
     found = compared(["system=vtorus", "system=other"], A, simulated)
-    assert all(len(row.cells) == 1 for row in found.rows)
+    assert not any(row.is_shared for row in found.rows)
     assert text.lines(found) == []
     assert found.refused == [
         "not compared: system=other is simulated, system=vtorus is emulated; numbers of different origin are never "
@@ -180,7 +186,7 @@ def test_records_that_are_no_sides_leave_nothing_behind() -> None:
     """Each record is let go before the next is read, so that settings may follow each other at one address."""
     known = (records.of_record(A if number % 3 else B) for number in range(30))
     found = gathering.gather([(known, sides.parse(["system=other"], list))])
-    assert found.counts["system=other"].records == 10
+    assert found.counts["system=other"]["records"] == 10
     assert {key.system for key in found.rows} == {"other"}
 
 
@@ -195,8 +201,8 @@ def test_void_and_failed_launches_are_counted() -> None:
 
     void = synthetic.halo(SPEED, launches=10, system=OTHER, change=spoil)
     found = compared(["system=vtorus", "system=other"], A, void)
-    assert found.counts["system=other"] == gathering.Count(records=1, void=20)
-    assert all("system=other" not in row.cells for row in found.rows)
+    assert found.counts["system=other"] == Counter(records=1, void=20)
+    assert all(row.comparison.group("system=other").summary is None for row in found.rows)
 
 
 # ---- the score ----
@@ -331,7 +337,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text(judge_all([A, B]), Format.MD, compared(["system=vtorus", "system=other"], A, B))
+    found = exports.text(judge([A, B], ["system=vtorus", "system=other"]), Format.MD)
     assert "worse overall" in found and "## Scores" in found and "custom is lowest" in found
     assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
@@ -340,13 +346,13 @@ def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
 def test_markdown_shows_hostile_names_as_text() -> None:
     hostile = "<script>|[x](javascript:y)`*"
     record = synthetic.halo({"plain": 1.0, hostile: 0.9}, launches=2)
-    lines = [line for line in exports.text(judge_all([record]), Format.MD).splitlines() if "script" in line]
+    lines = [line for line in exports.text(judge([record]), Format.MD).splitlines() if "script" in line]
     assert lines and all("<script" not in line and "](" not in line.replace("\\](", "") for line in lines)
 
 
 def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
     record = synthetic.halo({"plain": 1.0, "=1+1": 0.9}, launches=6)
-    rows = list(csv.DictReader(io.StringIO(exports.text(judge_all([record, synthetic.hops()]), Format.CSV))))
+    rows = list(csv.DictReader(io.StringIO(exports.text(judge([record, synthetic.hops()]), Format.CSV))))
     first = next(row for row in rows if row["fom"] == "iteration_us" and row["placement"] == "'=1+1")
     assert (first["n"], first["outcome"], first["void"]) == ("6", "best", "0")
     assert float(first["change_percent"]) == pytest.approx(-10, abs=1)
@@ -381,16 +387,16 @@ def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path)
 
 
 def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
-    from analysis.report.cli import compared as of_report
-
-    found = of_report([A, B], (), None)
-    assert found and found.sides == ["system=other", "system=vtorus"]
-    assert of_report([A], (), None) is None
+    page_of_both = judge([A, B])
+    assert page_of_both.sides and page_of_both.sides.sides == ["system=other", "system=vtorus"]
+    assert judge([A]).sides is None
     alone = synthetic.hops(system={**OTHER, "name": "third"})
-    with_alone = of_report([A, B, alone], (), None)
-    assert with_alone and with_alone.sides == found.sides, "what ran nothing that others ran is no side"
-    assert of_report([A, alone], (), None) is None
-    text = page.html(judge_all([A, B]), found)
+    with_alone = judge([A, B, alone]).sides
+    assert with_alone and with_alone.sides == page_of_both.sides.sides, (
+        "what ran nothing that others ran is no side"
+    )
+    assert judge([A, alone]).sides is None
+    text = page.html(page_of_both)
     assert "worse overall" in text or "better overall" in text
 
 
@@ -588,8 +594,8 @@ def test_published_numbers_stand_beside_two_series_of_ours_by_origin() -> None:
 
     asked = synthetic.case(benchmark="rowcol", placements=["plain"], launches_per_combination=1)
     (case,) = cases.group([synthetic.job(asked, found)])
-    (row,) = published_by_origin.rows([(case, comparison.comparisons(case))])
+    (row,) = published.rows_by_origin([(case, comparison.comparisons(case))])
     assert (row.quantity, row.value) == ("row-wise Alltoall in Y against X, latency", "-74 %")
     answers = {origin: [value for value, _ in of] for origin, of in row.of.items() if of}
     assert list(answers.values()) == [["\N{MINUS SIGN}70.0 %"]]  # at the largest size
-    assert ">\N{MINUS SIGN}70.0 %<" in page.html(judge_all([case.first]))
+    assert ">\N{MINUS SIGN}70.0 %<" in page.html(judge([case.first]))

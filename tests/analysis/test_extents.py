@@ -8,9 +8,9 @@ import pytest
 from support import synthetic
 
 from analysis.cases import cases, comparison
-from analysis.cases.judgement import judge_all
 from analysis.figures import by_extent
 from analysis.figures.drawing import Drawing
+from analysis.judge.judged import judge
 from analysis.report import exports, page
 from railyard.records.record import Record
 
@@ -92,6 +92,6 @@ def test_parameters_of_strangers_and_records_without_a_run_are_no_trouble() -> N
 
 def test_the_page_and_the_folder_of_figures_show_it() -> None:
     records = [halo(2), halo(4)]
-    assert '<h2 id="extents">By extent</h2>' in page.html(judge_all(records))
-    assert "extent-1.svg" in [name for name, _ in exports.svg_files(judge_all(records))]
-    assert "By extent" not in page.html(judge_all(records[:1]))
+    assert '<h2 id="extents">By extent</h2>' in page.html(judge(records))
+    assert "extent-1.svg" in [name for name, _ in exports.svg_files(judge(records))]
+    assert "By extent" not in page.html(judge(records[:1]))

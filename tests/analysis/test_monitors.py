@@ -10,14 +10,14 @@ import polars
 import pytest
 from support import synthetic
 
-from analysis.cases import judgement
+from analysis.judge import judged
 from analysis.report import exports, monitors
 from analysis.report.exports import Format
 from analysis.stats.medians import median_interval
 
 #: A line of an exposition, as the ABNF of OpenMetrics 1.0 has it for a gauge without a time.
 SAMPLE = re.compile(r'([a-z_][a-z0-9_]*)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (-?[0-9.e+-]+)')
-JUDGED = judgement.judge_all([synthetic.halo(seed=1)])
+JUDGED = judged.judge([synthetic.halo(seed=1)])
 
 
 def test_openmetrics_has_a_family_for_each_figure_with_its_unit_in_its_name_and_ends() -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from support import evidence
 
 from analysis.over import allocations, dates, sizes, text
-from analysis.over.allocations import Verdict
+from analysis.over.allocations import Steadiness
 from analysis.over.cli import over
 from analysis.over.sizes import Scaling
 from analysis.stats import change_points
@@ -71,33 +71,33 @@ def noisy(chance: random.Random, level: float = 100.0, n: int = 3) -> list[float
 def test_a_change_of_level_is_found_where_it_is(place: int) -> None:
     chance = random.Random(place)
     values = [100 * chance.lognormvariate(0, 0.02) * (1.1 if each >= place else 1) for each in range(25)]
-    (found,) = change_points.found(values)
-    assert found.place == place
+    (found,) = change_points.changes(values)
+    assert found.position == place
     assert found.p_value <= change_points.ALPHA
 
 
 def test_two_changes_are_both_found() -> None:
     chance = random.Random(2)
     values = [100 * chance.lognormvariate(0, 0.01) * (1.1 if 10 <= each < 22 else 1) for each in range(34)]
-    assert [each.place for each in change_points.found(values)] == [10, 22]
+    assert [each.position for each in change_points.changes(values)] == [10, 22]
 
 
 def test_steady_series_change_as_seldom_as_the_level_says() -> None:
     chance = random.Random(3)
-    alarms = sum(bool(change_points.found([chance.gauss(0, 1) for _ in range(20)])) for _ in range(300))
+    alarms = sum(bool(change_points.changes([chance.gauss(0, 1) for _ in range(20)])) for _ in range(300))
     assert alarms <= 9  # 3 of 300 by the level of 1 %; more than 9 has a chance below 0.2 %
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0] * 40, [1, 2, 3, 9, 9]])
 def test_too_few_values_or_equal_ones_have_no_change(values: Sequence[float]) -> None:
-    assert change_points.found(values) == []
+    assert change_points.changes(values) == []
 
 
 @pytest.mark.parametrize("newest", [1, 2, 3, 4])
 def test_the_newest_of_nine_records_are_held_against_those_before(newest: int) -> None:
     chance = random.Random(newest)
     values = [100 * chance.lognormvariate(0, 0.01) * (3 if each >= 9 - newest else 1) for each in range(9)]
-    assert [each.place for each in change_points.found(values)] == [9 - newest]
+    assert [each.position for each in change_points.changes(values)] == [9 - newest]
 
 
 def test_records_that_resemble_their_predecessors_are_no_changes() -> None:
@@ -107,7 +107,7 @@ def test_records_that_resemble_their_predecessors_are_no_changes() -> None:
         values = [chance.gauss(0, 1)]
         for _ in range(15):
             values.append(0.6 * values[-1] + chance.gauss(0, 0.8))
-        alarms += bool(change_points.found([100 + value for value in values]))
+        alarms += bool(change_points.changes([100 + value for value in values]))
     assert alarms <= 5  # more has a chance of 2 %
 
 
@@ -115,7 +115,7 @@ def test_one_slow_run_is_no_change() -> None:
     chance = random.Random(4)
     values = [100 * chance.lognormvariate(0, 0.02) for _ in range(20)]
     values[11] *= 5
-    assert change_points.found(values) == []
+    assert change_points.changes(values) == []
 
 
 # ---- dates ----
@@ -152,7 +152,7 @@ def test_a_change_without_a_reason_is_said_to_have_none() -> None:
 def test_other_sizes_and_systems_are_other_series() -> None:
     found = [entry(1, [1.0]), entry(2, [1.0], system="other"), entry(3, [1.0], nodes=8), entry(4, [1.0])]
     (dated,) = dates.dated(found)
-    assert [each.entry.own["id"] for each in dated.row.taken] == [f"{1:012x}", f"{4:012x}"]
+    assert [each.entry.own["id"] for each in dated.row.points] == [f"{1:012x}", f"{4:012x}"]
     assert "too few to tell" in text.changes_sentence([dated])
 
 
@@ -210,7 +210,7 @@ def test_an_allocation_with_a_slow_node_makes_a_series_variable() -> None:
         entry(each, noisy(chance, 130 if each == 2 else 100, n=6), allocation=str(each)) for each in range(5)
     ]
     (spread,) = allocations.spreads(found)
-    assert spread.verdict is Verdict.VARIABLE
+    assert spread.verdict is Steadiness.VARIABLE
     assert spread.allocations == 5
     assert spread.highest > 125 > 105 > spread.lowest
 
@@ -219,9 +219,9 @@ def test_allocations_that_differ_by_less_than_the_limit_are_steady() -> None:
     chance = random.Random(8)
     found = [entry(each, noisy(chance, n=6), allocation=str(each)) for each in range(5)]
     (spread,) = allocations.spreads(found)
-    assert spread.verdict is Verdict.STEADY
+    assert spread.verdict is Steadiness.STEADY
     (strict,) = allocations.spreads(found, limit_percent=0.01)
-    assert strict.verdict is Verdict.CANNOT_TELL
+    assert strict.verdict is Steadiness.CANNOT_TELL
 
 
 def test_two_allocations_that_happen_to_be_alike_are_not_steady() -> None:
@@ -232,7 +232,7 @@ def test_two_allocations_that_happen_to_be_alike_are_not_steady() -> None:
         allocations.spreads(
             [entry(at, noisy(chance, level), allocation=str(at)) for at, level in enumerate(pair)]
         )[0].verdict
-        is Verdict.STEADY
+        is Steadiness.STEADY
         for pair in levels
     )
     assert steady <= 5  # more has a chance of 3 %

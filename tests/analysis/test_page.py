@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from support import synthetic
 
-from analysis.cases.judgement import judge_all
+from analysis.judge.judged import judge
 from analysis.report import page
-from analysis.report.cli import compared
 from railyard.records.assemble import LaunchRun
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -52,7 +51,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page.html(judge_all(RECORDS), compared(RECORDS, (), None)), encoding="utf-8")
+    path.write_text(page.html(judge(RECORDS)), encoding="utf-8")
     return path
 
 
@@ -185,7 +184,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     case["topology"]["rails"] = 2
     record = synthetic.job(case, synthetic.halo_series(dict.fromkeys(placements, 1.0)))
     path = tmp_path_factory.mktemp("many") / "report.html"
-    path.write_text(page.html(judge_all([record]), compared([record], (), None)), encoding="utf-8")
+    path.write_text(page.html(judge([record])), encoding="utf-8")
     return path
 
 

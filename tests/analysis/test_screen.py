@@ -11,9 +11,8 @@ from support import synthetic
 from support.commands import CHECKOUT
 
 from analysis.cases import comparison
-from analysis.cases.judgement import judge_all
+from analysis.judge.judged import Judged, judge
 from analysis.report import screen
-from analysis.report.cli import compared
 from railyard.records.assemble import LaunchRun
 from railyard.records.record import Record
 from railyard.records.store import archive
@@ -28,7 +27,7 @@ ALIKE = [
 
 
 def shown(records: Sequence[Record], *files: str) -> list[str]:
-    return screen.lines(judge_all(records), files or ["report.html"], compared(records, (), None))
+    return screen.lines(judge(records), files or ["report.html"])
 
 
 def fits(found: list[str]) -> bool:
@@ -43,7 +42,7 @@ def test_it_fits_one_screen(records: list[Record]) -> None:
 def test_it_states_what_was_measured_what_was_found_and_where_the_page_is() -> None:
     found = shown([SLOWER], "report.html")
     assert found[0] == "Measured: 1 case in 1 record; launches: 16 with a result"
-    (judged,) = judge_all([SLOWER])
+    (judged,) = judge([SLOWER]).cases
     sentence = comparison.sentence(judged.comparisons[0])
     assert sentence in " ".join(" ".join(found).split())
     assert found[-2:] == ["Files", "  report.html"]
@@ -67,9 +66,9 @@ def test_launches_without_a_result_are_counted() -> None:
 
 def test_a_case_of_which_the_page_states_nothing_has_a_line_with_what_was_measured() -> None:
     """One point of an axis is neither a curve nor compared."""
-    (judged,) = judge_all([SLOWER])
+    (judged,) = judge([SLOWER]).cases
     silent = dataclasses.replace(judged, comparisons=(), panels=())
-    found = screen.lines([silent], [])
+    found = screen.lines(Judged(cases=(silent,)), [])
     line = found[found.index("Found") + 2].strip()
     assert line.startswith("Iteration: ") and line.endswith(" µs, 16 values; 2 more figures on the page.")
 

@@ -9,7 +9,7 @@ from typing import Any
 from support import evidence, forgeries
 
 from analysis.cases import cases, spread
-from analysis.cases.judgement import judge_all
+from analysis.judge.judged import judge
 from analysis.report import page
 from railyard.records.assemble import LaunchRun
 
@@ -70,7 +70,7 @@ def test_latency_by_relation_of_two_hosts_at_eight_bytes() -> None:
 
 def test_the_page_shows_both_tables_and_records_without_a_spread_have_none() -> None:
     record = evidence.good(**FLY, change=between_hosts)
-    text = page.html(judge_all([record]))
+    text = page.html(judge([record]))
     assert "Over the groups" in text and "other group" in text
     without = forgeries.changed(record, lambda d: [each.update(spans=None) for each in d["launches"]])
-    assert "Over the groups" not in page.html(judge_all([without]))
+    assert "Over the groups" not in page.html(judge([without]))

@@ -13,10 +13,10 @@ from support import synthetic
 
 from analysis.cases import cases, comparison, scoreboard, tables
 from analysis.cases.cases import Combination
-from analysis.cases.judgement import judge_all
 from analysis.compare import compare as versus
 from analysis.compare import sides
 from analysis.figures import rowcol
+from analysis.judge.judged import judge
 from analysis.report import exports, summary
 from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
@@ -62,9 +62,9 @@ def test_sentence_table_score_and_exports_never_disagree(
     assert printed == {name: str(finding) for name, finding in findings.items()}
     scores = {each.combination: each.score for each in scoreboard.standings([(case, [found])])}
     assert {name.split(" + ")[0]: score.finding for name, score in scores.items() if score} == findings
-    exported = summary.summary(judge_all([made]))["cases"]
+    exported = summary.summary(judge([made]))["cases"]
     assert all(f'"verdict": "{finding}"' in str(exported).replace("'", '"') for finding in findings.values())
-    assert all(str(finding) in exports.markdown(judge_all([made])) for finding in findings.values())
+    assert all(str(finding) in exports.markdown(judge([made])) for finding in findings.values())
     # The sentence ranks against the best group, the table against the baseline: the two agree where both speak.
     if best == found.baseline:
         assert {name for name, each in findings.items() if each is Finding.WORSE} == set(found.verdict.apart)
@@ -79,9 +79,9 @@ def test_figures_of_one_combination_alone_are_stated_in_one_line() -> None:
     (case,) = cases.group([made])
     found = comparison.comparisons(case)
     assert len(found) > comparison.MANY_ALONE
-    ((title, text, outcome),) = comparison.said(found)
+    ((title, text, outcome),) = comparison.statements(found)
     assert title == f"{len(found)} figures" and "nothing to compare" in text and outcome == "alone"
-    few = comparison.said(found[: comparison.MANY_ALONE])
+    few = comparison.statements(found[: comparison.MANY_ALONE])
     assert all("Median" in sentence for _, sentence, _ in few)
 
 
@@ -90,7 +90,7 @@ def test_a_rate_and_a_time_of_one_name_are_told_apart() -> None:
     (case,) = cases.group([synthetic.halo({"plain": 1.0}, launches=8)])
     first = comparison.comparisons(case)[0]
     both = [dataclasses.replace(first, fom=fom, labels=()) for fom in ("cg_mflop_s", "cg_s")]
-    titles = ", ".join(title for title, _, _ in comparison.said(both))
+    titles = ", ".join(title for title, _, _ in comparison.statements(both))
     assert titles == "cg (Mflop/s), cg (s)"
 
 
@@ -145,7 +145,7 @@ def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
     assert shown is (finding is Finding.NO_DIFFERENCE)
     assert "cart-create" in sentence and "significant" in sentence  # 10 % is above the floor
     assert {row.name: row.verdict for row in tables.rows(found)}["custom"] == str(finding)
-    exported = str(summary.summary(judge_all([made]))["cases"]).replace("'", '"')
+    exported = str(summary.summary(judge([made]))["cases"]).replace("'", '"')
     assert (f'"verdict": "{Finding.BETTER}"' in exported) is (finding is Finding.BETTER)
     (score,) = (
         each.score
@@ -156,7 +156,7 @@ def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
     known = [entries.of_record(made)]
     names = ["placement=plain", "placement=custom"]
     (row,) = versus.compare([(known, sides.parse(names, lambda: known))], names, names[0]).rows
-    assert versus.finding(row, names[1], names[0]) is finding
+    assert row.comparison.group(names[1]).finding is finding
 
 
 def test_on_the_router_the_floor_is_the_middle_error_bound_where_that_is_larger() -> None:

@@ -18,10 +18,10 @@ from support.commands import CHECKOUT, HUNG_S
 from support.versions import LAST_WITH_ROWS, as_version, with_rows
 
 from analysis.cases import cases, comparison, overhead
-from analysis.cases.judgement import judge_all
 from analysis.compare import compare as versus
 from analysis.compare import sides
 from analysis.figures import overhead as figures_overhead
+from analysis.judge.judged import judge
 from analysis.report import page
 from railyard.base.errors import InputError
 from railyard.jobs import image, image_engines
@@ -125,9 +125,8 @@ def test_sides_of_a_comparison_tell_native_from_image_and_name_other_images() ->
     chosen = sides.parse(["software=native", "software=image"], lambda: known)
     found = versus.compare([(known[:1], chosen)], [side.name for side in chosen], "software=native")
     iteration = next(row for row in found.rows if row.key.fom == "iteration_us")
-    assert iteration.cells["software=image"].summary.median == pytest.approx(
-        1.5 * iteration.cells["software=native"].summary.median
-    )
+    native, image = (group.summary.median for group in iteration.comparison.groups if group.summary)
+    assert image == pytest.approx(1.5 * native)
     assert iteration.differs == []
     mixed = versus.compare([(known, chosen)], [side.name for side in chosen], "software=native")
     assert all("image" in row.differs for row in mixed.rows)
@@ -160,7 +159,7 @@ def test_the_page_states_and_draws_the_cost() -> None:
     made = job(BOTH, factor=1.04)
     (drawing,) = figures_overhead.drawings(cases.group([made])[0])
     assert "iteration +4.0 % (95 % interval +4.0 % to +4.0 %, n = 8)" in drawing.statement
-    text = page.html(judge_all([made]))
+    text = page.html(judge([made]))
     assert drawing.title in text and str(IMAGE["sha256"]) in text
     assert figures_overhead.drawings(cases.group([job(["native"])])[0]) == []
 

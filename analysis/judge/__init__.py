@@ -1,0 +1,1 @@
+"""Judge records once; every format prints the result."""

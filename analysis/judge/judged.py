@@ -1,0 +1,105 @@
+"""Judge records once: cases, sides and series over dates are one value, which page, screen, tables and exports print.
+
+Models: which records form a case, what each case shows, which sides are compared unasked, and the scores. What a
+judgement is, `analysis.cases.judgement` decides. Leaves out: drawings, whose library is slow to load, and formats.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.cases import cases, comparison, curves, scoreboard
+from analysis.cases.cases import Case
+from analysis.cases.curves import Panel
+from analysis.cases.judgement import Comparison
+from analysis.cases.scoreboard import Standing
+from analysis.compare import compare, gather, sides
+from analysis.compare.compare import Versus
+from analysis.over import over
+from analysis.over.over import Over
+from railyard.base.errors import InputError
+from railyard.records import json_io
+from railyard.records.record import Record
+from railyard.records.store import entries
+from railyard.records.store.entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCase:
+    """A case, the comparisons of its combinations, and its curves."""
+
+    case: Case
+    comparisons: tuple[Comparison, ...]
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """All that records show: cases in the order of the page, and the sides if any are compared.
+
+    Scores and series over dates are computed when a format first prints them.
+    """
+
+    cases: tuple[JudgedCase, ...]
+    sides: Versus | None = None
+
+    @property
+    def grouped(self) -> list[Case]:
+        """Return the cases alone."""
+        return [judged.case for judged in self.cases]
+
+    @functools.cached_property
+    def standings(self) -> list[Standing]:
+        """Return the score of each combination against its baseline."""
+        return scoreboard.standings([(judged.case, judged.comparisons) for judged in self.cases])
+
+    @functools.cached_property
+    def over(self) -> Over:
+        """Return what the records show over dates, sizes and allocations."""
+        return over.over([entries.of_record(record) for case in self.grouped for record in case.records])
+
+
+def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
+    """Return what records show; `texts` are the sides to compare, by default the systems that ran the same.
+
+    Raises InputError for a side that chooses nothing, and for a baseline that is no side.
+    """
+    versus = _versus([entries.of_record(record) for record in records], texts, baseline)
+    return Judged(cases=tuple(map(judge_case, cases.group(records))), sides=versus)
+
+
+def judge_case(case: Case) -> JudgedCase:
+    """Return a case with its comparisons and curves."""
+    return JudgedCase(
+        case=case, comparisons=tuple(comparison.comparisons(case)), panels=tuple(curves.panels(case))
+    )
+
+
+def _versus(records: Sequence[Entry], texts: Sequence[str], baseline: str | None) -> Versus | None:
+    names = list(texts) or _systems(records)
+    if len(names) < 2:
+        if texts or baseline:
+            raise InputError("--compare", "", ", ".join(names) or "none", "at least two sides")
+        return None
+    parsed = sides.parse(names, lambda: records)
+    base = baseline or names[0]
+    if base not in names:
+        raise InputError("--baseline", "", base, f"one of {', '.join(names)}")
+    return compare.compare(gather.sources(parsed, lambda: records), names, base)
+
+
+def _systems(records: Iterable[Entry]) -> list[str]:
+    """Return `system=NAME` of the systems that ran the same check and parameters, of the first such origin."""
+    settings = [entry.setting for entry in records]
+    for origin in dict.fromkeys(setting["origin"] for setting in settings):
+        ran: dict[tuple[str, str], set[str]] = {}
+        for setting in settings:
+            if setting["origin"] == origin:
+                key = setting["check"], json_io.canonical(setting["parameters"])
+                ran.setdefault(key, set()).add(setting["system"])
+        names = {name for systems in ran.values() if len(systems) > 1 for name in systems}
+        if names:
+            return [f"system={name}" for name in sorted(names)]
+    return []
