@@ -1,4 +1,4 @@
-"""`railyard nics`: what a NIC policy means for each rank of a node, and how a stack is told."""
+"""`railyard nics`: what a NIC policy means for each rank of a node, and the settings of a stack for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import shlex
 import click
 
 from placements.nics import policies
-from placements.nics.policies import Host, Kind, Settings, Stack
+from placements.nics.policies import Assigned, Host
+from placements.nics.stacks import Settings, settings, stacks
 from placements.topology import catalog
 
 
@@ -16,9 +17,9 @@ from placements.topology import catalog
 @click.argument("topology", required=False)
 @click.option(
     "--policy",
-    help=f"{', '.join(['nic-K' if kind == Kind.NIC else kind for kind in Kind])}.",
+    help=f"{', '.join(policies.policies())}.",
 )
-@click.option("--stack", help=f"{', '.join(Stack)}.")
+@click.option("--stack", help=f"{', '.join(stacks())}.")
 @click.option(
     "--ranks-per-node", type=click.IntRange(1), default=2, show_default=True, help="Ranks of each node."
 )
@@ -46,26 +47,26 @@ def nics(
         return
     topo = catalog.load(topology or "catalyst-dual-rail")
     on = policies.host(topo, ranks_per_node, devices.split(",") if devices else None)
-    asked = policies.parse(policy, topo.rails)
-    found = policies.settings(asked, stack, on)
-    assigned = policies.assign(asked, on)
+    chosen_policy = policies.parse(policy, topo.rails)
+    variables = settings(chosen_policy, stack, on)
+    assigned = policies.assign(chosen_policy, on)
     if as_json:
-        click.echo(json.dumps(_document(found, assigned, on)))
+        click.echo(json.dumps(_document(variables, assigned, on)))
         return
     for local, chosen in enumerate(assigned):
         names = ",".join(on.nics[nic] for nic in chosen) or "the library's choice"
         click.echo(f"# local rank {local}: {names}")
-    for name, value in found.environment.items():
+    for name, value in variables.environment.items():
         click.echo(f"export {name}={shlex.quote(value)}")
-    click.echo(found.wrapper(), nl=False)
+    click.echo(variables.wrapper(), nl=False)
 
 
-def _document(found: Settings, assigned: tuple[tuple[int, ...], ...], on: Host) -> dict[str, object]:
+def _document(variables: Settings, assigned: Assigned, on: Host) -> dict[str, object]:
     return {
-        "environment": dict(found.environment),
-        "by_local_rank": [dict(variables) for variables in found.by_local_rank],
+        "environment": dict(variables.environment),
+        "by_local_rank": [dict(own) for own in variables.by_local_rank],
         "nics": [[on.nics[nic] for nic in chosen] for chosen in assigned],
-        "wrapper": found.wrapper(),
+        "wrapper": variables.wrapper(),
     }
 
 
@@ -74,10 +75,9 @@ def _print_table() -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    kinds = [kind for kind in Kind if kind != Kind.LIBRARY_DEFAULT]
-    names = ["nic-K" if kind == Kind.NIC else str(kind) for kind in kinds]
-    columns = [Column(name.replace("-", "-\n"), no_wrap=True) for name in ("stack", *names)]
+    kinds = [kind for kind in policies.policies().values() if not kind.by_library]
+    columns = [Column(name.replace("-", "-\n"), no_wrap=True) for name in ("stack", *map(str, kinds))]
     table = Table(*columns, box=box.SIMPLE_HEAD)
-    for stack in Stack:
-        table.add_row(str(stack), *("yes" if kind in policies.kinds(stack) else "-" for kind in kinds))
+    for name, stack in stacks().items():
+        table.add_row(name, *("yes" if kind in stack.policies() else "-" for kind in kinds))
     Console().print(table)

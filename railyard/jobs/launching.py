@@ -18,7 +18,7 @@ from placements.hosts.binding import Binding
 from placements.hosts.gpus import any_pairs, pairs
 from placements.hosts.node import NodeLayout
 from placements.launchers import Launcher, Rendered
-from placements.nics import evidence, policies
+from placements.nics import evidence, policies, stacks
 from placements.nics.evidence import Found, judge, senders
 from placements.orders.placement import Placement
 from placements.topology.base import Topology
@@ -53,13 +53,13 @@ def stack_of(features: Sequence[str]) -> str:
     """
     if stack := named_stack(features):
         return stack
-    valid = f"a NIC policy needs the environment's stack among its features: {', '.join(policies.Stack)}"
+    valid = f"a NIC policy needs the environment's stack among its features: {', '.join(stacks.stacks())}"
     raise InputError("reframe.yml", "environment: features", ", ".join(features), valid)
 
 
 def named_stack(features: Sequence[str]) -> str:
     """Return the stack among an environment's features; empty where there is none."""
-    return next((str(stack) for stack in policies.Stack if stack in features), "")
+    return next((name for name in stacks.stacks() if name in features), "")
 
 
 def render(
@@ -121,8 +121,8 @@ def _host_of(placed: Placement, devices: Sequence[str] | None, kind: NodeKind) -
 
 
 def _same_on_all(
-    policy: policies.Policy,
-    settings: Sequence[policies.Settings],
+    policy: policies.ChosenPolicy,
+    settings: Sequence[stacks.Settings],
     hosts: Sequence[policies.Host],
     kinds: Sequence[NodeKind],
 ) -> None:
@@ -133,7 +133,7 @@ def _same_on_all(
             raise InputError(
                 "nics", "policy", problem=problem, valid="nodes whose NICs are near to the same ranks"
             )
-        if policy.kind == policies.Kind.LOCAL_NIC and host_of_kind.is_described != hosts[0].is_described:
+        if policy.kind.nearest and host_of_kind.is_described != hosts[0].is_described:
             unknown = kind if hosts[0].is_described else kinds[0]
             problem = f"no NUMA domain of a NIC on {unknown.some()}"
             raise InputError(
@@ -141,9 +141,9 @@ def _same_on_all(
             )
 
 
-def _unbound_gpus(policy: policies.Policy, launcher: Launcher) -> Mapping[str, str]:
+def _unbound_gpus(policy: policies.ChosenPolicy, launcher: Launcher) -> Mapping[str, str]:
     """Return the variables that stop a launcher from choosing GPUs, so that ranks see the node's numbers."""
-    return launcher.all_gpus if policy.kind in policies.WITH_GPUS else {}
+    return launcher.all_gpus if policy.kind.with_gpus else {}
 
 
 def rails(topology: Topology, devices: Sequence[str] | None) -> int:
@@ -168,26 +168,28 @@ def host(
 
 def _settings(
     placed: Placement,
-    policy: policies.Policy,
+    policy: policies.ChosenPolicy,
     features: Sequence[str],
     on: policies.Host,
-) -> policies.Settings:
+) -> stacks.Settings:
     """Return the settings that a stack needs for a policy; the policy `library-default` needs none without a stack.
 
     Raises InputError for a policy that needs bound ranks on a placement that binds none.
     """
-    if policy.kind == policies.Kind.LIBRARY_DEFAULT and not named_stack(features):
-        return policies.Settings()
+    if policy.kind.by_library and not named_stack(features):
+        return stacks.Settings()
     stack = stack_of(features)
-    if policies.needs_binding(policy, stack) and placed.binding == Binding.NONE:
+    if stacks.needs_binding(policy, stack) and placed.binding == Binding.NONE:
         valid = f"with {stack} a placement that binds ranks, such as {placed.order}/numa"
         raise InputError("nics", "policy", problem=f"{policy} on unbound ranks", valid=valid)
-    return policies.settings(policy, stack, on)
+    return stacks.settings(policy, stack, on)
 
 
-def _simulated(placed: Placement, policy: policies.Policy, rendered: Rendered, stem: str) -> Combination:
+def _simulated(
+    placed: Placement, policy: policies.ChosenPolicy, rendered: Rendered, stem: str
+) -> Combination:
     """Return a simulated launch: each line of its host file names a rank's node and NIC, by default that of rail 0."""
-    if policy.kind == policies.Kind.STRIPE:
+    if policy.kind.striped:
         raise InputError("nics", "policy", str(policy), "for smpi a policy with one NIC per rank")
     assigned = policies.assign(policy, policies.host(placed.allocation.topology, placed.ranks_per_node))
     rails = [assigned[local][0] if assigned[local] else 0 for local in placed.local_ranks.tolist()]

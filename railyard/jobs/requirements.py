@@ -11,8 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placements.nics import policies
-from placements.nics.policies import Kind
+from placements.nics import policies, stacks
 from placements.orders import spec
 from placements.orders.allocation import allocate
 from placements.topology import catalog
@@ -74,7 +73,7 @@ def nodes(torus: str, grid: Sequence[int], ranks_per_node: int, *, order: str, b
 
 def rails(nic_policies: Sequence[str]) -> int:
     """Return how many NICs per node the policies need to differ: two, or as many as the largest nic-K counts."""
-    if set(nic_policies) <= {str(Kind.LIBRARY_DEFAULT)}:
+    if set(nic_policies) <= {"library-default"}:
         return 1
     numbers = [int(name.removeprefix("nic-")) + 1 for name in nic_policies if name.startswith("nic-")]
     return max(2, *numbers) if numbers else 2
@@ -108,11 +107,11 @@ def split_policies(
     cannot: dict[str, str] = {}
     for name in nic_policies:
         policy = policies.parse(name, len(host.nics))
-        if policy.kind == Kind.LIBRARY_DEFAULT:
+        if policy.kind.by_library:
             continue
         stack = launching.stack_of(features)
         try:
-            policies.settings(policy, stack, host)
+            stacks.settings(policy, stack, host)
         except InputError as error:
             cannot[name] = str(error)
     return [name for name in nic_policies if name not in cannot], cannot

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from placements.hosts.binding import Binding
 from placements.launchers import LAUNCHERS
-from placements.nics import policies
+from placements.nics.policies import policies
+from placements.nics.stacks import stacks
 from placements.orders.choices import choices
 from placements.orders.rank_orders import orders
 from placements.topology import catalog
@@ -37,10 +38,13 @@ def page() -> str:
             "## NIC policies\n",
             table(
                 ["policy", "what it does"],
-                [(code(_policy(kind)), text) for kind, text in policies.POLICIES.items()],
+                [(code(name), policy.does) for name, policy in policies().items()],
             ),
             "A stack can express these policies:\n",
-            table(["stack", "policies"], [(code(stack), _list(_able(stack))) for stack in policies.Stack]),
+            table(
+                ["stack", "policies"],
+                [(code(name), _list(list(map(str, stack.policies())))) for name, stack in stacks().items()],
+            ),
             "Two NICs and four ranks, of which the first two are near NIC0. `A=x/y` after `wrapper:` are the values\n"
             "of the local ranks:\n",
             tables.TABLES["stacks"](),
@@ -67,10 +71,10 @@ def undocumented() -> list[str]:
     """Return the names without a description in docs/placements.md, and counter groups without a summary."""
     names = [
         *orders(),
-        *map(_policy, policies.Kind),
+        *policies(),
         *choices(),
         *Binding,
-        *policies.Stack,
+        *stacks(),
         *LAUNCHERS,
     ]
     text = _text()
@@ -82,14 +86,6 @@ def undocumented() -> list[str]:
 
 def _text() -> str:
     return "\n".join(page.read_text() for page in PAGES if page.exists())
-
-
-def _policy(kind: policies.Kind) -> str:
-    return "nic-K" if kind == policies.Kind.NIC else str(kind)
-
-
-def _able(stack: policies.Stack) -> list[str]:
-    return [_policy(kind) for kind in policies.kinds(stack)]
 
 
 def _launchers() -> list[tuple[str, str, str]]:

@@ -16,8 +16,8 @@ from pathlib import Path
 from placements import launchers
 from placements.hosts.binding import BINDINGS, Binding
 from placements.launchers import LAUNCHERS, Launcher, Rendered
-from placements.nics import policies
-from placements.nics.policies import POLICIES, SOURCES, TABLE, Host, Kind, Policy, Settings, Stack
+from placements.nics.policies import ChosenPolicy, Host, parse, policies
+from placements.nics.stacks import NicStack, Settings, stacks
 from placements.orders.allocation import allocate
 from placements.orders.choices import DEFAULT, choices
 from placements.orders.placement import place
@@ -43,12 +43,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
 }
 #: Two NICs, of which the ranks 0 and 1 of a node are near to the first.
 HOST = Host(nics=("NIC0", "NIC1"), nearest=(0, 0, 1, 1), sockets=2)
-SHOWN = (
-    Policy(kind=Kind.ROUND_ROBIN),
-    Policy(kind=Kind.NIC, nic=1),
-    Policy(kind=Kind.LOCAL_NIC),
-    Policy(kind=Kind.STRIPE),
-)
+SHOWN = tuple(parse(name, 2) for name in ("round-robin", "nic-1", "local-nic", "stripe"))
 
 
 def rewritten(text: str) -> str:
@@ -109,7 +104,7 @@ def _bindings() -> str:
 
 
 def _policies() -> str:
-    rows = [(code("nic-K" if kind == Kind.NIC else kind), text) for kind, text in POLICIES.items()]
+    rows = [(code(name), policy.does) for name, policy in policies().items()]
     return table(["policy", "local rank k sends through"], rows)
 
 
@@ -166,37 +161,33 @@ def _local_ranks() -> str:
 
 
 def _stacks() -> str:
-    heads = [("nic-1" if policy.kind == Kind.NIC else str(policy)) for policy in SHOWN]
+    heads = list(map(str, SHOWN))
     rows = [
-        (code(stack), *(_told(stack, policy) for policy in SHOWN), _always(stack), SOURCES[stack])
-        for stack in Stack
+        (code(name), *(_set(stack, policy) for policy in SHOWN), _assigned(_common(stack)), stack.source)
+        for name, stack in stacks().items()
     ]
     return table(["stack", *heads, "always", "source"], rows)
 
 
-def _told(stack: Stack, policy: Policy) -> str:
+def _set(stack: NicStack, policy: ChosenPolicy) -> str:
+    """Return the variables that a stack needs for a policy, without those of every policy."""
     try:
-        settings = policies.settings(policy, stack, HOST)
+        settings = stack.settings(policy, HOST)
     except InputError:
         return "-"
     always = _common(stack)
-    own = {name: value for name, value in settings.environment.items() if name not in always}
-    words = _assigned(own)
+    words = _assigned({name: value for name, value in settings.environment.items() if name not in always})
     if not settings.by_local_rank:
         return words
-    values = zip(*(variables.values() for variables in settings.by_local_rank), strict=True)
-    texts = ("/".join(columns if len(set(columns)) > 1 else columns[:1]) for columns in values)
+    columns = zip(*(variables.values() for variables in settings.by_local_rank), strict=True)
+    texts = ("/".join(values if len(set(values)) > 1 else values[:1]) for values in columns)
     by_rank = (f"{name}={text}" for name, text in zip(settings.by_local_rank[0], texts, strict=True))
     return " ".join(filter(None, ["wrapper:", *map(code, by_rank), words]))
 
 
-def _always(stack: Stack) -> str:
-    return _assigned(_common(stack))
-
-
-def _common(stack: Stack) -> Mapping[str, str]:
+def _common(stack: NicStack) -> Mapping[str, str]:
     """Return the variables that have the same values under every policy of a stack, if it has several."""
-    settings = [policies.settings(policy, stack, HOST) for policy in SHOWN if policy.kind in TABLE[stack]]
+    settings = [stack.settings(policy, HOST) for policy in SHOWN if policy.kind.name in stack.setters]
     return _shared(settings) if len(settings) > 1 else {}
 
 

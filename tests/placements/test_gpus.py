@@ -20,7 +20,7 @@ from placements import launchers
 from placements.hosts import gpus, naming, node
 from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
-from placements.nics import policies
+from placements.nics import policies, stacks
 from placements.orders.allocation import allocate
 from placements.orders.placement import place
 from railyard.base.errors import InputError
@@ -165,15 +165,16 @@ def test_what_a_stack_or_a_node_cannot_do_is_one_line(frontier: NodeLayout) -> N
     bare = NodeLayout(cores=frontier.cores, nics=frontier.nics)
     with pytest.raises(InputError, match="GPUs and NICs have a NUMA domain"):
         told(bare, "gpu-one", "cxi")
-    assert policies.Kind.GPU_ONE in policies.kinds(policies.Stack.UCX)
-    assert policies.Kind.GPU_ONE not in policies.kinds(policies.Stack.INTEL_MPI)
+    gpu_one = policies.policies()["gpu-one"]
+    assert gpu_one in stacks.stacks()["ucx"].policies()
+    assert gpu_one not in stacks.stacks()["intel-mpi"].policies()
 
 
 @pytest.mark.parametrize(
     ("seen", "verdict", "words"),
     [
         (("0", "1", "0", "1"), "obeyed", ""),
-        (("0", "1", "1", "0"), "not-obeyed", "rank 2 sees GPU 1, asked 0"),
+        (("0", "1", "1", "0"), "not-obeyed", "rank 2 sees GPU 1, assigned 0"),
         (("0", "1", None, "1"), "cannot-tell", "not every rank"),
         ((), "cannot-tell", "not every rank"),
     ],

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Run
 
-from placements.nics import evidence, policies
+from placements.nics import evidence, policies, stacks
 from placements.nics.evidence import Sender, Verdict
-from placements.nics.policies import TABLE, Kind, Policy, Stack
 from placements.topology import catalog
 from railyard.base.errors import InputError
 
 NODE = policies.host(catalog.load("dual-rail-small"), 4)
 
 
-def told(policy: str, stack: str) -> policies.Settings:
-    return policies.settings(policies.parse(policy, 2), stack, NODE)
+def told(policy: str, stack: str) -> stacks.Settings:
+    return stacks.settings(policies.parse(policy, 2), stack, NODE)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +148,9 @@ def test_a_stack_is_told_by_a_wrapper(stack: str, policy: str) -> None:
 
 def test_every_pair_of_the_table_has_a_golden() -> None:
     """Policies with GPUs are in tests/placements/test_gpus.py."""
-    tested = {(stack, policies.parse(policy, 2).kind) for stack, policy in {**GOLDEN, **BY_RANK}}
-    table = {(str(stack), kind) for stack, kinds in TABLE.items() for kind in kinds}
-    assert tested == {(stack, kind) for stack, kind in table if kind not in policies.WITH_GPUS}
+    tested = {(stack, policies.parse(policy, 2).kind.name) for stack, policy in {**GOLDEN, **BY_RANK}}
+    own = {(name, policy) for name, stack in stacks.stacks().items() for policy in stack.setters}
+    assert tested == {(stack, policy) for stack, policy in own if not policies.policies()[policy].with_gpus}
 
 
 @pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"])
@@ -171,7 +170,7 @@ def test_the_wrapper_sets_its_ranks_variable_and_becomes_the_program(launcher: s
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--policy", "stripe", "--stack", "psm"], ["stripe", "psm", "round-robin, nic-K, local-nic"]),
+        (["--policy", "stripe", "--stack", "psm"], ["stripe", "psm", "local-nic, nic-K, round-robin"]),
         (["--policy", "nic-2", "--stack", "ucx"], ["nic-2", "nic-0, nic-1", "2 NICs"]),
         (["--policy", "nic", "--stack", "ucx"], ["'nic'", "nic-0"]),
         (["--policy", "stripe", "--stack", "tcp"], ["'tcp'", "openmpi-tcp", "intel-mpi"]),
@@ -188,7 +187,7 @@ def test_nics_prints_what_to_paste(railyard: Run) -> None:
     done = railyard("nics", "--policy", "stripe", "--stack", "ucx", "--devices", "mlx5_0:1,mlx5_2:1")
     assert "export UCX_NET_DEVICES=mlx5_0:1,mlx5_2:1\nexport UCX_MAX_RNDV_RAILS=2\n" in done.stdout
     listed = railyard("nics").stdout
-    assert all(str(stack) in listed for stack in Stack)
+    assert all(name in listed for name in stacks.stacks())
 
 
 def senders(*assigned: tuple[str, ...]) -> list[Sender]:
@@ -257,12 +256,13 @@ def test_a_launch_that_sent_little_more_than_its_set_up_proves_nothing() -> None
     assert found.verdict == Verdict.CANNOT_TELL and "too few" in found.reason
 
 
-@given(
-    st.integers(1, 4), st.integers(1, 8), st.sampled_from(sorted(set(Kind) - {Kind.NIC} - policies.WITH_GPUS))
-)
-def test_every_rank_gets_nics_that_exist(rails: int, ranks: int, kind: Kind) -> None:
+NAMES = [name for name, policy in policies.policies().items() if not policy.with_gpus and "-K" not in name]
+
+
+@given(st.integers(1, 4), st.integers(1, 8), st.sampled_from([*NAMES, "nic-0"]))
+def test_every_rank_gets_nics_that_exist(rails: int, ranks: int, name: str) -> None:
     on = policies.Host(nics=tuple(f"nic{k}" for k in range(rails)), nearest=(rails - 1,) * ranks)
-    assigned = policies.assign(Policy(kind=kind), on)
+    assigned = policies.assign(policies.parse(name, rails), on)
     assert len(assigned) == ranks and all(nic < rails for chosen in assigned for nic in chosen)
 
 

@@ -13,7 +13,7 @@ from placements.hosts import in_job, naming, node
 from placements.hosts.binding import Binding
 from placements.hosts.node import NodeLayout
 from placements.launchers import local_rank_variables
-from placements.nics import policies
+from placements.nics import policies, stacks
 from railyard.base import host_names
 from railyard.base.errors import InputError
 from railyard.jobs.nodes import node as description
@@ -109,7 +109,7 @@ def test_eight_nics_are_dealt_to_the_ranks_of_their_domains() -> None:
     near = wide.nearest(names, 8, Binding.CORE)
     assert near == (0, 1, 2, 3, 4, 5, 6, 7)
     host = policies.host(naming.flat(["a", "b"]), 8, names, near)
-    told = policies.settings(policies.parse("nic-7", 8), "ucx", host)
+    told = stacks.settings(policies.parse("nic-7", 8), "ucx", host)
     assert told.environment == {"UCX_NET_DEVICES": "mlx5_7:1"}
 
 

@@ -16,7 +16,6 @@ from support.commands import BIN, environment
 from support.mpis import matrix, mpis, stacks
 from support.reframe import into, records, reframe_in
 
-from placements.nics.policies import Stack
 from placements.orders.placement import Placement
 from railyard.jobs import mpis as jobs_mpis
 from railyard.jobs.mpis import INSTALLED
@@ -55,7 +54,7 @@ def machine() -> Iterator[matrix.Machine]:
 
 
 @pytest.mark.parametrize("row", stacks.ROWS, ids=" ".join)
-def test_a_stack_obeys_a_policy_over_two_rails(row: tuple[str, Stack], pair: tuple[str, Placement]) -> None:
+def test_a_stack_obeys_a_policy_over_two_rails(row: tuple[str, str], pair: tuple[str, Placement]) -> None:
     """The bytes of both NICs have the policy's shares, which differ from policy to policy."""
     name, stack = row
     if why := MPIS[name].absent():

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from placements.hosts import naming
 from placements.hosts.gpus import any_pairs
-from placements.nics.policies import WITH_GPUS, Host, Kind
+from placements.nics.policies import Host, policies
 from placements.orders import spec
 from placements.orders.allocation import Allocation, allocate, scheduled, within
 from placements.orders.placement import place
@@ -158,8 +158,9 @@ def fitted(request: JobSpec, where: Partition) -> Fitted:
     if not has_block:
         request = dataclasses.replace(request, block=(), cube=())
     placements: Sequence[str] = request.placements
-    by_domain = {str(Kind.LOCAL_NIC), *map(str, WITH_GPUS)}
-    if where.origin == "measured" and by_domain & set(request.nics):
+    kinds = policies()
+    by_domain = any(kinds[name].nearest or kinds[name].with_gpus for name in request.nics if name in kinds)
+    if where.origin == "measured" and by_domain:
         placements = requirements.bound(placements)
     placements, unplaced = requirements.split_placements(placements, where.without_coordinates)
     unfitting = _unfitting(request, where, placements) if not (has_block and where.is_certain) else {}

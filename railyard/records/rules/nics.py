@@ -139,9 +139,9 @@ def _senders(read: Record, nic_policy: str, hosts: Sequence[str]) -> list[Sender
     topology = rebuilt.topology_of(read)
     policy = policies.parse(nic_policy, len(devices))
     described = read.origin is Origin.MEASURED and len(devices) > 1
-    if policy.kind in policies.WITH_GPUS or (policy.kind == policies.Kind.LOCAL_NIC and described):
+    if policy.kind.with_gpus or (policy.kind.nearest and described):
         return None  # each node's description says which NIC is near
-    if topology is None and policy.kind == policies.Kind.LOCAL_NIC and len(devices) > 1:
+    if topology is None and policy.kind.nearest and len(devices) > 1:
         return None
     of = topology if topology is not None else naming.flat(["node"], rails=len(devices))
     if of.rails != len(devices):

@@ -5,7 +5,7 @@ Two nodes of a virtual torus have two NICs, two sockets and four ranks each. Loc
 local-nic, 1/2 under stripe. A policy is proved when both nodes are within `TOLERANCE` of that share. What a stack
 cannot express is refused before anything is started.
 
-Leaves out fabrics other than TCP: their stacks have no hardware here (`placements.nics.policies` names their sources).
+Leaves out fabrics other than TCP: their stacks have no hardware here (`placements.nics.stacks` names their sources).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from support.mpis import mpis
 from placements import launchers
 from placements.launchers import Rendered
 from placements.nics import policies
-from placements.nics.policies import Stack
 from placements.orders.allocation import allocate
 from placements.orders.placement import Placement, place
 from placements.topology import catalog
@@ -55,16 +54,16 @@ BYTES = 1 << 21
 TOLERANCE = 0.05
 POLICIES = ("round-robin", "nic-0", "nic-1", "local-nic", "stripe")
 #: The stacks that run here, by MPI.
-ROWS: tuple[tuple[str, Stack], ...] = (
-    ("openmpi 4", Stack.OPENMPI_TCP),
-    ("openmpi 5", Stack.OPENMPI_TCP),
-    ("openmpi 4", Stack.UCX_TCP_UNBOUND),
-    ("openmpi 5", Stack.UCX_TCP),
-    ("mpich 4", Stack.UCX_TCP_UNBOUND),
-    ("mpich 5", Stack.UCX_TCP),
-    ("openmpi 5", Stack.OFI_TCP),
-    ("mpich 5", Stack.OFI_TCP),
-    ("intel 2021", Stack.OFI_TCP),
+ROWS: tuple[tuple[str, str], ...] = (
+    ("openmpi 4", "openmpi-tcp"),
+    ("openmpi 5", "openmpi-tcp"),
+    ("openmpi 4", "ucx-tcp-unbound"),
+    ("openmpi 5", "ucx-tcp"),
+    ("mpich 4", "ucx-tcp-unbound"),
+    ("mpich 5", "ucx-tcp"),
+    ("openmpi 5", "ofi-tcp"),
+    ("mpich 5", "ofi-tcp"),
+    ("intel 2021", "ofi-tcp"),
 )
 
 
@@ -113,7 +112,7 @@ def _topology() -> Topology:
         return catalog.load(file.name)
 
 
-def cells(mpi: Mpi, stack: Stack, wanted: Sequence[str], *, placed: Placement, torus: str) -> list[Cell]:
+def cells(mpi: Mpi, stack: str, wanted: Sequence[str], *, placed: Placement, torus: str) -> list[Cell]:
     """Return what came of some policies under one stack."""
     found: dict[str, Cell] = {}
     launches: dict[str, mpis.Launch] = {}
@@ -134,7 +133,7 @@ def cells(mpi: Mpi, stack: Stack, wanted: Sequence[str], *, placed: Placement, t
     return [found[policy] for policy in wanted]
 
 
-def _launch(mpi: Mpi, stack: Stack, policy: str, *, placed: Placement, folder: Path) -> mpis.Launch:
+def _launch(mpi: Mpi, stack: str, policy: str, *, placed: Placement, folder: Path) -> mpis.Launch:
     """Return a launch under a policy; raises InputError for one that the stack cannot express."""
     prepared = launching.render(placed, policy, launchers.named(mpi.launcher), [str(stack)], stem="placed")
     folder.mkdir()
@@ -149,7 +148,7 @@ def _launch(mpi: Mpi, stack: Stack, policy: str, *, placed: Placement, folder: P
     return mpis.Launch(rendered=rendered, program=program, folder=folder, probe=probe)
 
 
-def _judged(mpi: Mpi, stack: Stack, policy: str, *, launch: mpis.Launch, placed: Placement) -> Cell:
+def _judged(mpi: Mpi, stack: str, policy: str, *, launch: mpis.Launch, placed: Placement) -> Cell:
     about: dict[str, Any] = {"mpi": mpi.name, "stack": str(stack), "policy": policy}
     ended = launch.ended()
     if ended.status and not mpi.hangs:
