@@ -57,8 +57,8 @@ def containers(image: str, volumes: Sequence[str]) -> Containers:
     Raises InputError for an image that Docker does not have, and for a volume that is no folder or would hide the
     image's programs. Raises RunError if Docker does not answer.
     """
-    here = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
-    folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or here))
+    default_volumes = [] if Path.cwd() in SYSTEM_FOLDERS else [str(Path.cwd())]
+    folders = tuple(dict.fromkeys(_folder(volume) for volume in volumes or default_volumes))
     return Containers(image=image, image_sha256=_image_sha256(image), volumes=folders)
 
 
@@ -112,11 +112,11 @@ def tori() -> set[str]:
     if not _expected():
         return set()
     try:
-        with _asking("list containers"):
-            listed = _client().api.containers(all=True, filters={"label": LABEL})
+        with _calling("list containers"):
+            rows = _client().api.containers(all=True, filters={"label": LABEL})
     except RunError:
         return set()
-    return {container["Labels"][LABEL] for container in listed}
+    return {container["Labels"][LABEL] for container in rows}
 
 
 def remove(torus: str, settle_s: float = 0, *, timeout_s: float = 60) -> None:
@@ -148,9 +148,9 @@ def _client() -> DockerClient:
         client = docker.from_env(timeout=120, max_pool_size=2 * AT_ONCE)
         client.ping()
     except DockerException as error:
-        where = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
+        address = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
         raise RunError(
-            f"no Docker engine answers at {where}; start it, or run this command as `tools/with-docker COMMAND ...`"
+            f"no Docker engine answers at {address}; start it, or run this command as `tools/with-docker COMMAND ...`"
         ) from error
     return client
 
@@ -191,7 +191,7 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
     assert made_of is not None
     volumes = {Path(volume): Path(volume) for volume in made_of.volumes}
 
-    with _asking(f"make the container of {host}"):
+    with _calling(f"make the container of {host}"):
         container = client.containers.create(
             f"sha256:{made_of.image_sha256}",
             entrypoint=list(KEEPER),
@@ -203,10 +203,10 @@ def _start(client: DockerClient, order: NodeOrder, host: str) -> int:
             environment=dict(order.service.environment),
             mounts=[
                 _agent(),
-                *(Mount(str(there), str(here), type="bind") for there, here in volumes.items()),
+                *(Mount(str(target), str(source), type="bind") for target, source in volumes.items()),
                 *(
-                    Mount(str(there), str(here), type="bind")
-                    for there, here in order.service.mounts(host).items()
+                    Mount(str(target), str(source), type="bind")
+                    for target, source in order.service.mounts(host).items()
                 ),
             ],
             tmpfs={
@@ -233,16 +233,16 @@ def _agent() -> Mount:
 
 def _of(client: DockerClient, torus: str) -> list[str]:
     """Return the ids of a torus's containers, running or not."""
-    with _asking("list containers"):
-        listed = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
-    return [str(container["Id"]) for container in listed]
+    with _calling("list containers"):
+        rows = client.api.containers(all=True, filters={"label": f"{LABEL}={torus}"})
+    return [str(container["Id"]) for container in rows]
 
 
 def _remove(client: DockerClient, container: str) -> None:
     """Remove a container by its id, if it still exists."""
     from docker.errors import APIError
 
-    with _asking("remove a container"):
+    with _calling("remove a container"):
         try:
             client.api.remove_container(container, force=True, v=True)
         except APIError as error:
@@ -269,15 +269,15 @@ def _at_once(work: Callable[[Item], Result], items: Iterable[Item], progress: Pr
 
 
 @contextmanager
-def _asking(what: str) -> Iterator[None]:
-    """Turn an error of Docker within the block into a RunError of one line: `the Docker engine cannot WHAT`."""
+def _calling(action: str) -> Iterator[None]:
+    """Turn an error of Docker within the block into a RunError of one line: `the Docker engine cannot ACTION`."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
     try:
         yield
     except (DockerException, RequestException) as error:
-        raise RunError(f"the Docker engine cannot {what}: {_reason(error)}") from error
+        raise RunError(f"the Docker engine cannot {action}: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

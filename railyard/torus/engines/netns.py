@@ -98,11 +98,11 @@ def _refuse_foreign(names: Iterable[str]) -> None:
 
 def _machines_own() -> set[Identity]:
     """Return the network namespaces of this process and, if it can be read, of the machine's first process."""
-    own = set()
+    machine = set()
     for process in ("self", "1"):
         with contextlib.suppress(OSError):
-            own.add(_identity(Path(f"/proc/{process}/ns/net")))
-    return own
+            machine.add(_identity(Path(f"/proc/{process}/ns/net")))
+    return machine
 
 
 def _identity(path: Path) -> Identity:
@@ -125,13 +125,13 @@ def kill(names: Iterable[str], *, timeout_s: float = 10) -> None:
     A name of the machine's own network, or of no network, is ignored. Raises RunError if this process is in one of the
     namespaces, and if a process has not ended after `timeout_s`.
     """
-    wanted = identities(names)
-    refuse_inside(wanted)
-    wanted -= _machines_own()
+    targets = identities(names)
+    refuse_inside(targets)
+    targets -= _machines_own()
     deadline = time.monotonic() + timeout_s
-    while pids := processes(wanted):
+    while pids := processes(targets):
         for pid in pids:
-            _kill_if_in(pid, wanted)
+            _kill_if_in(pid, targets)
         if time.monotonic() > deadline:
             raise RunError(f"processes {sorted(pids)} in the torus do not end on SIGKILL")
         time.sleep(0.01)
@@ -147,35 +147,35 @@ def identities(names: Iterable[str]) -> set[Identity]:
     return {(device, inode) for device, inode in files if device == namespaces_device}
 
 
-def processes(wanted: Set[Identity]) -> set[int]:
+def processes(targets: Set[Identity]) -> set[int]:
     """Return the numbers of the processes whose network namespace is one of these; zombies are ignored."""
     pids = set()
     for entry in Path("/proc").iterdir():
-        if wanted and entry.name.isdigit() and _is_in(int(entry.name), wanted):
+        if targets and entry.name.isdigit() and _is_in(int(entry.name), targets):
             pids.add(int(entry.name))
     return pids
 
 
-def _is_in(pid: int, wanted: Set[Identity]) -> bool:
+def _is_in(pid: int, targets: Set[Identity]) -> bool:
     """Return whether a process is in one of these network namespaces."""
     try:
-        return _identity(Path(f"/proc/{pid}/ns/net")) in wanted
+        return _identity(Path(f"/proc/{pid}/ns/net")) in targets
     except OSError:
         return False
 
 
-def refuse_inside(wanted: Set[Identity]) -> None:
+def refuse_inside(targets: Set[Identity]) -> None:
     """Raise RunError if this process is in one of these namespaces and it is not the machine's own."""
-    own = _identity(Path("/proc/self/ns/net"))
+    current = _identity(Path("/proc/self/ns/net"))
     try:
         machine = _identity(Path("/proc/1/ns/net"))
     except OSError:
         machine = None
-    if own in wanted and own != machine:
+    if current in targets and current != machine:
         raise RunError("this command runs inside the torus that it would end; run it on the machine itself")
 
 
-def _kill_if_in(pid: int, wanted: Set[Identity]) -> None:
+def _kill_if_in(pid: int, targets: Set[Identity]) -> None:
     """SIGKILL a process if it is in one of the namespaces.
 
     The check and the signal use one descriptor, because a process number can be reused between them.
@@ -185,7 +185,7 @@ def _kill_if_in(pid: int, wanted: Set[Identity]) -> None:
     except OSError:
         return
     try:
-        if _is_in(pid, wanted):
+        if _is_in(pid, targets):
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
     finally:
@@ -338,7 +338,7 @@ def _batch(program: str, lines: Iterable[str]) -> None:
         return
     try:
         # The program inherits the lock of `up`, so that no other command starts before it ends if `up` is killed.
-        done = subprocess.run(
+        result = subprocess.run(
             [program, "-batch", "-"],
             input=text,
             text=True,
@@ -348,8 +348,8 @@ def _batch(program: str, lines: Iterable[str]) -> None:
         )
     except FileNotFoundError as error:
         raise RunError(f"no {program} on the PATH; Debian's package iproute2 has it") from error
-    if done.returncode != 0:
-        raise RunError(f"{program} failed: {_first_failure(done.stderr, text)}")
+    if result.returncode != 0:
+        raise RunError(f"{program} failed: {_first_failure(result.stderr, text)}")
 
 
 def _first_failure(stderr: str, text: str) -> str:

@@ -85,11 +85,11 @@ def change(name: str, topology: Topology, shape: Shape, *, faults: Faults, folde
     running = state(name, folder)
     if running is None:
         raise RunError(f"the router of torus {name} does not run; run: railyard torus down {name}")
-    wanted = running.generation + 1
-    _write(folder / "router", _description(name, topology, shape, faults=faults, generation=wanted))
+    generation = running.generation + 1
+    _write(folder / "router", _description(name, topology, shape, faults=faults, generation=generation))
     os.kill(running.process, signal.SIGHUP)
     deadline = time.monotonic() + CHANGE_S
-    while (running := state(name, folder)) is not None and running.generation != wanted:
+    while (running := state(name, folder)) is not None and running.generation != generation:
         if time.monotonic() > deadline:
             raise RunError(
                 f"the router of torus {name} has not applied its faults after {CHANGE_S:g} s; "

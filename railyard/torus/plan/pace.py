@@ -42,9 +42,9 @@ def line(topology: Topology, shape: Shape) -> str:
     """
     real_s = MESSAGE_BYTES / (topology.host_rate_gbyte_s * 1e9)
     here_mbit_s = float(f"{shape.rate_bit_s(topology.host_rate_gbyte_s) / 1e6:.3g}")
-    here = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {here_mbit_s:g}"
+    rate_text = f"{topology.host_rate_gbyte_s:g} GB/s of a NIC are {here_mbit_s:g}"
     return (
-        f"{here} Mbit/s: 8 MB take {real_s / shape.rate_scale:.3g} s, on the real machine {real_s * 1e3:.3g} ms; "
+        f"{rate_text} Mbit/s: 8 MB take {real_s / shape.rate_scale:.3g} s, on the real machine {real_s * 1e3:.3g} ms; "
         f"--rate-scale {EXAMPLE} makes it {MESSAGE_S:g} s ({_scale(topology, MESSAGE_BYTES, MESSAGE_S):.2g})"
     )
 

@@ -290,31 +290,34 @@ def _router(
 ) -> Namespace:
     """Return the namespace of a router: routes, neighbours and shapers of all its ports."""
     links = list(topology.links_from(router))
-    own = addresses.router_address(topology, router)
+    router_address = addresses.router_address(topology, router)
     ports = {link.port: _port_lines(topology, index, link) for index, link in enumerate(links)}
     table: list[Route] = []
     shapers = []
     hop_us = topology.hop_latency_us
     for slot in range(0 if router.level else topology.nodes_at(router.coordinate)):
         node = Node(coordinate=router.coordinate, slot=slot, name="")
-        own_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
+        node_addresses = [addresses.node_address(topology, node, rail) for rail in range(topology.rails)]
         mac = _mac(topology, router, NIC_PORT + slot, far=True)
         ports[f"h{slot}"] = (
             f"link set h{slot} up",
-            *(f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent" for address in own_addresses),
+            *(
+                f"neigh replace {address} lladdr {mac} dev h{slot} nud permanent"
+                for address in node_addresses
+            ),
         )
-        table += [Route(prefix=f"{address}/32", interface=f"h{slot}") for address in own_addresses]
+        table += [Route(prefix=f"{address}/32", interface=f"h{slot}") for address in node_addresses]
         shapers.append(_shaper(f"h{slot}", topology.host_rate_gbyte_s, shape, hop_us))
     for link in links:
         shapers.append(_shaper(link.port, faults.rate_gbyte_s(topology, link), shape, hop_us))
     gateways = {link.port: _gateway(index) for index, link in enumerate(links)}
     table += [
-        Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=own)
+        Route(prefix=prefix, interface=link.port, gateway=gateways[link.port], source=router_address)
         for prefix, link in routes.table(topology, router, dead_link_detours).items()
     ]
     return Namespace(
         name=topology.router_name(router),
-        ip=("link set lo up", f"addr add {own}/32 dev lo"),
+        ip=("link set lo up", f"addr add {router_address}/32 dev lo"),
         ports=ports,
         routes=tuple(table),
         shapers=tuple(shapers),
@@ -329,9 +332,9 @@ def _routes_to_other_rails(topology: Topology, node: Node, rail: int, route: Rou
     NIC has a longer prefix; for the node's own addresses that is the whole address.
     """
     via = f"via {route.gateway} dev {route.interface} onlink" if route.gateway else f"dev {route.interface}"
-    others = [other for other in range(topology.rails) if other != rail]
-    own = [f"{addresses.node_address(topology, node, other)}/32" for other in others]
-    prefixes = [*map(addresses.rail_prefix, others), *own]
+    other_rails = [other_rail for other_rail in range(topology.rails) if other_rail != rail]
+    own_prefixes = [f"{addresses.node_address(topology, node, other_rail)}/32" for other_rail in other_rails]
+    prefixes = [*map(addresses.rail_prefix, other_rails), *own_prefixes]
     return [
         f"route add {prefix} {via} src {route.source} {route.tcp} metric {SECOND_CHOICE}"
         for prefix in prefixes
@@ -356,9 +359,9 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
     table, tables_of_rails, rules, shapers = list[Route](), list[Route](), list[str](), list[Shaper]()
     for rail in range(topology.rails):
         router = Router(coordinate=node.coordinate, rail=rail)
-        own = addresses.node_address(topology, node, rail)
+        address = addresses.node_address(topology, node, rail)
         mac = _mac(topology, router, NIC_PORT + node.slot)
-        ip.append(f"addr add {own}/10 dev nic{rail} noprefixroute")
+        ip.append(f"addr add {address}/10 dev nic{rail} noprefixroute")
         if shape.network == "router":
             queue = f"mtu {shape.mtu_bytes} txqueuelen {TUN_QUEUE_CHUNKS}"
             ip.append(f"link set nic{rail} address {ROUTER_MAC} arp off {queue} up")
@@ -372,13 +375,13 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
             prefix=addresses.rail_prefix(rail),
             interface=f"nic{rail}",
             gateway=gateway,
-            source=own,
+            source=address,
             tcp=TCP_ROUTE,
         )
         table.append(route)
         number = str(FIRST_RAIL_TABLE + rail)
         tables_of_rails.append(replace(route, prefix=addresses.EVERY_RAIL, table=number))
-        rules += _rail_rules(number, own)
+        rules += _rail_rules(number, address)
         rules += _routes_to_other_rails(topology, node, rail, route)
     return Namespace(
         name=node.name,
@@ -389,11 +392,11 @@ def _node(topology: Topology, shape: Shape, faults: Faults, *, index: int, node:
     )
 
 
-def _rail_rules(number: str, own: str) -> list[str]:
+def _rail_rules(number: str, address: str) -> list[str]:
     """Return lines that make packets from a NIC's own address leave by that NIC, whatever their destination is."""
     return [
         f"route add unreachable default table {number}",
-        f"rule add from {own}/32 lookup {number} pref {number}",
+        f"rule add from {address}/32 lookup {number} pref {number}",
     ]
 
 

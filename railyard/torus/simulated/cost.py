@@ -28,8 +28,8 @@ class SimulationCost:
 
     def __add__(self, later: SimulationCost) -> SimulationCost:
         """Return the cost of one simulation after another: the larger memory, the sum of the times."""
-        most = max(self.memory_bytes, later.memory_bytes)
-        return SimulationCost(memory_bytes=most, time_s=self.time_s + later.time_s)
+        peak_bytes = max(self.memory_bytes, later.memory_bytes)
+        return SimulationCost(memory_bytes=peak_bytes, time_s=self.time_s + later.time_s)
 
     def excess(self, limits: SimulationLimits) -> str:
         """Return in words which limit is exceeded; an empty text if none is."""

@@ -74,16 +74,16 @@ class _Links:
         rate = self.topology.host_rate_gbyte_s * self.calibration.payload_share
         return self.number(f"in {nic_name(node, rail)}", rate, self._end_us())
 
-    def shared(self, node: Node, rail: int, way: str) -> int:
+    def shared(self, node: Node, rail: int, direction: str) -> int:
         """Return the number of the capacity that the nodes of a router share; NONE without a limit.
 
-        `way` is `out` for messages to other routers and `in` for messages from them.
+        `direction` is `out` for messages to other routers and `in` for messages from them.
         """
         rate = self.calibration.router_gbyte_s
         if rate is None or self.topology.nodes_per_router == 1:
             return NONE
         router = self.topology.router_name(Router(coordinate=node.coordinate, rail=rail))
-        return self.number(f"router-{way} {router}", rate, 0.0)
+        return self.number(f"router-{direction} {router}", rate, 0.0)
 
     def memory(self, node: Node) -> int:
         """Return the number of a node's memory, at half its bandwidth because a copy reads and writes."""
@@ -124,8 +124,8 @@ def render(topology: Topology, nodes: Sequence[Node], faults: Faults, calibratio
         for number, node in enumerate(nodes)
         for rail in rails
     ]
-    most = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
-    reach = [f"reach {calibration.reach_hops}{most}"] if calibration.reach_hops else []
+    most_times = f" {calibration.reach_most_times}" if calibration.reach_most_times else ""
+    reach = [f"reach {calibration.reach_hops}{most_times}"] if calibration.reach_hops else []
     lines = [FORMAT, *reach, *map(str, links.lines), f"sizes {len(points)} {len(addresses)}"]
     return "\n".join([*lines, *node_lines, *hosts, *routes]) + "\n"
 

@@ -93,8 +93,8 @@ def version() -> str:
     """Return SimGrid's version, such as `3.32`; `unknown` if smpirun does not print it or is missing."""
     if shutil.which("smpirun") is None:
         return "unknown"
-    done = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\d+\.\d+[\d.]*", done.stdout)
+    result = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=False)
+    match = re.search(r"\d+\.\d+[\d.]*", result.stdout)
     return match[0] if match else "unknown"
 
 

@@ -126,10 +126,10 @@ def start(
 
 def states(torus: str, run: Path) -> dict[str, str]:
     """Return node -> state as `sinfo` prints it (idle, down*, ...). RunError if slurmctld does not answer."""
-    done = _run(torus, run, HEAD, ["sinfo", "--noheader", "--Node", "--format", "%N %T"])
-    if done.returncode != 0:
-        raise RunError(f"Slurm on {torus} does not answer: {_last_line(done.stderr)}")
-    return dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    result = _run(torus, run, HEAD, ["sinfo", "--noheader", "--Node", "--format", "%N %T"])
+    if result.returncode != 0:
+        raise RunError(f"Slurm on {torus} does not answer: {_last_line(result.stderr)}")
+    return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
 
 
 def is_usable(state: str) -> bool:
@@ -181,12 +181,12 @@ def _slurmd(slurm_folder: Path, node: str, *, bind: bool) -> list[str]:
 
 def _check_release(torus: str, run: Path, node: str, image: str) -> None:
     """Raise RunError if the Slurm in a node's container is of another release than this machine's."""
-    here = _release(_run(torus, run, HEAD, ["slurmctld", "-V"]))
-    there = _release(_run(torus, run, node, ["slurmd", "-V"]))
-    if here != there:
+    head_release = _release(_run(torus, run, HEAD, ["slurmctld", "-V"]))
+    node_release = _release(_run(torus, run, node, ["slurmd", "-V"]))
+    if head_release != node_release:
         raise RunError(
-            f"Slurm must be of the same release on both sides; here {here or 'none'}, in the image {image} "
-            f"{there or 'none'}: use another --image (`make image` builds one with slurmd)"
+            f"Slurm must be of the same release on both sides; here {head_release or 'none'}, in the image {image} "
+            f"{node_release or 'none'}: use another --image (`make image` builds one with slurmd)"
         )
 
 
@@ -198,9 +198,9 @@ def _release(version: subprocess.CompletedProcess[str]) -> str:
 
 def _start(torus: str, run: Path, host: str, daemon: Sequence[str]) -> None:
     """Start a daemon that detaches itself on a host. RunError with its message if it fails."""
-    done = _run(torus, run, host, daemon)
-    if done.returncode != 0:
-        raise RunError(f"{daemon[0]} does not start on {host}: {_last_line(done.stderr) or 'see its log'}")
+    result = _run(torus, run, host, daemon)
+    if result.returncode != 0:
+        raise RunError(f"{daemon[0]} does not start on {host}: {_last_line(result.stderr) or 'see its log'}")
 
 
 def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -208,12 +208,12 @@ def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess
 
     The output goes to files, because a daemon that the command starts would keep a pipe open.
     """
-    wanted = {"RAILYARD_TORUS": torus, "PATH": _path(), **environment(run)}
-    ignored = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "LD_"))}
+    variables = {"RAILYARD_TORUS": torus, "PATH": _path(), **environment(run)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "LD_"))}
     with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
-        done = subprocess.run(
+        result = subprocess.run(
             [str(ENTER), "-r", host, *command],
-            env={**ignored, **wanted},
+            env={**inherited, **variables},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -221,7 +221,7 @@ def _run(torus: str, run: Path, host: str, command: Sequence[str]) -> subprocess
         )
         out.seek(0)
         err.seek(0)
-        return subprocess.CompletedProcess(done.args, done.returncode, out.read(), err.read())
+        return subprocess.CompletedProcess(result.args, result.returncode, out.read(), err.read())
 
 
 def _wait(torus: str, run: Path, nodes: int, progress: Callable[[int], None]) -> None:

@@ -132,10 +132,10 @@ def _snapshots(torus: str) -> list[Snapshot]:
     """Return two snapshots, one taken directly after the other."""
     if not PROGRAM.is_file():
         raise RunError(f"{PROGRAM} is not built; run `make setup`")
-    done = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(done.stderr.strip())
-    return parse(done.stdout.splitlines())
+    result = subprocess.run([PROGRAM, torus], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RunError(result.stderr.strip())
+    return parse(result.stdout.splitlines())
 
 
 def parse(lines: Iterable[str]) -> list[Snapshot]:
@@ -185,14 +185,14 @@ def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -
     Raises RunError for an interface that is missing.
     """
     links, lost = [], []
-    for counter, near, far in _directed(topology):
-        if near not in second or far not in second:
+    for counter, sender, receiver in _directed(topology):
+        if sender not in second or receiver not in second:
             raise RunError(
-                f"torus {torus} has no interface {near[0]}:{near[1]}; run: railyard torus status {torus}"
+                f"torus {torus} has no interface {sender[0]}:{sender[1]}; run: railyard torus status {torus}"
             )
-        links.append(_filled(counter, second[near]))
-        if not _agree((first[near], second[near]), (first[far], second[far])):
-            sent, received = first[near].tx_bytes, first[far].rx_bytes
+        links.append(_filled(counter, second[sender]))
+        if not _agree((first[sender], second[sender]), (first[receiver], second[receiver])):
+            sent, received = first[sender].tx_bytes, first[receiver].rx_bytes
             lost.append(f"{counter.name}: {sent} bytes sent, {received} received")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return CounterReading(
@@ -200,14 +200,14 @@ def reading(torus: str, topology: Topology, first: Snapshot, second: Snapshot) -
     )
 
 
-def _agree(near: tuple[Interface, Interface], far: tuple[Interface, Interface]) -> bool:
-    """Return whether the counts of two ends fit together; `near` sends, `far` receives, each in two snapshots.
+def _agree(sender: tuple[Interface, Interface], receiver: tuple[Interface, Interface]) -> bool:
+    """Return whether the counts of two ends fit together, each in two snapshots.
 
     The count of the end that was read between two readings of the other must lie between those.
     """
-    if near[0].order < far[0].order:
-        return near[0].tx_bytes <= far[0].rx_bytes <= near[1].tx_bytes
-    return far[0].rx_bytes <= near[0].tx_bytes <= far[1].rx_bytes
+    if sender[0].order < receiver[0].order:
+        return sender[0].tx_bytes <= receiver[0].rx_bytes <= sender[1].tx_bytes
+    return receiver[0].rx_bytes <= sender[0].tx_bytes <= receiver[1].rx_bytes
 
 
 def difference(later: CounterReading, earlier: CounterReading) -> CounterReading:
@@ -285,52 +285,60 @@ def _filled(counter: LinkCounter, interface: Interface) -> LinkCounter:
 def _directed(topology: Topology) -> Iterator[tuple[LinkCounter, End, End]]:
     """Yield every directed link with zero counts, its sending end and its receiving end."""
     for link in topology.links():
-        near = topology.router_name(link.source), link.port
-        far = topology.router_name(link.target), topology.reverse(link).port
+        sender = topology.router_name(link.source), link.port
+        receiver = topology.router_name(link.target), topology.reverse(link).port
         yield (
             _empty(
                 link.name,
-                near,
-                far,
+                sender,
+                receiver,
                 router=link.source,
-                way=topology.direction(link),
+                direction=topology.direction(link),
                 link_class=str(link.link_class),
             ),
-            near,
-            far,
+            sender,
+            receiver,
         )
     for node in topology.nodes:
         for rail in range(topology.rails):
             router = Router(coordinate=node.coordinate, rail=rail)
-            out = node.name, f"nic{rail}"
-            back = topology.router_name(router), f"h{node.slot}"
-            for way, near, far in (("+", out, back), ("-", back, out)):
-                name = _host_name(topology, node, rail, way)
-                yield _empty(name, near, far, router=router, way=f"H{way}", link_class="host"), near, far
+            nic = node.name, f"nic{rail}"
+            port = topology.router_name(router), f"h{node.slot}"
+            for direction, sender, receiver in (("+", nic, port), ("-", port, nic)):
+                name = _host_name(topology, node, rail, direction)
+                yield (
+                    _empty(
+                        name, sender, receiver, router=router, direction=f"H{direction}", link_class="host"
+                    ),
+                    sender,
+                    receiver,
+                )
 
 
 def names(topology: Topology) -> Mapping[End, str]:
     """Return the name of each directed link by the end that sends."""
-    return {near: counter.name for counter, near, _ in _directed(topology)}
+    return {sender: counter.name for counter, sender, _ in _directed(topology)}
 
 
-def _host_name(topology: Topology, node: Node, rail: int, way: str) -> str:
-    """Return the name of the link from a node to its router (`way` +) or back (-)."""
+def _host_name(topology: Topology, node: Node, rail: int, direction: str) -> str:
+    """Return the name of the link from a node to its router (`direction` +) or back (-)."""
     router = topology.router_name(Router(coordinate=node.coordinate, rail=rail))
-    ends = (node.name, router) if way == "+" else (router, node.name)
-    return f"H{way} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
+    ends = (node.name, router) if direction == "+" else (router, node.name)
+    return f"H{direction} {'>'.join(ends)}" + (f"@{rail}" if rail else "")
 
 
-def _empty(name: str, near: End, far: End, *, router: Router, way: str, link_class: str) -> LinkCounter:
-    """Return the counter of a link with zero counts; `way` is dimension and direction, such as `X+`."""
+def _empty(
+    name: str, sender: End, receiver: End, *, router: Router, direction: str, link_class: str
+) -> LinkCounter:
+    """Return the counter of a link with zero counts; `direction` is dimension and direction, such as `X+`."""
     return LinkCounter(
         name=name,
-        source=near[0],
-        target=far[0],
+        source=sender[0],
+        target=receiver[0],
         coordinate=router.coordinate,
         rail=router.rail,
-        dimension=way[0],
-        direction=way[1],
+        dimension=direction[0],
+        direction=direction[1],
         link_class=link_class,
         rate_mbit_s=0.0,
         bytes=0,

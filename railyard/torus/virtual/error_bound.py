@@ -97,11 +97,11 @@ class Histogram:
 
     def since(self, earlier: Histogram) -> Histogram:
         """Return the histogram of the values that were added after an earlier one."""
-        more = {start: n - earlier.buckets.get(start, 0) for start, n in self.buckets.items()}
+        added = {start: n - earlier.buckets.get(start, 0) for start, n in self.buckets.items()}
         return Histogram(
             count=self.count - earlier.count,
             sum=self.sum - earlier.sum,
-            buckets={start: n for start, n in more.items() if n > 0},
+            buckets={start: n for start, n in added.items() if n > 0},
         )
 
     def quantile(self, share: float) -> int:

@@ -184,11 +184,11 @@ def judge(
         lost.append(f"{drops} packets dropped, most on {worst.name}; a lossless network drops none")
     doubts = [] if intervals else ["the launch was too short to be watched"]
     if limited_s > HOST_SHARE * traffic_s:
-        held = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
+        reason = f"the machine held the packets back for {limited_s:.1f} of {traffic_s:.1f} s with traffic"
         if traffic_s < enough_s:
-            doubts.append(f"{held}, too little to tell; use more repeats")
+            doubts.append(f"{reason}, too little to tell; use more repeats")
         else:
-            load.append(f"{held}; use fewer nodes or a smaller --rate-scale")
+            load.append(f"{reason}; use fewer nodes or a smaller --rate-scale")
     if machine is not None:
         lost += [machine.carrier] if machine.carrier else []
         beyond = (_beyond if machine.network == "router" else _taken_away)(machine.bound)
@@ -397,12 +397,12 @@ def _throttled_s() -> float:
     """Return the total time that the control groups of this process have been held at their processor quota."""
     total = 0
     try:
-        own = next(
+        own_line = next(
             line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")
         )
     except (OSError, StopIteration):
         return 0.0
-    group = CGROUPS / own[3:].lstrip("/")
+    group = CGROUPS / own_line[3:].lstrip("/")
     for folder in (group, *group.parents):
         with contextlib.suppress(OSError):
             text = (folder / "cpu.stat").read_text()

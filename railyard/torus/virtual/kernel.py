@@ -61,10 +61,10 @@ def look(planned: PlannedNamespace) -> ObservedNamespace:
 
 def _answer(command: list[str], text: str = "") -> list[list[dict[str, Any]]]:
     """Return the JSON lists that a command prints one after another; `text` is its stdin. RunError if it fails."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(f"{command[0]} failed: {done.stderr.strip()}")
-    decoder, rest, lists = json.JSONDecoder(), done.stdout.strip(), []
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RunError(f"{command[0]} failed: {result.stderr.strip()}")
+    decoder, rest, lists = json.JSONDecoder(), result.stdout.strip(), []
     while rest:
         rows, end = decoder.raw_decode(rest)
         lists.append(rows)

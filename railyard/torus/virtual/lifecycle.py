@@ -121,7 +121,7 @@ def up(
         valid = "a letter, then up to 30 letters (lower case), digits or dashes; not lock or launch"
         raise InputError("--name", "", name, valid)
     torus_plan = plan.make(topo, shape)
-    wanted = VirtualTorus(
+    requested = VirtualTorus(
         name=name,
         engine=engine,
         topology=topo,
@@ -132,36 +132,36 @@ def up(
         owner=owner.of(name),
     )
     with lock():
-        if existing := _existing(wanted):
+        if existing := _existing(requested):
             return existing, False
         for orphan in _orphans():
             with contextlib.suppress(RunError):  # `_collect` reports it
                 _end(orphan)  # otherwise this command would wait for the orphan's launch
     with locks.turn(), lock():
-        if existing := _existing(wanted):
+        if existing := _existing(requested):
             return existing, False
         _collect()
         # A killed `up` leaves its folder. Without the folder no engine is still making containers for it.
         _remove(name, also=engine, finished=not (RUN / name).exists())
-        write(dataclasses.replace(wanted, complete=False), torus_plan)
+        write(dataclasses.replace(requested, complete=False), torus_plan)
         autogroup.turn_off(RUN)
         try:
-            _create(wanted, torus_plan, progress)
+            _create(requested, torus_plan, progress)
         except BaseException:
             _remove(name)
             raise
-        write(wanted, torus_plan)
-    return wanted, True
+        write(requested, torus_plan)
+    return requested, True
 
 
-def _existing(wanted: VirtualTorus) -> VirtualTorus | None:
-    """Return the torus that is up if it equals the wanted one; InputError if a different torus has its name."""
-    existing = read(wanted.name)
+def _existing(requested: VirtualTorus) -> VirtualTorus | None:
+    """Return the torus that is up if it equals the requested one; InputError if a different torus has its name."""
+    existing = read(requested.name)
     if existing is None or not existing.complete:
         return None
-    if existing != wanted:
-        valid = f"a name not in use; `railyard torus down {wanted.name}` would free it"
-        raise InputError("--name", "", wanted.name, valid)
+    if existing != requested:
+        valid = f"a name not in use; `railyard torus down {requested.name}` would free it"
+        raise InputError("--name", "", requested.name, valid)
     return existing if carries(existing) else None
 
 
@@ -222,8 +222,10 @@ def get(name: str) -> VirtualTorus:
     torus = read(name)
     if torus is None or not torus.complete:
         valid = ", ".join(sorted(names())) or "none is up; see `railyard torus up --help`"
-        what = "one that is complete (take this one down and up again)" if torus or name in names() else valid
-        raise InputError("torus", "", name, what)
+        expected = (
+            "one that is complete (take this one down and up again)" if torus or name in names() else valid
+        )
+        raise InputError("torus", "", name, expected)
     return torus
 
 
@@ -308,21 +310,21 @@ def _create(torus: VirtualTorus, torus_plan: TorusPlan, progress: Progress) -> N
         service=cluster.service(torus.folder) if torus.slurm else NO_SERVICE,
     )
     pids = engines()[torus.engine].create(order, progress)
-    before = len(pids)
+    count_before = len(pids)
     netns.create(
         torus.name,
         torus_plan,
-        lambda done: progress(before + done),
+        lambda done: progress(count_before + done),
         pids,
         before_configuring=lambda: _start_router(torus),
     )
-    before += len(torus_plan.namespaces)
+    count_before += len(torus_plan.namespaces)
     if torus.slurm:
         cluster.start(
             torus.name,
             torus.topology,
             torus.folder,
-            progress=lambda done: progress(before + done),
+            progress=lambda done: progress(count_before + done),
             containers=torus.containers,
         )
 
@@ -394,12 +396,12 @@ def _orphans() -> dict[str, int]:
 def _collect() -> None:
     """Remove the tori of job scripts that have ended without taking them down; report each on stderr."""
     for name, pid in _orphans().items():
-        why = f"its job (process {pid}) has ended"
+        reason = f"its job (process {pid}) has ended"
         try:
             _remove(name)
-            print(f"railyard: removed torus {name}: {why}", file=sys.stderr)
+            print(f"railyard: removed torus {name}: {reason}", file=sys.stderr)
         except RunError as error:
-            print(f"railyard: torus {name} stays, although {why}: {error}", file=sys.stderr)
+            print(f"railyard: torus {name} stays, although {reason}: {error}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -252,5 +252,5 @@ def _wait(descriptor: int, what: str, give_up_at: float | None) -> bool:
 def _report(descriptor: int, text: str) -> None:
     """Print a line on stderr with the processes that hold the lock of an open file."""
     pids = holders(Path(f"/proc/self/fd/{descriptor}"))
-    who = ", ".join(f"process {pid} ({command_of(pid) or 'ended; its children run'})" for pid in pids)
-    print(f"railyard: {text}; held by {who or 'another process'}", file=sys.stderr, flush=True)
+    processes = ", ".join(f"process {pid} ({command_of(pid) or 'ended; its children run'})" for pid in pids)
+    print(f"railyard: {text}; held by {processes or 'another process'}", file=sys.stderr, flush=True)

@@ -102,8 +102,12 @@ def _open_lock(name: str) -> int:
     Raises RunError if the file belongs to another user.
     """
     user = os.geteuid()
-    own = Path(f"/run/user/{user}")
-    folder = own if own.is_dir() and own.stat().st_uid == user else locks.machine_file().parent
+    user_folder = Path(f"/run/user/{user}")
+    folder = (
+        user_folder
+        if user_folder.is_dir() and user_folder.stat().st_uid == user
+        else locks.machine_file().parent
+    )
     path = folder / f"railyard.{user}.{name}"
     descriptor = locks.open_for_all(path)
     if os.fstat(descriptor).st_uid != user:

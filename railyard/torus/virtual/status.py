@@ -110,31 +110,35 @@ def inspect(torus: VirtualTorus) -> Report:
     torus_plan = plan.make(torus.topology, torus.shape, torus.faults)
     planned = _routed_rates(torus) if routed else _planned_rates(torus.name, torus_plan)
     existing = netns.namespaces(torus.name)
-    wanted = [netns.full_name(torus.name, namespace.name) for namespace in torus_plan.namespaces]
+    planned_names = [netns.full_name(torus.name, namespace.name) for namespace in torus_plan.namespaces]
     carrier = router.state(torus.name, torus.folder) if routed else None
-    seen = {host.name: host for host in netns.at_once(kernel.look, _work(torus, torus_plan, existing))}
+    observed = {host.name: host for host in netns.at_once(kernel.look, _work(torus, torus_plan, existing))}
     if routed:
         rates = _rates_of_router(torus) if carrier else {}
     else:
-        rates = {(name, device): rate for name, host in seen.items() for device, rate in host.rates.items()}
+        rates = {
+            (name, device): rate for name, host in observed.items() for device, rate in host.rates.items()
+        }
     wrong = [key for key, rate in planned.items() if rates.get(key) != rate]
-    missing = sorted(set(wanted) - set(existing))
+    missing = sorted(set(planned_names) - set(existing))
     engine = engines()[torus.engine]
     ended_hosts = engine.ended(torus.name, torus.folder)
     scheduler, silent = _scheduler(torus)
-    own = {carrier.process} if carrier else set()
+    router_processes = {carrier.process} if carrier else set()
     if routed and carrier is None:
         silent.append("the router has ended: no packet is carried; take the torus down and up again")
     return Report(
         torus=torus,
         namespaces=len(existing),
-        namespaces_planned=len(wanted),
+        namespaces_planned=len(planned_names),
         shapers=len(planned) - len(wrong),
         shapers_planned=len(planned),
-        processes=len(netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - own),
+        processes=len(
+            netns.processes(netns.identities(existing)) - engine.keepers(torus.folder) - router_processes
+        ),
         scheduler=scheduler,
         router=carrier,
-        absent=tuple(sorted({key for host in seen.values() for key in host.absent})),
+        absent=tuple(sorted({key for host in observed.values() for key in host.absent})),
         differences=tuple(
             [f"{name} is missing" for name in missing]
             + _interrupted(torus)
@@ -144,7 +148,7 @@ def inspect(torus: VirtualTorus) -> Report:
                 f"{host} {device}: {rates.get((host, device), 'no rate')}, planned {planned[host, device]} bit/s"
                 for host, device in (wrong if carrier or not routed else [])
             ]
-            + [line for name in sorted(seen) for line in seen[name].differences]
+            + [line for name in sorted(observed) for line in observed[name].differences]
         ),
     )
 

@@ -74,18 +74,18 @@ def ratios(counted: CounterReading) -> Mapping[str, float]:
 
 def throttled(torus: VirtualTorus, percent: float) -> Faults:
     """Return the faults of a torus, with every NIC limited to a percentage of its rate."""
-    own = torus.faults.injection_percent
-    limited = {node.name: min(percent, own.get(node.name, 100.0)) for node in torus.topology.nodes}
+    percents = torus.faults.injection_percent
+    limited = {node.name: min(percent, percents.get(node.name, 100.0)) for node in torus.topology.nodes}
     return dataclasses.replace(torus.faults, injection_percent=limited)
 
 
-def inject(name: str, percent: float | None, own: Mapping[str, float]) -> None:
+def inject(name: str, percent: float | None, before: Mapping[str, float]) -> None:
     """Limit the NICs of a torus to a percentage of their rate, also during a launch.
 
-    With None restore `own`, node -> percentage of each NIC that is limited by a fault. Raises as `live_faults.apply`.
+    With None restore `before`, node -> percentage of each NIC that a fault limits. Raises as `live_faults.apply` does.
     """
     launching = lifecycle.get(name).folder / lifecycle.LAUNCHING
     with locks.turn_unless_held(launching), lifecycle.lock():
         torus = lifecycle.get(name)
-        released = dataclasses.replace(torus.faults, injection_percent=dict(own))
+        released = dataclasses.replace(torus.faults, injection_percent=dict(before))
         live_faults.apply(torus, released if percent is None else throttled(torus, percent))
