@@ -31,7 +31,7 @@ RATE_SCALE = "RAILYARD_RATE_SCALE"
 
 @click.group()
 def torus() -> None:
-    """Make and use a virtual torus on this machine: nodes are network namespaces, links have their class's rate.
+    """Make and use a virtual torus on this machine: network namespaces as nodes, links with scaled-down rates.
 
     Root can use it, and an ordinary user if user namespaces are allowed. As root, nodes can also be containers
     (`up --engine docker`).
@@ -52,7 +52,8 @@ def torus() -> None:
     envvar=RATE_SCALE,
     help="Virtual over real link rate. At 0.000125 a link of 1 GB/s becomes 1 Mbit/s. BYTES/TIME: the scale at which "
     f"a NIC sends these bytes in this time, such as {pace.EXAMPLE}. auto: the largest scale at which all links "
-    "together need a fifteenth of the packets that this machine can forward (measured once), and a hop takes 1 ms.",
+    "together need a fifteenth of the packets that this machine can forward (measured once), and a hop takes at "
+    "least 1 ms.",
 )
 @click.option(
     "--ranks-per-node",
@@ -198,7 +199,7 @@ def up(
 
 
 @torus.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_tori(as_json: bool) -> None:
     """List the tori on this machine, also incomplete ones."""
     rows = [status.brief(name) for name in sorted(lifecycle.names())]
@@ -216,7 +217,7 @@ def list_tori(as_json: bool) -> None:
 
 @torus.command("status")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, as_json: bool) -> None:
     """Compare the torus NAME, as the kernel reports it, with its plan. Exit with 1 if they differ."""
     report = status.inspect(lifecycle.get(name))
@@ -296,8 +297,8 @@ def mpiexec(name: str, arguments: tuple[str, ...]) -> None:
 def launch_any(name: str, launcher: str, arguments: tuple[str, ...], script: str) -> None:
     """Run LAUNCHER, an mpirun or mpiexec by its path, across the torus NAME; all further arguments are its own.
 
-    LAUNCHER may belong to Open MPI 4 or 5, MPICH or Intel MPI, installed anywhere. The program must be built with the
-    same MPI.
+    LAUNCHER may be that of Open MPI 4 or 5, MPICH, Intel MPI, or another one that `placements/launchers` prepares for a
+    torus, installed anywhere. The program must be built with the same MPI.
     """
     sys.exit(launch.any_mpi(lifecycle.get(name), launcher, _after_dashes(arguments), script))
 

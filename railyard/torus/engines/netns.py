@@ -249,7 +249,10 @@ def reroute_lines(old: Namespace, new: Namespace, *, again: bool) -> list[str]:
 
 
 def reshape_lines(old: Sequence[Shaper], new: Sequence[Shaper]) -> list[str]:
-    """Return the lines for `tc -batch` that turn a namespace's old shapers into its new ones."""
+    """Return the lines for `tc -batch` that turn a namespace's old shapers into its new ones.
+
+    Lines that an old shaper already has are left out.
+    """
     before = {shaper.interface: shaper for shaper in old}
     return [
         line
@@ -270,7 +273,10 @@ def revive_lines(namespace: Namespace, ports: Iterable[str]) -> list[str]:
 
 
 def batch_in(name: str, program: str, lines: Iterable[str]) -> None:
-    """Move this process into a namespace, and run lines for `ip -batch` or `tc -batch` there."""
+    """Move this process into a namespace, and run lines for `ip -batch` or `tc -batch` there.
+
+    `name` is the full name of the namespace. Raises RunError with the first line that fails.
+    """
     enter(name)
     _batch(program, lines)
 

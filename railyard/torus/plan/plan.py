@@ -43,7 +43,8 @@ BRIDGE_PORTS = 1023  # ports of a Linux bridge (BR_MAX_PORTS without port 0), su
 HEALTHY = Faults()
 LOWEST_ROUTER_RATE_BIT_S = 1e3
 ROUTER_SEND_QUEUE_BYTES = 1 << 20
-#: The address of every NIC of the user-space router, because without ARP the kernel sends frames to its own address.
+#: The MAC address that all NICs share on the network `router`: without ARP the kernel writes the sender's own address
+#: as a frame's destination, and the receiving NIC must have the same.
 ROUTER_MAC = "02:00:00:00:00:01"
 TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TUN device drops what does not fit
 

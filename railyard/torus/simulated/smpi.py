@@ -112,7 +112,7 @@ def read_algorithms(text: str) -> dict[str, str]:
 
 
 def options(calibration: Calibration, algorithms: Mapping[str, str]) -> list[str]:
-    """Return the options of smpirun for a calibration and for algorithms of collectives: network, MPI, this machine."""
+    """Return the options of smpirun; `algorithms` maps a collective to SMPI's algorithm for it."""
     overhead = _overhead(calibration.mpi_latency_us * 1e-6 / 2)
     configured = {
         "network/model": "CM02",  # the description's latencies and rates; simgrid/platform.cpp divides a link equally
@@ -144,7 +144,10 @@ def _overhead(seconds: float) -> str:
 
 
 def command(launch: SimulatedLaunch, hostfile: str) -> list[str]:
-    """Return the command of smpirun. It needs the variable RAILYARD_NETWORK with the path of the description."""
+    """Return the command of smpirun for a launch; `hostfile` is the path of the file `hosts` that `write` writes.
+
+    The command needs the variable RAILYARD_NETWORK with the path of the file `network`.
+    """
     start = ["smpirun", "-np", str(len(launch.ranks)), "-platform", str(PLATFORM), "-hostfile", hostfile]
     return [*start, *options(launch.calibration, launch.algorithms), *launch.program]
 

@@ -64,7 +64,10 @@ PMIxCliTmpDirBase={folder}/tmp
 
 
 def files(name: str, topology: Topology, folder: Path) -> dict[str, str]:
-    """File name -> text, all to be written into `folder`, which slurm.conf refers to."""
+    """Return file name -> text of all configuration files of the cluster `name`.
+
+    They must be written to `folder`, because slurm.conf contains its path.
+    """
     nodes = "".join(
         f"NodeName={node.name} NodeAddr={addresses.management_address(index)} CPUs={_cpus()}\n"
         for index, node in enumerate(topology.nodes)

@@ -42,7 +42,10 @@ def for_any_program(torus: VirtualTorus) -> dict[str, str]:
 
 
 def for_launcher(torus: VirtualTorus, name: str) -> dict[str, str]:
-    """Return the variables of a launcher by its name in `placements.launchers`, started on the head of the torus."""
+    """Return the variables of a launcher on the head of the torus.
+
+    `name` is that of a launcher in `placements.launchers` that can run there.
+    """
     return _merged(_on_hosts(torus, launchers.named(name)))
 
 

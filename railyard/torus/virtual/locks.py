@@ -106,7 +106,7 @@ def turn() -> Iterator[None]:
 def turn_unless_held(launching: Path) -> Iterator[None]:
     """Hold the machine's launch locks within the block, unless a torus's lock `launching` is held.
 
-    In that case a launch runs on this torus, and faults are to come during it.
+    In that case a launch runs on this torus, and its faults may come while it runs.
     """
     with contextlib.nullcontext() if is_held(launching) else turn():
         yield
