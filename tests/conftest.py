@@ -176,7 +176,10 @@ def sanitized() -> Path:
         cache = build / "CMakeCache.txt"
         if cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={CHECKOUT}\n" not in cache.read_text():
             shutil.rmtree(build)  # another version of the checkout, whose project was elsewhere
-        subprocess.run(configure, check=True, capture_output=True)
+        configured, words = build / "configured-by", " ".join(map(str, configure))
+        if not configured.exists() or configured.read_text() != words:  # once, not in each worker
+            subprocess.run(configure, check=True, capture_output=True)
+            configured.write_text(words)
         subprocess.run(["cmake", "--build", build, "-j2"], check=True, capture_output=True)
     return build / "bin"
 

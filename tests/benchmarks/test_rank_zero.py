@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 from support.rank_zero import rank_zero, topobw_beside
@@ -71,10 +70,8 @@ def test_shares_of_links_that_there_are_not_are_one_line() -> None:
         rank_zero.topobw("gemini-4x4x4", (), left={"X+ 9,9,9>0,0,0": 0.5})
 
 
-def test_wrong_input_is_one_line(tmp_path: Path) -> None:
+def test_wrong_input_is_one_line() -> None:
     for program in ("counters_rank_zero", "topobw_rank_zero"):
-        done = subprocess.run(
-            [rank_zero.build(program, tmp_path)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([rank_zero.build(program)], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert done.stderr.startswith(f"usage: {program} ")

@@ -16,6 +16,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,14 @@ LEADERS = 10_000
 BAD_ROUTERS = ("3,4,5", "17,9,20")
 
 
-def build(program: str, folder: Path) -> Path:
+#: Where the two programs are compiled, once per run of the tests; removed when Python ends.
+BUILT = tempfile.TemporaryDirectory(prefix="railyard-rank-zero-")
+
+
+@cache
+def build(program: str) -> Path:
     """Compile one of the two programs with topobw's own sources, its start and its tree of messages excepted."""
-    made = folder / program
+    made = Path(BUILT.name) / program
     topobw = BENCHMARKS / "topobw"
     own = [
         *topobw.glob("plan/*.c"),
@@ -58,7 +64,7 @@ def counters(leaders: int = LEADERS) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         group = BENCHMARKS / "counters/groups/gemini.txt"
-        program = build("counters_rank_zero", folder)
+        program = build("counters_rank_zero")
         return _run(program, str(group), str(leaders), str(folder / "text"), str(folder / "json"))
 
 
@@ -84,7 +90,7 @@ def topobw(
         (folder / "links").write_text(files.links(machine))
         read = [str(folder / name) for name in ("coordinates", "links")]
         written = [str(folder / name) for name in ("text", "json")]
-        program = build("topobw_rank_zero", folder)
+        program = build("topobw_rank_zero")
         numbers = (str(len(nodes)), str(FACTOR), str(seed), str(tolerance_percent))
         shares = folder / "shares"
         shares.write_text("".join(f"{share:.6f} {name}\n" for name, share in (left or {}).items()))
