@@ -25,6 +25,7 @@ KEYS = {
     "check": "check",
     "topology": "topology",
     "commit": "git_commit",
+    "subject": "subject",
     "mpi": "mpi",
     "study": "studies",
     "placement": "",
@@ -64,7 +65,7 @@ def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
     found = setting[KEYS[key]]
     if key == "study":
         return value in found
-    if key in {"commit", "image"}:
+    if key in {"commit", "subject", "image"}:
         return bool(found) and str(found).startswith(value)
     return str(found) == value
 

@@ -23,6 +23,8 @@ from railyard.records.store.entries import Entry
 #: Field of a setting -> what people call it.
 NAMES = {
     "git_commit": "commit",
+    "subject": "your commit",
+    "program": "program",
     "git_dirty": "changed checkout",
     "mpi": "MPI",
     "machine": "machine",
@@ -104,8 +106,10 @@ def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterat
 
 
 def _shown(field: str, value: Json) -> str:
+    if isinstance(value, dict):
+        value = " ".join(map(str, value.values()))
     text = str(value).lower() if isinstance(value, bool) else str(value or "none")
-    return text[:_COMMIT_DIGITS] if field == "git_commit" else text[:80]
+    return text[:_COMMIT_DIGITS] if field in {"git_commit", "subject"} else text[:80]
 
 
 def _job(setting: Mapping[str, Json]) -> dict[str, set[str]]:

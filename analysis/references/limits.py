@@ -28,7 +28,7 @@ from railyard.records.references import Point
 ALPHA, RUNS = 0.10, 50
 OLDEST, LAST, NEWEST = 3, 10, 3
 #: The run-to-run spread that is assumed before there is a history, and how many records it counts as.
-PRIOR, PRIOR_RECORDS = 0.015, 4.0
+PRIOR, PRIOR_RECORDS = 0.0175, 4.0
 #: What the prior counts as for the quantile while no case has neighbouring records to learn from.
 UNKNOWN = 20.0
 #: The most degrees of freedom that the other variables of a case contribute.

@@ -100,7 +100,7 @@ def _after(entry: Entry, indexed: Indexed, family: int, *, accept: bool) -> tupl
     past = Past(
         record=indexed.own["id"],
         created=indexed.own["created"],
-        commit=indexed.setting["git_commit"],
+        commit=indexed.setting["subject"] or indexed.setting["git_commit"],
         launches=min(map(len, launches.values()), default=0),
     )
     after, worse = added(entry, past, launches, family, accept=accept)

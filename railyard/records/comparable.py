@@ -41,6 +41,8 @@ class Field:
     sizes: Rule
 
 
+#: Parameters of a case that name what ran. They are in the setting as `program`.
+BUILD = frozenset({"program_sha256", "spack_spec", "spack_source", "spack_compiler", "spack_target"})
 #: Field of a setting -> its rules. Named fields are named in this order.
 FIELDS: Mapping[str, Field] = {
     #: Field(pool, reference, sides, allocations, sizes)
@@ -52,6 +54,8 @@ FIELDS: Mapping[str, Field] = {
     "ranks": Field(
         FREE, AGREE, AGREE, AGREE, FREE
     ),  # of a pool: they follow from the parameters and the launches
+    "program": Field(AGREE, FREE, NAMED, AGREE, AGREE),  # which build ran: the parameters of `BUILD`
+    "subject": Field(AGREE, FREE, NAMED, FREE, FREE),
     "git_commit": Field(
         AGREE, FREE, NAMED, AGREE, AGREE
     ),  # a reference exists to find what another commit made slower

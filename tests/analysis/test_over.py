@@ -37,6 +37,8 @@ SETTING: Mapping[str, Any] = {
     "ranks": 16,
     "placements": ["plain"],
     "nic_policies": ["library-default"],
+    "program": {},
+    "subject": "",
     "git_commit": "1f" * 20,
     "git_dirty": False,
     "mpi": "Open MPI v4.1.4",

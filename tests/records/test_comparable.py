@@ -48,6 +48,8 @@ IMAGE = {
     "apptainer": "1.4.5",
     "labels": {"railyard.mpi": "Open MPI 4.1.4"},
 }
+PARAMETERS = synthetic.case()["parameters"]
+JOB: dict[str, Any] = {"variables": {}, "modules": [], "libraries": []}
 #: Field of a setting -> a job that differs from `job()` in it, and in as little else as can be.
 CHANGED: dict[str, Callable[[], Record]] = {
     "origin": lambda: job(origin="simulated"),
@@ -57,6 +59,8 @@ CHANGED: dict[str, Callable[[], Record]] = {
     "check": lambda: job(case={"check": "halo_2d"}),
     "benchmark": lambda: job(case={"benchmark": "other"}),
     "parameters": lambda: job(case={"parameters": {"grid": [4, 4, 4], "cells": [32, 32, 32]}}),
+    "program": lambda: job(case={"parameters": {**PARAMETERS, "program_sha256": "ab" * 6}}),
+    "subject": lambda: job(job={**JOB, "variables": {"GITHUB_SHA": "3c" * 20}}),
     "git_commit": lambda: job(railyard={**CODE, "git_commit": "2e" * 20}),
     "git_dirty": lambda: job(railyard={**CODE, "git_dirty": True}),
     "mpi": lambda: job(mpi={"library": "MPICH 4.0.2", "standard": "4.0"}),

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from railyard.records.assemble import one_line
+from railyard.records.store.entries import SUBJECT
 
-#: How the variables of MPI libraries, their networks and collectives begin.
+#: How the variables of MPI libraries, their networks and collectives begin, and the names of the commit under test.
 PREFIXES = (
+    *SUBJECT,
     *("MPICH_", "MPIR_", "OMPI_", "PRTE_", "PMIX_MCA_", "I_MPI_", "MV2_", "MVP_", "SLURM_MPI_TYPE", "PALS_"),
     *("FI_", "UCX_", "PSM", "HFI_", "IPATH_", "NCCL_", "RCCL_", "GEMINI_", "CXI_"),
     *(

@@ -17,10 +17,13 @@ from typing import NamedTuple
 from railyard.base.errors import InputError
 from railyard.records import benchmark, noise, record
 from railyard.records.benchmark import Labels, Series
-from railyard.records.comparable import unnamed
+from railyard.records.comparable import BUILD, unnamed
 from railyard.records.json_io import Json, canonical
 from railyard.records.record import Launch, Record
 from railyard.records.store import archive
+
+#: Variables of a job by which services of continuous integration name the commit that they test.
+SUBJECT = ("GITHUB_SHA", "CI_COMMIT_SHA")
 
 
 class SeriesKey(NamedTuple):
@@ -93,7 +96,7 @@ def _allocation(nodes: Sequence[Mapping[str, Json]]) -> str:
 
 def _setting(read: Record) -> dict[str, Json]:
     case, torus = read.case, read.provenance["torus"]
-    code, mpi = read.provenance["railyard"], read.provenance["mpi"]
+    code, mpi, job = read.provenance["railyard"], read.provenance["mpi"], read.provenance.get("job")
     return {
         "origin": str(read.origin),
         "system": read.system.name,
@@ -101,7 +104,9 @@ def _setting(read: Record) -> dict[str, Json]:
         "environment": read.system.environment,
         "check": case.check,
         "benchmark": case.benchmark,
-        "parameters": dict(case.parameters),
+        "parameters": {name: part for name, part in case.parameters.items() if name not in BUILD},
+        "program": {name: part for name, part in case.parameters.items() if name in BUILD},
+        "subject": _subject(job),
         "studies": list(case.studies),
         "topology": case.topology.name if case.topology else "",
         "topology_sha256": case.topology.sha256 if case.topology else "",
@@ -115,7 +120,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "machine": _machine(read.provenance["machine"]),
         "software": list(map(str, case.software)),
         "image": _image(read.provenance.get("image")),
-        "job_environment": _job(read.provenance.get("job")),
+        "job_environment": _job(job),
         "torus": {} if torus is None else unnamed(torus),
     }
 
@@ -130,8 +135,17 @@ def _image(image: Mapping[str, Json] | None) -> str:
 
 
 def _job(job: Mapping[str, Json] | None) -> str:
-    """The variables, modules and libraries of a job as one text; empty where the record has none."""
-    return canonical(job) if job else ""
+    """Return the variables, modules and libraries of a job as one text; empty where the record has none."""
+    if not job:
+        return ""
+    variables = {name: value for name, value in job["variables"].items() if name not in SUBJECT}
+    return canonical({**job, "variables": variables})
+
+
+def _subject(job: Mapping[str, Json] | None) -> str:
+    """Return the commit of the user's own repository that a service tested; empty where the record has none."""
+    variables = job["variables"] if job else {}
+    return next((str(variables[name]) for name in SUBJECT if name in variables), "")
 
 
 def counts(launches: Sequence[Launch]) -> dict[str, int]:

@@ -28,7 +28,7 @@ from railyard.records.store import archive, entries
 from railyard.records.store.entries import Entry, SeriesKey
 
 #: Changes whenever a line's meaning does; an index of another version is made anew.
-VERSION = f"railyard-index/7 {railyard.__version__}".encode()
+VERSION = f"railyard-index/8 {railyard.__version__}".encode()
 _SYSTEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _END = b"\n==\n"
 _BATCH = 64

@@ -79,6 +79,7 @@ def record_text(read: Record) -> str:
             "commit",
             f"{head['git_commit'] or 'not known'}{' (changed)' if head['git_dirty'] else ''}",
         ),
+        *([("subject", head["subject"])] if head["subject"] else []),
         ("MPI", head["mpi"] or "not known"),
         *([("image", head["image"])] if head["image"] else []),
         ("machine", head["machine"]),
