@@ -190,7 +190,12 @@ class ApplicationCheck(PlacedCheck):
         bound = [name for name in self.placements if spec.parse(name).binding is Binding.CORE]
         if self.threads > 1 and bound:
             valid = "a placement without /core, or threads=1"
-            raise InputError(self.name, "placements", f"{bound[0]}, {self.threads} threads per rank", valid)
+            raise InputError(
+                self.name,
+                "placements",
+                problem=f"{bound[0]} with {self.threads} threads per rank",
+                valid=valid,
+            )
 
     @run_after("setup")
     @plainly()

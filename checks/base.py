@@ -203,7 +203,9 @@ class PlacedCheck(Knobs):
     def _fitted(self, spec: JobSpec, where: Partition) -> JobSpec:
         """Return the part of a request that this machine can do, with a warning for each other part; skip if empty."""
         if counts := spec.no_launch:
-            raise InputError(spec.name, "placements, nics, launches", counts, "at least one of each")
+            raise InputError(
+                spec.name, "placements, nics, launches", problem=counts, valid="at least one of each"
+            )
         processor = self.current_partition.processor
         self._skip_for(request.lacking(spec, where, int(processor.num_cpus or 0) if processor else 0))
         fitted = request.fitted(spec, where)

@@ -49,10 +49,9 @@ def validate(document: Any, against: Validator, source: str) -> None:
     fault = best_fault(document, against)
     if fault is not None:
         path, rule = list(fault.absolute_path), str(fault.validator)
-        field, value, valid = _explain(
-            path, rule, fault.validator_value, schema=fault.schema, value_of_part=fault.instance
+        raise _explained(
+            source, path, rule, fault.validator_value, schema=fault.schema, value_of_part=fault.instance
         )
-        raise InputError(source, field_path(field), value, valid)
 
 
 def _surely_valid(document: Any, against: Validator) -> bool:
@@ -105,17 +104,23 @@ def _field_part(part: str | int) -> str:
     return f".{part}" if re.fullmatch(r"[\w-]{1,60}", part) else f"[{shown(part)!r}]"
 
 
-def _explain(
-    path: list[str | int], rule: str, wanted: Any, *, schema: Any, value_of_part: Any
-) -> tuple[list[str | int], Any, str]:
+def _explained(
+    source: str, path: list[str | int], rule: str, wanted: Any, *, schema: Any, value_of_part: Any
+) -> InputError:
+    """Return the error for a part of a document that breaks a rule of its schema."""
     if rule == "required":
         missing = next(name for name in wanted if name not in value_of_part)
-        return [*path, missing], "missing", "this field is required"
+        valid = "a value, because the field is required"
+        return InputError(source, field_path([*path, missing]), problem="missing", valid=valid)
     if rule == "additionalProperties":
         allowed = schema.get("properties", {})
         extra = next(name for name in value_of_part if name not in allowed)
-        return [*path, extra], "an unknown field", f"one of {', '.join(sorted(allowed)) or 'no field'}"
-    return path, shown(value_of_part), _wanted_text(rule, wanted, schema)
+        valid = f"one of {', '.join(sorted(allowed)) or 'no field'}"
+        return InputError(source, field_path([*path, extra]), problem="an unknown field", valid=valid)
+    valid = _wanted_text(rule, wanted, schema)
+    if isinstance(value_of_part, Mapping | list):
+        return InputError(source, field_path(path), problem=shown(value_of_part), valid=valid)
+    return InputError(source, field_path(path), shown(value_of_part), valid)
 
 
 def _wanted_text(rule: str, wanted: Any, schema: Mapping[str, Any]) -> str:

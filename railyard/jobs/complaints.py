@@ -1,7 +1,8 @@
 """Find the line of a standard error that explains a failure, among the lines that launcher and shell add.
 
-Models: the frames that Open MPI's mpirun writes around a program's own words, the shell's notice of a signal, and
-railyard's notices before a launch. Leaves out: whether the launch failed (`railyard.records.assemble`).
+Models: what mpirun of Open MPI 4 and 5 adds around a program's own lines, a shell's notice of a signal, and railyard's
+notices before a launch. Hydra (MPICH, Intel MPI) adds nothing to standard error. tests/data/stderr has recordings of
+each. Leaves out: whether the launch failed (`railyard.records.assemble`).
 """
 
 from __future__ import annotations
@@ -9,25 +10,29 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-#: Beginnings of the lines that mpirun adds to the output of a program that failed, and of railyard's own notices.
-FRAME = (
-    "mpirun",
-    "Primary job  terminated",
-    "a non-zero exit code. Per user-direction",
-    "railyard: waiting for another ",
-    "railyard: removed torus ",
+#: Lines that Open MPI's mpirun adds when a rank failed, and railyard's notices. Other messages of mpirun are reasons.
+FRAME = re.compile(
+    r"-{20,}$|Primary job  terminated|a non-zero exit code\. Per user-direction"
+    r"|(thus causing )?the job to be terminated\."
+    r"|(mpirun|prterun)\S*( noticed| detected|: Forwarding signal)|signal \d+ \([\w ]+\)\.$"
+    r"|\s+(Process name|Exit code): "
+    r"|railyard: (waiting for another|removed torus) "
 )
-#: First lines that need the next line to be understood.
-HEADINGS = ("usage:", "error:", "syntax:")
-KILLED = re.compile(r"mpirun\S* noticed that (process rank \d+ .*)")
+#: Open MPI's notice that a signal ended a rank, which version 5 breaks into two lines.
+KILLED = re.compile(
+    r"^(?:mpirun|prterun)\S* noticed that (process rank \d+ .*(?:\nsignal \d+ .*)?)", re.MULTILINE
+)
 #: A shell's notice that a signal ended a command; it does not contain the reason.
 SIGNAL = re.compile(r"(\S+: line \d+: +\d+ )?(Terminated|Killed|Hangup)\b")
+#: First lines that need the next line to be understood.
+HEADINGS = ("usage:", "error:", "syntax:")
 
 
 def first(path: Path) -> str:
     """Return the first line of a standard error that is not the launcher's or the shell's; empty if there is none.
 
-    A heading such as `usage:` is returned together with the line after it and the name of the file.
+    The notice that a signal ended a rank comes before all other lines. A heading such as `usage:` is returned together
+    with the line after it and the name of the file.
     """
     lines = _complaints(path)
     if lines and lines[0].strip().lower() in HEADINGS:
@@ -41,7 +46,7 @@ def last(path: Path) -> str:
 
 
 def _complaints(path: Path) -> list[str]:
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    killed = [match[1] for line in lines if (match := KILLED.match(line))]
-    words = [line for line in lines if line.strip("- ") and not SIGNAL.match(line)]
-    return [*killed, *(line for line in words if not line.startswith(FRAME))]
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    killed = [" ".join(match[1].split()) for match in KILLED.finditer(text)]
+    lines = [line for line in text.splitlines() if line.strip("- ")]
+    return [*killed, *(line for line in lines if not FRAME.match(line) and not SIGNAL.match(line))]

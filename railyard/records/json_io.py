@@ -61,7 +61,9 @@ def read(path: Path) -> Json:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a readable file") from error
+        raise InputError(
+            str(path), "", problem=error.strerror or str(error), valid="a readable file"
+        ) from error
     if len(raw) > MOST_BYTES:
         raise InputError(str(path), "", problem="a larger file", valid=f"at most {MOST_BYTES:,} bytes")
     return loads_bytes(raw, str(path))

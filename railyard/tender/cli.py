@@ -202,7 +202,7 @@ def export(
 
 def _write(content: str | bytes, output: Path | None) -> None:
     if output is None and isinstance(content, bytes):
-        raise InputError("--output", "", "missing", "a file to write the spreadsheet to")
+        raise InputError("--output", "", valid="a file to write the spreadsheet to")
     if output is None:
         click.echo(content, nl=False)
         return

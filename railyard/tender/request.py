@@ -112,10 +112,14 @@ def load(path: Path) -> Tender:
     try:
         document = yaml_io.read(path)
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a readable tender file") from error
+        raise InputError(
+            str(path), "", problem=error.strerror or str(error), valid="a readable tender file"
+        ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         problem = getattr(error, "problem", None) or "other text"
-        raise InputError(str(path), "", problem, "a tender file in YAML, without aliases") from error
+        raise InputError(
+            str(path), "", problem=problem, valid="a tender file in YAML, without aliases"
+        ) from error
     json_io.validate(document, SCHEMA, str(path))
     text_rules.check(document, str(path))
     cases = tuple(Case(**case) for case in document["cases"])

@@ -148,7 +148,9 @@ def _members(path: Path) -> Iterator[tuple[Manifest, Member | None]]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(str(path), "", str(error), "a whole bundle of `railyard results pack`") from error
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a readable bundle") from error
+        raise InputError(
+            str(path), "", problem=error.strerror or str(error), valid="a readable bundle"
+        ) from error
 
 
 class _Bounded:
