@@ -38,7 +38,7 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record; docs/formats.md ("Index") names the fields of `setting` and `own`.
+    """One record. `results list --json` shows the fields of `setting` and `own` together.
 
     Entries of one index that have equal settings have the very same object. `values` has the launches' values of each
     series, in the FOM's unit.
