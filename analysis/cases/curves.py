@@ -1,4 +1,4 @@
-"""Curves: a FOM over hops or message size, a line per torus dimension or combination (Pena 2013, Figure 3).
+"""Order a FOM over hops or message size as curves, a line per torus dimension or combination (Pena 2013, Figure 3).
 
 Models: which series make one panel and at which size or hop count it is cut; every point keeps its launches.
 Leaves out: fits, interpolation, verdicts per point. The full series stay in the record.
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One pair of axes: `subject` over `axis`; `title` says what is held fixed."""
+    """One pair of axes: `subject` over `axis`; `title` names what is held fixed."""
 
     fom: str
     subject: str
@@ -73,52 +73,52 @@ class _Series:
 
 
 def panels(case: Case) -> list[Panel]:
-    """The panels of a case: for each FOM with an axis, over hops and over sizes where these vary."""
-    found = cases.observations(case)
-    made = []
-    for fom in sorted(curve_foms(found), key=rank_of):
-        series = sorted(_series_of(fom, found), key=lambda each: case.combinations.index(each.combination))
-        made += [
+    """Return the panels of a case: for each FOM with an axis, over hops and over sizes if these vary."""
+    observed = cases.observations(case)
+    panels = []
+    for fom in sorted(curve_foms(observed), key=rank_of):
+        series = sorted(_series_of(fom, observed), key=lambda part: case.combinations.index(part.combination))
+        panels += [
             panel
             for axis, other in (("hops", "size_bytes"), ("size_bytes", "hops"))
             for panel in _over(case, series, axis, other)
         ]
-    return made
+    return panels
 
 
 def _series_of(
-    fom: str, found: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
+    fom: str, observed: Mapping[tuple[str, Labels], Mapping[Combination, list[Observation]]]
 ) -> list[_Series]:
     return [
         _Series(fom=fom, labels=_placed(labels), combination=combination, observations=tuple(of_arm))
-        for (name, labels), by_arm in found.items()
+        for (name, labels), by_arm in observed.items()
         if name == fom
         for combination, of_arm in by_arm.items()
     ]
 
 
 def _placed(labels: Labels) -> dict[str, Label]:
-    """Labels without dimension and hops where a benchmark says that it knew no coordinates."""
-    known = dict(labels)
-    if known.get("dimension") == "none":
+    """Return labels without dimension and hops if the benchmark reports that it had no coordinates."""
+    named = dict(labels)
+    if named.get("dimension") == "none":
         return {name: value for name, value in labels if name not in ("dimension", "hops")}
-    return known
+    return named
 
 
 def _over(case: Case, series: Iterable[_Series], axis: str, other: str) -> list[Panel]:
-    """Panels over one axis, the other held at one value; split by whatever else is labelled."""
+    """Return panels over one axis, the other held at one value; every other label splits them."""
     split: dict[tuple[Labels, Combination | None], list[_Series]] = {}
-    on_axis = [each for each in series if isinstance(each.labels.get(axis), int)]
-    by_dimension = any("dimension" in each.labels for each in on_axis)
-    for each in on_axis:
-        rest = {name: value for name, value in each.labels.items() if name not in (axis, other, "dimension")}
-        key = (cases.frozen_labels(rest), each.combination if by_dimension else None)
-        split.setdefault(key, []).append(each)
-    made = [
+    on_axis = [part for part in series if isinstance(part.labels.get(axis), int)]
+    by_dimension = any("dimension" in part.labels for part in on_axis)
+    for part in on_axis:
+        rest = {name: value for name, value in part.labels.items() if name not in (axis, other, "dimension")}
+        key = (cases.frozen_labels(rest), part.combination if by_dimension else None)
+        split.setdefault(key, []).append(part)
+    panels = [
         _panel(case, members, axis, other=other, rest=rest, combination=combination)
         for (rest, combination), members in split.items()
     ]
-    return [panel for panel in made if any(len(line.points) > 1 for line in panel.lines)]
+    return [panel for panel in panels if any(len(line.points) > 1 for line in panel.lines)]
 
 
 def _panel(
@@ -131,11 +131,11 @@ def _panel(
     combination: Combination | None,
 ) -> Panel:
     fixed = _held(members, other)
-    members = [each for each in members if each.labels.get(other) == fixed]
+    members = [part for part in members if part.labels.get(other) == fixed]
     lines: dict[str, list[_Series]] = {}
-    for each in members:
-        name = case.name(each.combination) if combination is None else str(each.labels.get("dimension", ""))
-        lines.setdefault(name, []).append(each)
+    for part in members:
+        name = case.name(part.combination) if combination is None else str(part.labels.get("dimension", ""))
+        lines.setdefault(name, []).append(part)
     named = [_fixed_text(other, fixed), *(_rest_text(name, value) for name, value in rest if name != "test")]
     if combination is not None and len(case.combinations) > 1:
         named.append(case.name(combination))
@@ -144,7 +144,7 @@ def _panel(
         subject=_subject(members[0].fom, dict(rest)),
         axis=axis,
         title=", ".join(filter(None, named)),
-        lines=tuple(Line(name=name, points=_points(each, axis)) for name, each in lines.items()),
+        lines=tuple(Line(name=name, points=_points(part, axis)) for name, part in lines.items()),
     )
 
 
@@ -158,10 +158,11 @@ def _rest_text(name: str, value: Label) -> str:
 
 
 def _held(members: list[_Series], other: str) -> Label | None:
-    """Return where the other axis is cut: the preferred size, else the largest (smallest for a latency); fewest
-    hops.
+    """Return the value at which the other axis is held: the fewest hops, or a size.
+
+    The size is the preferred one if it was measured, otherwise the largest, or the smallest for a latency.
     """
-    values = [value for each in members if isinstance(value := each.labels.get(other), int)]
+    values = [value for part in members if isinstance(value := part.labels.get(other), int)]
     if not values or other == "hops":
         return min(values, default=None)
     lower = units.unit_of(members[0].fom).better is Better.LOWER
@@ -178,11 +179,11 @@ def _fixed_text(other: str, fixed: Label | None) -> str:
 
 
 def _points(members: list[_Series], axis: str) -> tuple[Point, ...]:
-    made = [
+    points = [
         Point(
-            x=int(each.labels[axis]),
-            summary=medians.summarise([value.value for value in each.observations]),
+            x=int(part.labels[axis]),
+            summary=medians.summarise([value.value for value in part.observations]),
         )
-        for each in members
+        for part in members
     ]
-    return tuple(sorted(made, key=lambda point: point.x))
+    return tuple(sorted(points, key=lambda point: point.x))

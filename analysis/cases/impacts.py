@@ -1,9 +1,9 @@
-"""Launches under load beside the same launches alone: impact factors, and copies against one copy.
+"""Compare launches under load with the same launches alone: impact factors, and copies against one copy.
 
 Models: for each placement, NIC policy and software of a case whose launches had companions the samples alone and under
-every load, of the figure of merit that tells most: each pair of ranks by itself where a benchmark has that, then one
-with several samples a launch, otherwise the one that the page shows first. Copies: the slowest, the median and the sum
-of all copies of a launch against the launches with one copy. Leaves out: what the factors are
+every load, of the most detailed figure of merit. That is the one of each pair of ranks if a benchmark has it, then one
+with several samples per launch, otherwise the one that the page shows first. Copies: the slowest, the median and the
+sum of all copies of a launch against the launches with one copy. Leaves out: what the factors are
 (`analysis.stats.impact`).
 """
 
@@ -94,10 +94,10 @@ def impacts(case: Case) -> list[Impact]:
             load=split_load(loaded.placement)[1],
             fom=fom,
             labels=labels,
-            factors=found,
+            factors=factors,
             sent_gbyte_s=_sent(case, loaded),
         )
-        for (loaded, (fom, labels)), found in zip(rows, impact.factors(measured), strict=True)
+        for (loaded, (fom, labels)), factors in zip(rows, impact.factors(measured), strict=True)
     ]
 
 
@@ -105,9 +105,9 @@ Taken = dict[Combination, dict[tuple[str, Labels], list[tuple[float, ...]]]]
 
 
 def _samples(case: Case) -> Taken:
-    """Return combination -> series -> the samples of each launch, of the figure of merit that tells most."""
+    """Return combination -> series -> the samples of each launch, of the most detailed figure of merit."""
     launches = [launch for _, launch in cases.launches(case) if launch.is_result]
-    fom = _telling([series for launch in launches for series in launch.series])
+    fom = _detailed([series for launch in launches for series in launch.series])
     taken: Taken = {}
     for launch in launches:
         of = taken.setdefault(cases.combination_of(launch), {})
@@ -117,21 +117,21 @@ def _samples(case: Case) -> Taken:
     return taken
 
 
-def _telling(found: Sequence[Series]) -> str:
-    """Return the figure of merit of pairs, or else one with several samples a launch: percentiles need them."""
-    directed = {each.fom for each in found if units.unit_of(each.fom).better is not Better.NEITHER}
-    several = {each.fom for each in found if len(each.samples) > 1}
+def _detailed(measured: Sequence[Series]) -> str:
+    """Return the figure of merit of pairs, or else one with several samples per launch, which percentiles need."""
+    directed = {series.fom for series in measured if units.unit_of(series.fom).better is not Better.NEITHER}
+    several = {series.fom for series in measured if len(series.samples) > 1}
     order = {fom: (not fom.startswith(PAIRS), fom not in several, *rank_of(fom)) for fom in directed}
     return min(order, key=order.__getitem__, default="")
 
 
 def _sent(case: Case, loaded: Combination) -> float | None:
-    """Return what the NICs of the congestors sent a second while the victim ran, the median over launches."""
+    """Return the rate at which the congestors' NICs sent while the victim ran, in GB/s, the median over launches."""
     rates = [
-        sum(nic.tx_bytes for nic in each.nics) / each.victim_s * 1e-9
+        sum(nic.tx_bytes for nic in role.nics) / role.victim_s * 1e-9
         for launch in _of(case, loaded)
-        for each in launch.roles or ()
-        if each.role == Role.CONGESTOR and each.nics is not None and each.victim_s
+        for role in launch.roles or ()
+        if role.role == Role.CONGESTOR and role.nics is not None and role.victim_s
     ]
     return statistics.median(rates) if rates else None
 
@@ -145,19 +145,19 @@ def _of(case: Case, combination: Combination) -> Iterator[Launch]:
 
 
 def copies(case: Case) -> list[Copies]:
-    """Return what copies that ran at once came to, for each series of the figure of merit that the page shows first."""
-    made = []
+    """Return the results of copies that ran at once, for each series of the most detailed figure of merit."""
+    rows = []
     for loaded in case.combinations:
         if split_load(loaded.placement)[1] == COPIES:
-            made += list(_copies(case, loaded))
-    return made
+            rows += list(_copies(case, loaded))
+    return rows
 
 
 def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
     with_copies, single = list(_of(case, loaded)), list(_of(case, alone_of(loaded)))
     if not with_copies or not single:
         return
-    fom = _telling([series for launch in single for series in launch.series])
+    fom = _detailed([series for launch in single for series in launch.series])
     better = units.unit_of(fom).better if fom else Better.NEITHER
     for key in [key for key in entries.launch_values(single[0]) if key[0] == fom]:
         launches = [values for launch in with_copies if (values := _of_copies(launch, key))]
@@ -181,8 +181,8 @@ def _copies(case: Case, loaded: Combination) -> Iterator[Copies]:
 
 def _of_copies(launch: Launch, key: tuple[str, Labels]) -> list[float]:
     """Return the value of each copy of a launch, the measured program first; empty where one has none."""
-    found = [entries.launch_values(launch).get(key)]
-    found += [
-        entries.values_of(each.series).get(key) for each in launch.roles or () if each.role == Role.COPY
+    values = [entries.launch_values(launch).get(key)]
+    values += [
+        entries.values_of(role.series).get(key) for role in launch.roles or () if role.role == Role.COPY
     ]
-    return [value for value in found if value is not None] if None not in found else []
+    return [value for value in values if value is not None] if None not in values else []

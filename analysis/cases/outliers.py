@@ -1,6 +1,6 @@
-"""Outliers and spread of launches by NIC policy: LLNL's poster finds fewer outliers where two rails are used.
+"""Count outliers and compare the spread of launches by NIC policy.
 
-Models: an outlier lies more than 1.5 times the distance of the quartiles beyond one of them (Tukey's fence). Whether
+LLNL's poster finds fewer outliers on two rails. Models: an outlier lies more than 1.5 times the distance of the quartiles beyond one of them (Tukey's fence). Whether
 two policies differ in spread is tested on the distances of launches from their own policy's median, by Mann and
 Whitney's rank test, without correction for the number of policies. Leaves out: cases with one policy, curves, and
 policies with too few launches for a 95 % interval.
@@ -61,19 +61,19 @@ def _by_policy(case: Case) -> Mapping[tuple[str, Labels], Mapping[str, Values]]:
     """Return the values of each series without message sizes by policy, where several policies have enough launches."""
     observed = cases.observations(case)
     curves = comparison.curve_foms(observed)
-    found: dict[tuple[str, Labels], dict[str, list[float]]] = {}
+    by_series: dict[tuple[str, Labels], dict[str, list[float]]] = {}
     for (fom, labels), by_combination in observed.items():
         if (
             fom in curves
             or "size_bytes" in dict(labels)
-            or len({each.placement for each in by_combination}) > 1
+            or len({combination.placement for combination in by_combination}) > 1
         ):
             continue
         for combination, values in by_combination.items():
             if len(values) >= medians.ENOUGH:
-                taken = found.setdefault((fom, labels), {}).setdefault(combination.nic_policy, [])
-                taken += [each.value for each in values]
-    return {of: by_policy for of, by_policy in found.items() if len(by_policy) > 1}
+                of_policy = by_series.setdefault((fom, labels), {}).setdefault(combination.nic_policy, [])
+                of_policy += [launch.value for launch in values]
+    return {of: by_policy for of, by_policy in by_series.items() if len(by_policy) > 1}
 
 
 def _rows(of: tuple[str, Labels], by_policy: Mapping[str, Values]) -> list[tuple[str, ...]]:

@@ -1,9 +1,9 @@
-"""What a container costs: launches from the image over native launches of the same job, pair by pair.
+"""Compare launches from an image with native launches of the same job, pair by pair.
 
 Models: the pair of launches that one round made with the same placement and NIC policy, so that drift of the machine
 meets both; the change of each figure of merit (FOM) from native to image in percent, and its median with an interval. A
-FOM with several points (sizes, hops) has one change a pair, the geometric mean over its points. The whole launch's time
-counts as a FOM. Leaves out: what the change comes from.
+FOM with several points (sizes, hops) has one change per pair, the geometric mean over its points. The whole launch's
+time counts as a FOM. Leaves out: what the change comes from.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ class Overhead:
 
 
 def overheads(case: Case) -> list[Overhead]:
-    """The changes of all FOMs for which some pair has both values; first those that the page shows first."""
-    found: dict[tuple[str, Combination], list[float]] = {}
+    """Return the changes of all FOMs for which some pair has both values; first those that the page shows first."""
+    by_fom: dict[tuple[str, Combination], list[float]] = {}
     for native, image in _pairs(case):
         for fom, change in _changes(native, image):
-            found.setdefault((fom, cases.combination_of(image)), []).append(change)
-    made = [
+            by_fom.setdefault((fom, cases.combination_of(image)), []).append(change)
+    rows = [
         Overhead(
             fom=fom,
             combination=combination,
             changes_percent=tuple(changes),
             summary=medians.summarise(changes),
         )
-        for (fom, combination), changes in found.items()
+        for (fom, combination), changes in by_fom.items()
     ]
-    return sorted(made, key=lambda each: (each.fom == LAUNCH, rank_of(each.fom)[0]))
+    return sorted(rows, key=lambda row: (row.fom == LAUNCH, rank_of(row.fom)[0]))
 
 
 def _pairs(case: Case) -> Iterator[tuple[Launch, Launch]]:
-    """Native and image of each round in which both are results."""
+    """Yield native and image of each round in which both are results."""
     natives: dict[tuple[str, str, str, int], Launch] = {}
     for wanted in (Software.NATIVE, Software.IMAGE):
         for record, launch in cases.launches(case):
@@ -80,7 +80,7 @@ def _changes(native: Launch, image: Launch) -> Iterator[tuple[str, float]]:
 
 
 def _ratios(fom: str, before: _Values, after: _Values) -> list[float]:
-    """After over before at every point that both have; values without a ratio are left out."""
+    """Return after over before at every point that both have; values without a ratio are left out."""
     return [
         after[key] / value
         for key, value in before.items()

@@ -1,4 +1,4 @@
-"""Tables of a case on a network with groups: results over the groups spanned, pairs of hosts by their relation.
+"""Tabulate a case on a network with groups: results over the groups spanned, pairs of hosts by their relation.
 
 Models: launches that are results and whose records name the groups of their nodes (`spans`, from format 1.7 on). A
 launch is one value, the median of its samples; rows are medians over launches. Launches in more groups have other
@@ -47,11 +47,11 @@ class Captioned:
 def tables(case: Case) -> list[Captioned]:
     """Return the tables that the case's records allow, each with at least two groups or relations to compare."""
     placed = [(record, launch) for record, launch in cases.launches(case) if _has_groups(launch)]
-    made = (
+    parts = (
         ("Over the groups that a launch's nodes are in; medians over launches", _over_groups(case, placed)),
         ("By the relation of two hosts; medians over launches", _by_relation(case, placed)),
     )
-    return [Captioned(caption=caption, data=data) for caption, data in made if data.rows]
+    return [Captioned(caption=caption, data=data) for caption, data in parts if data.rows]
 
 
 def _has_groups(launch: Launch) -> bool:
@@ -76,7 +76,7 @@ def _over_groups(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
 
 
 def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTable:
-    found: dict[Key, dict[int, list[float]]] = {}
+    by_launch: dict[Key, dict[int, list[float]]] = {}
     pairs: dict[Key, set[tuple[str, str]]] = {}
     for number, (record, launch) in enumerate(placed):
         between = [(series, _ends(series)) for series in _between_hosts(launch)]
@@ -86,19 +86,19 @@ def _by_relation(case: Case, placed: Sequence[tuple[Record, Launch]]) -> DataTab
             related = spans.relation(*ends, at, has_groups=True)
             if related is not None:
                 key = (series.fom, _kept(series), _with(case, launch)), RELATIONS.index(related)
-                found.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
+                by_launch.setdefault(key, {}).setdefault(number, []).append(statistics.median(series.samples))
                 pairs.setdefault(key, set()).add(ends)
     columns = ("figure of merit", "with", "relation", "median", "95 % interval", "n", "min to max", "pairs")
     rows = [
         (
             _title(of[0], of[1]),
             of[2],
-            str(RELATIONS[place]),
-            *_statistics([statistics.median(each) for each in found[of, place].values()]),
-            str(len(pairs[of, place])),
+            str(RELATIONS[index]),
+            *_statistics([statistics.median(pair_medians) for pair_medians in by_launch[of, index].values()]),
+            str(len(pairs[of, index])),
         )
-        for of, place in _compared(found)
-        if _is_shown(of, found)
+        for of, index in _compared(by_launch)
+        if _is_shown(of, by_launch)
     ]
     return DataTable(columns=columns, rows=rows, numbers=_NUMBERS)
 
@@ -116,14 +116,14 @@ def _kept(series: Series) -> Labels:
     return cases.frozen_labels({k: v for k, v in series.labels.items() if k in {"test", "size_bytes"}})
 
 
-def _is_shown(of: What, found: Iterable[Key]) -> bool:
+def _is_shown(of: What, keys: Iterable[Key]) -> bool:
     """Return whether a row is of the one size that is shown: the largest of a rate, 8 bytes or the next of a time."""
     fom, labels, _ = of
     test, size = dict(labels).get("test"), _size(labels)
-    sizes = {_size(other) for (name, other, _), _ in found if name == fom and dict(other).get("test") == test}
+    sizes = {_size(other) for (name, other, _), _ in keys if name == fom and dict(other).get("test") == test}
     if units.unit_of(fom).better is Better.HIGHER:
         return size == max(sizes)
-    return size == min((each for each in sizes if each >= LATENCY_SIZE_BYTES), default=max(sizes))
+    return size == min((larger for larger in sizes if larger >= LATENCY_SIZE_BYTES), default=max(sizes))
 
 
 def _size(labels: Labels) -> int:
@@ -131,23 +131,23 @@ def _size(labels: Labels) -> int:
     return size if isinstance(size, int) else 0
 
 
-def _compared(found: Iterable[Key]) -> list[Key]:
+def _compared(keys: Iterable[Key]) -> list[Key]:
     """Return, in order, the keys of what has at least two numbers of groups, or two relations."""
-    counts = Counter(of for of, _ in found)
-    return sorted((key for key in found if counts[key[0]] >= _FEWEST), key=lambda key: (str(key[0]), key[1]))
+    counts = Counter(of for of, _ in keys)
+    return sorted((key for key in keys if counts[key[0]] >= _FEWEST), key=lambda key: (str(key[0]), key[1]))
 
 
 def _with(case: Case, launch: Launch) -> str:
     """Return what a launch ran with beside its placement, where the case compares several."""
-    several = len({(each.nic_policy, each.software) for each in case.combinations}) > 1
+    several = len({(combination.nic_policy, combination.software) for combination in case.combinations}) > 1
     return " + ".join([launch.nic_policy, str(launch.software)]) if several else "all"
 
 
 def _title(fom: str, labels: Labels) -> str:
-    known = dict(labels)
-    size = known.pop("size_bytes", None)
-    known.pop("test", None)
-    labelled = comparison.label_text(cases.frozen_labels(known))
+    named = dict(labels)
+    size = named.pop("size_bytes", None)
+    named.pop("test", None)
+    labelled = comparison.label_text(cases.frozen_labels(named))
     sized = size_text(int(size)) if size is not None else ""
     return ", ".join(filter(None, [units.stem(fom), labelled, sized, units.unit_of(fom).text]))
 

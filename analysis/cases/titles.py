@@ -1,4 +1,4 @@
-"""What a case is called: its title, its facts, where its numbers come from, why it stands apart.
+"""Describe a case: its title, its facts, where its numbers come from, why it is not part of another case.
 
 Leaves out: results.
 """
@@ -31,17 +31,17 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def title(case: Case) -> str:
-    """`halo, grid 4 x 4 x 4 on gemini-4x4x4`"""
-    asked = case.first.case
-    grid = asked.parameters.get("grid")
-    parts = [asked.benchmark, f"grid {value_text(grid, 'grid')}" if grid else ""]
-    where = f" on {asked.topology.name}" if asked.topology else ""
+    """Return `halo, grid 4 x 4 x 4 on gemini-4x4x4`."""
+    request = case.first.case
+    grid = request.parameters.get("grid")
+    parts = [request.benchmark, f"grid {value_text(grid, 'grid')}" if grid else ""]
+    where = f" on {request.topology.name}" if request.topology else ""
     return ", ".join(filter(None, parts)) + where
 
 
 def heading(case: Case, among: Sequence[Case]) -> str:
     """Return the title, with the check's name where a case of another check among these has the same title."""
-    checks = {each.first.case.check for each in among if title(each) == title(case)}
+    checks = {other.first.case.check for other in among if title(other) == title(case)}
     return f"{title(case)}, {case.first.case.check}" if len(checks) > 1 else title(case)
 
 
@@ -73,42 +73,45 @@ def _bound_note(case: Case) -> str:
 
 
 def facts(case: Case) -> list[tuple[str, str]]:
-    """Terms and values that say what was run."""
-    asked, topology = case.first.case, case.first.case.topology
-    nodes = asked.allocation["nodes"]
-    found = [
-        (name.replace("_", " "), value_text(value, name)) for name, value in sorted(asked.parameters.items())
+    """Return terms and values that describe what was run."""
+    request, topology = case.first.case, case.first.case.topology
+    nodes = request.allocation["nodes"]
+    rows = [
+        (name.replace("_", " "), value_text(value, name))
+        for name, value in sorted(request.parameters.items())
     ]
     if topology:
         extents = f"{value_text(list(topology.extents), 'extents')} routers, " if topology.extents else ""
         rails = f"{topology.rails} rail{'s' if topology.rails > 1 else ''}"
         routers = f"{topology.nodes_per_router} node{'s' if topology.nodes_per_router > 1 else ''} per router"
-        found.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
-    found.append(("nodes", f"{len(nodes)}, order {asked.allocation['order']}"))
-    found.append(("placements", ", ".join(asked.placements)))
-    found.append(("NIC policies", ", ".join(asked.nic_policies)))
-    if Software.IMAGE in asked.software:
-        found.append(("software", ", ".join(asked.software)))
-    if asked.studies:
-        found.append(("studies", ", ".join(asked.studies)))
-    return found
+        rows.append(("topology", f"{topology.name} ({extents}{routers}, {rails})"))
+    rows.append(("nodes", f"{len(nodes)}, order {request.allocation['order']}"))
+    rows.append(("placements", ", ".join(request.placements)))
+    rows.append(("NIC policies", ", ".join(request.nic_policies)))
+    if Software.IMAGE in request.software:
+        rows.append(("software", ", ".join(request.software)))
+    if request.studies:
+        rows.append(("studies", ", ".join(request.studies)))
+    return rows
 
 
 def value_text(value: Json, name: str = "") -> str:
+    """Return a parameter's value for people; `name` decides how a list is joined."""
     if isinstance(value, list):
         return (f" {TIMES} " if name in EXTENTS else ", ").join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def known_text(value: Json) -> str:
+    """Return a value of provenance for people; "not known" for null."""
     if value is None:
         return "not known"
     return ("no", "yes")[value] if isinstance(value, bool) else value_text(value)
 
 
 def kept_apart(case: Case, earlier: Sequence[Case]) -> str:
-    """Why a case stands beside an earlier one of the same title, or nothing."""
-    alike = [number for number, each in enumerate(earlier, 1) if title(each) == title(case)]
+    """Return why a case is not part of an earlier one of the same title, or nothing."""
+    alike = [number for number, other_case in enumerate(earlier, 1) if title(other_case) == title(case)]
     if not alike:
         return ""
     other = min(alike, key=lambda number: len(cases.differences(case, earlier[number - 1])))

@@ -120,7 +120,7 @@ def sources(sides: Sequence[Side], archive: Callable[[], Iterable[Entry]]) -> li
 
 
 def defined_by(sides: Sequence[Side]) -> frozenset[str]:
-    """Return the keys whose values differ between the sides; paths stand for systems."""
+    """Return the keys whose values differ between the sides; paths count as systems."""
     keys = {key for side in sides for key in side.wanted}
     varied = {key for key in keys if len({side.wanted.get(key) for side in sides}) > 1}
     return frozenset(varied | ({"system"} if any(side.paths for side in sides) else set()))

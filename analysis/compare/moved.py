@@ -44,8 +44,8 @@ def moved(before: Path, after: Path, swap: Sequence[str], limit: float) -> None:
         if match is None:
             raise InputError("--swap", "", text, "X,Y,Z=X,Y,Z")
         for here, there in ((match[1], match[2]), (match[2], match[1])):
-            for router, name, known in ((here, before, first), (there, after, second)):
-                if router not in known:
+            for router, name, routers in ((here, before, first), (there, after, second)):
+                if router not in routers:
                     raise InputError("--swap", "", router, f"a router with links in {name}")
             click.echo(verdict(here, there, first, second, limit=limit))
 
@@ -54,13 +54,13 @@ def missing(output: Benchmark, source: str) -> dict[str, float]:
     """Return the median of what the links at each router miss, in percent; InputError for another benchmark."""
     if output.benchmark != "topobw":
         raise InputError(source, "benchmark", output.benchmark, "topobw")
-    found: dict[str, list[float]] = {}
+    by_router: dict[str, list[float]] = {}
     for series in output.series:
         match = LINK.fullmatch(str(series.labels.get("link", "")))
         if series.fom == "missing_percent" and match and series.samples:
             for router in match.groups():
-                found.setdefault(router, []).append(max(series.samples))
-    return {router: statistics.median(values) for router, values in found.items()}
+                by_router.setdefault(router, []).append(max(series.samples))
+    return {router: statistics.median(values) for router, values in by_router.items()}
 
 
 def verdict(

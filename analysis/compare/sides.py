@@ -1,4 +1,4 @@
-"""The sides of a comparison: which records, and which of their placements, NIC policies and software, each one means.
+"""Parse the sides of a comparison: which records, placements, NIC policies and software each one chooses.
 
 Models: a side is written `KEY=VALUE[,KEY=VALUE...]` with the keys of `KEYS`, a path (an archive or record files), or a
 bare word that is a system, placement, NIC policy or date of the archive. Leaves out: what is compared row by row
@@ -40,7 +40,7 @@ _DATES = re.compile(rf"({_DATE})(?:\.\.({_DATE}))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side: its name as the user wrote it, and what it asks for; `paths` is empty for the archive."""
+    """One side: its name as the user wrote it, and what it chooses; `paths` is empty for the archive."""
 
     name: str
     wanted: Mapping[str, str]
@@ -57,26 +57,26 @@ class Side:
 
     def has_series(self, key: SeriesKey) -> bool:
         """Return whether a series of such a record is of this side."""
-        found = {"placement": key.placement, "nic": key.nic_policy, "software": key.software}
-        return all(self.wanted.get(name, value) == value for name, value in found.items())
+        fields = {"placement": key.placement, "nic": key.nic_policy, "software": key.software}
+        return all(self.wanted.get(name, value) == value for name, value in fields.items())
 
 
 def _fits(key: str, setting: Mapping[str, Json], value: str) -> bool:
-    found = setting[KEYS[key]]
+    field = setting[KEYS[key]]
     if key == "study":
-        return value in found
+        return value in field
     if key in {"commit", "subject", "image"}:
-        return bool(found) and str(found).startswith(value)
-    return str(found) == value
+        return bool(field) and str(field).startswith(value)
+    return str(field) == value
 
 
-def parse(texts: Sequence[str], known: Callable[[], Iterable[Entry]]) -> list[Side]:
-    """The sides that the texts mean; `known` gives the archive's entries, and is called when a bare word must be told.
+def parse(texts: Sequence[str], archive: Callable[[], Iterable[Entry]]) -> list[Side]:
+    """Return the sides that the texts describe; `archive` returns all entries, and is called only for a bare word.
 
     Raises InputError for an unknown key, a date that is none, a word that nothing has or that two kinds of things have,
     and a side given twice.
     """
-    words = _Words(known)
+    words = _Words(archive)
     sides = [_parse(text, words) for text in texts]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
@@ -85,17 +85,17 @@ def parse(texts: Sequence[str], known: Callable[[], Iterable[Entry]]) -> list[Si
 
 
 class _Words:
-    """What bare words may mean, gathered from the archive only when one is met."""
+    """The values that bare words may have, read from the archive only if a side is a bare word."""
 
-    def __init__(self, known: Callable[[], Iterable[Entry]]) -> None:
-        self.known = known
+    def __init__(self, archive: Callable[[], Iterable[Entry]]) -> None:
+        self.archive = archive
         self.gathered: dict[str, set[str]] = {}
 
     def kinds(self) -> Mapping[str, set[str]]:
-        """Key -> the values that the archive has of it."""
+        """Return the values that the archive has of each key."""
         if not self.gathered:
             self.gathered = {"system": set(), "placement": set(), "nic": set(), "date": set()}
-            for entry in self.known():
+            for entry in self.archive():
                 self.gathered["system"].add(entry.setting["system"])
                 self.gathered["placement"].update(entry.setting["placements"])
                 self.gathered["nic"].update(entry.setting["nic_policies"])
@@ -123,11 +123,11 @@ def _pair(text: str, part: str) -> tuple[str, str]:
 
 
 def _kind(word: str, kinds: Mapping[str, set[str]]) -> str:
-    found = [kind for kind, values in kinds.items() if word in values]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError("SIDE", "", word, f"{' or '.join(f'{kind}={word}' for kind in found)}: it is both")
+    fitting = [kind for kind, values in kinds.items() if word in values]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InputError("SIDE", "", word, f"{' or '.join(f'{kind}={word}' for kind in fitting)}: it is both")
     there = [f"{kind}={value}" for kind, values in kinds.items() for value in sorted(values)[:8]]
     raise InputError(
         "SIDE", "", word, f"a path, KEY=VALUE, or one of {', '.join(there) or 'an archive with records'}"

@@ -1,7 +1,7 @@
-"""A profiled application: how its bytes and its time in collectives spread over sizes of messages.
+"""Draw how a profiled application's bytes and its time in collectives spread over sizes of messages.
 
-Models: the histograms that a profiler left, medians over launches and combinations, one bar a power of two. Takes
-over the profile's other figures of merit, which stand in the charts of all applications
+Models: the histograms that a profiler left, medians over launches and combinations, one bar per power of two. Takes
+over the profile's other figures of merit, which are in the charts of all applications
 (`analysis.figures.mpi_profile`). Bytes from point to point include those of persistent sends where these were counted.
 Leaves out: the application's own figure of merit, which has the general figures.
 """
@@ -44,9 +44,9 @@ Bins = dict[int, float]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """The histograms of a profiled case; nothing for any other."""
-    found = {fom: bins for fom in NAMES if (bins := histogram(case, fom))}
-    return [_drawing(found, persistent_sends(case))] if found else []
+    """Return the histograms of a profiled case; nothing for any other."""
+    bins_of = {fom: bins for fom in NAMES if (bins := histogram(case, fom))}
+    return [_drawing(bins_of, persistent_sends(case))] if bins_of else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,50 +72,50 @@ def persistent_sends(case: Case) -> PersistentSends | None:
 def _median(case: Case, fom: str) -> float | None:
     """Return the median of a figure of merit without labels over all launches; None for one that is not there."""
     by_arm = cases.observations(case).get((fom, ()), {})
-    values = [each.value for observed in by_arm.values() for each in observed]
+    values = [launch.value for observed in by_arm.values() for launch in observed]
     return median(values) if values else None
 
 
 def histogram(case: Case, fom: str) -> Bins:
-    """The bins of a histogram in the order of sizes."""
-    found: Bins = {}
+    """Return the bins of a histogram in the order of sizes."""
+    by_size: Bins = {}
     for (name, labels), by_arm in cases.observations(case).items():
         size = dict(labels).get("size_bytes")
         if name == fom and isinstance(size, int):
-            found[size] = median(each.value for observed in by_arm.values() for each in observed)
-    return dict(sorted(found.items()))
+            by_size[size] = median(launch.value for observed in by_arm.values() for launch in observed)
+    return dict(sorted(by_size.items()))
 
 
-def _drawing(found: Mapping[str, Bins], sends: PersistentSends | None) -> Drawing:
+def _drawing(bins_of: Mapping[str, Bins], sends: PersistentSends | None) -> Drawing:
     title = "Sizes of messages"
     counted = f"included: {sends.in_words()}" if sends else "persistent sends were not counted"
     return Drawing(
         name="sizes",
         title=title,
-        description=f"{title}, each bar up to the size below it: {_in_words(found)}.",
-        paint=lambda figure: _paint(figure.subplots(), found, title),
-        data=_data(found),
-        statement=f"Most is in {_in_words(found)} ({counted}).",
+        description=f"{title}, each bar up to the size below it: {_in_words(bins_of)}.",
+        paint=lambda figure: _paint(figure.subplots(), bins_of, title),
+        data=_data(bins_of),
+        statement=f"Most is in {_in_words(bins_of)} ({counted}).",
         foms=CLAIMED,
     )
 
 
-def _in_words(found: Mapping[str, Bins]) -> str:
-    """The largest bin of each histogram."""
+def _in_words(bins_of: Mapping[str, Bins]) -> str:
+    """Return the largest bin of each histogram in words."""
     parts = []
-    for fom, bins in found.items():
+    for fom, bins in bins_of.items():
         largest = max(bins, key=lambda size: bins[size])
         parts.append(f"messages up to {size_text(largest + 1)} with {bins[largest]:.1f} % {NAMES[fom]}")
     return "; ".join(parts)
 
 
-def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
-    sizes = sorted({size for bins in found.values() for size in bins})
-    places = {size: place for place, size in enumerate(sizes)}
-    width = 0.8 / len(found)
-    for series, (fom, bins) in enumerate(found.items()):
+def _paint(axes: Axes, bins_of: Mapping[str, Bins], title: str) -> None:
+    sizes = sorted({size for bins in bins_of.values() for size in bins})
+    places = {size: index for index, size in enumerate(sizes)}
+    width = 0.8 / len(bins_of)
+    for series, (fom, bins) in enumerate(bins_of.items()):
         axes.bar(
-            [places[size] + (series - (len(found) - 1) / 2) * width for size in bins],
+            [places[size] + (series - (len(bins_of) - 1) / 2) * width for size in bins],
             list(bins.values()),
             width=width,
             color=svg.sentinel(series),
@@ -133,9 +133,11 @@ def _paint(axes: Axes, found: Mapping[str, Bins], title: str) -> None:
     axes.legend(loc="best")
 
 
-def _data(found: Mapping[str, Bins]) -> DataTable:
+def _data(bins_of: Mapping[str, Bins]) -> DataTable:
     columns = ("histogram", "up to (bytes)", "%")
     rows = [
-        (NAMES[fom], str(size), f"{value:.6g}") for fom, bins in found.items() for size, value in bins.items()
+        (NAMES[fom], str(size), f"{value:.6g}")
+        for fom, bins in bins_of.items()
+        for size, value in bins.items()
     ]
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[1:]))

@@ -1,6 +1,6 @@
 """The figures of programs that ran at once: victims against loads, and copies of one program against one alone.
 
-Leaves out: how a factor is made (`analysis.stats.impact`), and which launches stand beside each other
+Leaves out: how a factor is made (`analysis.stats.impact`), and which launches are compared
 (`analysis.cases.impacts`).
 """
 
@@ -37,66 +37,66 @@ def drawings(case: Case) -> list[Drawing]:
     return [*_impact(impacts.impacts(case)), *_copies(impacts.copies(case))]
 
 
-def _impact(found: Sequence[Impact]) -> list[Drawing]:
-    if not found:
+def _impact(rows: Sequence[Impact]) -> list[Drawing]:
+    if not rows:
         return []
-    said = " ".join(_sentences(found))
+    sentences = " ".join(_sentences(rows))
     return [
         Drawing(
             name="impact",
             title=IMPACT_TITLE,
-            description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {said}",
-            paint=lambda figure: _paint(figure.subplots(), found),
-            data=_impact_data(found),
-            height_in=1.2 + _ROW_IN * len(found),
-            statement=said,
+            description=f"{IMPACT_TITLE}: impact factors by load; 1 is as alone. {sentences}",
+            paint=lambda figure: _paint(figure.subplots(), rows),
+            data=_impact_data(rows),
+            height_in=1.2 + _ROW_IN * len(rows),
+            statement=sentences,
         )
     ]
 
 
-def _name(found: Sequence[Impact], each: Impact) -> str:
-    """Return a load, and what tells its rows apart where it has several."""
-    parts = [each.load]
-    if len({other.combination for other in found}) > 1:
-        parts += [each.combination.placement, each.combination.nic_policy]
-    if len({other.labels for other in found}) > 1:
-        parts.append(_figure(found, each))
+def _name(rows: Sequence[Impact], row: Impact) -> str:
+    """Return a load, and what distinguishes its rows if it has several."""
+    parts = [row.load]
+    if len({other.combination for other in rows}) > 1:
+        parts += [row.combination.placement, row.combination.nic_policy]
+    if len({other.labels for other in rows}) > 1:
+        parts.append(_figure(rows, row))
     return ", ".join(parts)
 
 
-def _figure(found: Sequence[Impact], each: Impact) -> str:
+def _figure(rows: Sequence[Impact], row: Impact) -> str:
     """Return the figure of merit, with the labels in which the rows differ."""
-    common = frozenset.intersection(*(frozenset(other.labels) for other in found))
-    labels = tuple(label for label in each.labels if label not in common)
-    return ", ".join(filter(None, [_stem(each.fom), label_text(labels)]))
+    common = frozenset.intersection(*(frozenset(other.labels) for other in rows))
+    labels = tuple(label for label in row.labels if label not in common)
+    return ", ".join(filter(None, [_stem(row.fom), label_text(labels)]))
 
 
-def _sentences(found: Sequence[Impact]) -> Iterator[str]:
+def _sentences(rows: Sequence[Impact]) -> Iterator[str]:
     """Yield a sentence for each load, and one for all of those that have too few launches for an interval."""
-    bare = [each for each in found if each.headline.value is not None and each.headline.low is None]
-    bare = [] if len(bare) < 2 or any(each.headline.is_significant for each in bare) else bare
-    yield from (_sentence(found, each) for each in found if each not in bare)
+    bare = [row for row in rows if row.headline.value is not None and row.headline.low is None]
+    bare = [] if len(bare) < 2 or any(row.headline.is_significant for row in bare) else bare
+    yield from (_sentence(rows, row) for row in rows if row not in bare)
     if bare:
-        counts = sorted({min(each.headline.launches) for each in bare})
+        counts = sorted({min(row.headline.launches) for row in bare})
         few = " or ".join(map(str, counts)) + (" launch" if counts == [1] else " launches")
         listed = ", ".join(
-            f"{_name(found, each)} {each.headline.value:.2f}{_p99(each, ' (p99 {:.2f})')}" for each in bare
+            f"{_name(rows, row)} {row.headline.value:.2f}{_p99(row, ' (p99 {:.2f})')}" for row in bare
         )
         yield f"Average impact factors of {_stem(bare[0].fom)}: {listed}; no interval, no difference shown (n = {few})."
 
 
-def _p99(each: Impact, words: str) -> str:
-    value = next((one.value for one in each.factors if one.statistic is Statistic.P99), None)
+def _p99(row: Impact, words: str) -> str:
+    value = next((one.value for one in row.factors if one.statistic is Statistic.P99), None)
     return "" if value is None else words.format(value)
 
 
-def _sentence(found: Sequence[Impact], each: Impact) -> str:
-    factor = each.headline
+def _sentence(rows: Sequence[Impact], impact: Impact) -> str:
+    factor = impact.headline
     if factor.value is None:
-        return f"Under {_name(found, each)}: no factor."
-    rest = _p99(each, ", of p99 {:.2f}")
+        return f"Under {_name(rows, impact)}: no factor."
+    rest = _p99(impact, ", of p99 {:.2f}")
     shown = "a difference is shown" if factor.is_significant else "no difference is shown"
-    of = f"impact factor of {_stem(each.fom)} under {_name(found, each)}"
+    of = f"impact factor of {_stem(impact.fom)} under {_name(rows, impact)}"
     return f"The {of}: on average {factor.value:.2f}{_between(factor)}{rest}; {shown}."
 
 
@@ -111,11 +111,11 @@ def _between(factor: Factor) -> str:
     return f" (95 % interval {factor.low:.2f} to {factor.high:.2f})"
 
 
-def _paint(axes: Axes, found: Sequence[Impact]) -> None:
+def _paint(axes: Axes, measured: Sequence[Impact]) -> None:
     for number, statistic in enumerate(Statistic):
         colour, rows, values = svg.sentinel(number), [], []
-        for row, each in enumerate(found):
-            factor = next(one for one in each.factors if one.statistic is statistic)
+        for row, impact in enumerate(measured):
+            factor = next(one for one in impact.factors if one.statistic is statistic)
             if factor.value is None:
                 continue
             rows.append(row + _SHIFT[statistic])
@@ -134,7 +134,7 @@ def _paint(axes: Axes, found: Sequence[Impact]) -> None:
             label=str(statistic),
         )
     axes.axvline(1, color=svg.INK, linewidth=0.9)
-    svg.name_rows(axes, [svg.clean(_name(found, each)) for each in found])
+    svg.name_rows(axes, [svg.clean(_name(measured, impact)) for impact in measured])
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.margins(x=0.08)
     axes.set_xlabel("impact factor (1: as alone, above: worse)")
@@ -142,15 +142,15 @@ def _paint(axes: Axes, found: Sequence[Impact]) -> None:
     axes.legend(loc="best", fontsize="small")
 
 
-def _impact_data(found: Sequence[Impact]) -> DataTable:
+def _impact_data(measured: Sequence[Impact]) -> DataTable:
     words = ("load", "placement", "NIC policy", "figure of merit", "statistic")
     numbers = ("factor", "low", "high", "p (Holm)", "GPCNeT's", "launches", "samples", "load sent (GB/s)")
     rows = [
         (
-            each.load,
-            each.combination.placement,
-            each.combination.nic_policy,
-            _figure(found, each),
+            impact.load,
+            impact.combination.placement,
+            impact.combination.nic_policy,
+            _figure(measured, impact),
             str(factor.statistic),
             _number(factor.value),
             _number(factor.low),
@@ -159,10 +159,10 @@ def _impact_data(found: Sequence[Impact]) -> DataTable:
             _number(factor.gpcnet),
             "{} and {}".format(*factor.launches),
             "{} and {}".format(*factor.samples),
-            _number(each.sent_gbyte_s, ".3g"),
+            _number(impact.sent_gbyte_s, ".3g"),
         )
-        for each in found
-        for factor in each.factors
+        for impact in measured
+        for factor in impact.factors
     ]
     return DataTable(columns=(*words, *numbers), rows=rows, numbers=frozenset(numbers))
 
@@ -171,39 +171,41 @@ def _number(value: float | None, form: str = ".3f") -> str:
     return "" if value is None else format(value, form)
 
 
-def _copies(found: Sequence[Copies]) -> list[Drawing]:
-    if not found:
+def _copies(rows: Sequence[Copies]) -> list[Drawing]:
+    if not rows:
         return []
-    said = " ".join(_copies_sentence(each) for each in found)
+    sentences = " ".join(_copies_sentence(row) for row in rows)
     return [
         Drawing(
             name="copies",
             title=COPIES_TITLE,
-            description=f"{COPIES_TITLE}, against one copy alone. {said}",
-            paint=lambda figure: _paint_copies(figure.subplots(), found),
-            data=_copies_data(found),
-            height_in=1.2 + _ROW_IN * len(found),
-            statement=said,
+            description=f"{COPIES_TITLE}, against one copy alone. {sentences}",
+            paint=lambda figure: _paint_copies(figure.subplots(), rows),
+            data=_copies_data(rows),
+            height_in=1.2 + _ROW_IN * len(rows),
+            statement=sentences,
         )
     ]
 
 
-def _copies_sentence(each: Copies) -> str:
-    slowest = _worse(each, each.slowest)
-    words = f"{each.count} copies at once: the slowest has {each.slowest.median:.4g} {units.unit_of(each.fom).text}"
-    return f"{words}, {slowest:.2f} times worse than one copy alone ({each.alone.median:.4g})."
+def _copies_sentence(row: Copies) -> str:
+    slowest = _worse(row, row.slowest)
+    words = (
+        f"{row.count} copies at once: the slowest has {row.slowest.median:.4g} {units.unit_of(row.fom).text}"
+    )
+    return f"{words}, {slowest:.2f} times worse than one copy alone ({row.alone.median:.4g})."
 
 
-def _worse(each: Copies, value: Summary) -> float:
-    lower = units.unit_of(each.fom).better is Better.LOWER
-    above, below = (value.median, each.alone.median) if lower else (each.alone.median, value.median)
+def _worse(row: Copies, value: Summary) -> float:
+    lower = units.unit_of(row.fom).better is Better.LOWER
+    above, below = (value.median, row.alone.median) if lower else (row.alone.median, value.median)
     return above / below if below else float("nan")
 
 
-def _paint_copies(axes: Axes, found: Sequence[Copies]) -> None:
+def _paint_copies(axes: Axes, copies: Sequence[Copies]) -> None:
     for number, (name, part) in enumerate((("slowest copy", "slowest"), ("median copy", "median"))):
-        values = [_worse(each, getattr(each, part)) for each in found]
-        rows = [row + 0.2 * number - 0.1 for row in range(len(found))]
+        values = [_worse(pair, getattr(pair, part)) for pair in copies]
+        rows = [row + 0.2 * number - 0.1 for row in range(len(copies))]
         axes.plot(
             values,
             rows,
@@ -214,32 +216,30 @@ def _paint_copies(axes: Axes, found: Sequence[Copies]) -> None:
             label=name,
         )
     axes.axvline(1, color=svg.INK, linewidth=0.9)
-    svg.name_rows(axes, [svg.clean(_row_name(each)) for each in found])
+    svg.name_rows(axes, [svg.clean(_row_name(pair)) for pair in copies])
     axes.margins(x=0.08)
     axes.set_xlabel("times worse than one copy alone")
     axes.set_title(COPIES_TITLE)
     axes.legend(loc="best", fontsize="small")
 
 
-def _row_name(each: Copies) -> str:
-    return ", ".join(
-        filter(None, [units.stem(each.fom), each.combination.placement, label_text(each.labels)])
-    )
+def _row_name(row: Copies) -> str:
+    return ", ".join(filter(None, [units.stem(row.fom), row.combination.placement, label_text(row.labels)]))
 
 
-def _copies_data(found: Sequence[Copies]) -> DataTable:
+def _copies_data(copies: Sequence[Copies]) -> DataTable:
     numbers = ("copies", "one alone", "slowest", "median", "sum", "slowest, times worse", "launches")
     rows = [
         (
-            _row_name(each),
-            str(each.count),
-            f"{each.alone.median:.5g}",
-            f"{each.slowest.median:.5g}",
-            f"{each.median.median:.5g}",
-            f"{each.total.median:.5g}" if each.total else "",
-            f"{_worse(each, each.slowest):.3f}",
-            str(each.slowest.n),
+            _row_name(row),
+            str(row.count),
+            f"{row.alone.median:.5g}",
+            f"{row.slowest.median:.5g}",
+            f"{row.median.median:.5g}",
+            f"{row.total.median:.5g}" if row.total else "",
+            f"{_worse(row, row.slowest):.3f}",
+            str(row.slowest.n),
         )
-        for each in found
+        for row in copies
     ]
     return DataTable(columns=("figure of merit", *numbers), rows=rows, numbers=frozenset(numbers))

@@ -1,4 +1,4 @@
-"""Curves over the extent of the grid: Peña et al., EuroMPI'13, Figure 6, from cases that differ in their size alone.
+"""Draw curves over the extent of the grid: Peña et al., EuroMPI'13, Figure 6, of cases that differ in size alone.
 
 Models: cases of one check on one machine and one build whose grids are squares or cubes of several sizes; a line for
 each combination, the first figure of merit of the check. Leaves out: grids with unequal extents, and any ranking: each
@@ -28,22 +28,24 @@ Member = tuple[int, Case, Comparison]
 
 
 def drawings_of_cases(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[Drawing]:
-    """A figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
+    """Return a figure for each family of cases; `judged` are cases with their comparisons, in the page's order."""
     return [_drawing(members, number) for number, members in enumerate(_families(judged), 1)]
 
 
 def _families(judged: Sequence[tuple[Case, Sequence[Comparison]]]) -> list[list[Member]]:
-    """Cases that differ in their extent alone, by extent; two sizes at least."""
-    found: dict[str, dict[int, Member]] = {}
+    """Return cases that differ in their extent alone, by extent; two sizes at least."""
+    families: dict[str, dict[int, Member]] = {}
     for case, comparisons in judged:
         extent = _extent(case)
         if extent and comparisons:
-            found.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
-    return [[members[extent] for extent in sorted(members)] for members in found.values() if len(members) > 1]
+            families.setdefault(_key(case), {})[extent] = extent, case, comparisons[0]
+    return [
+        [members[extent] for extent in sorted(members)] for members in families.values() if len(members) > 1
+    ]
 
 
 def _extent(case: Case) -> int:
-    """Ranks along each dimension of a square or cubic grid; 0 for any other."""
+    """Return the ranks along each dimension of a square or cubic grid; 0 for any other."""
     grid = case.first.case.parameters.get("grid")
     if not isinstance(grid, list) or len(grid) < 2 or any(type(side) is not int for side in grid):
         return 0
@@ -54,18 +56,18 @@ def _extent(case: Case) -> int:
 def _key(case: Case) -> str:
     """Return what the cases of a family share: all that records of one case do, but for size and nodes.
 
-    A checkout with changes vouches for nothing from one run to another: there the run is part of the key.
+    Of a checkout with changes the code may differ from run to run, so the run is part of the key.
     """
     record = case.first
     parameters = record.case.parameters
     unsized = {name: part for name, part in parameters.items() if name not in {"grid", "cells"}}
     cells, run = parameters.get("cells"), record.provenance["reframe"]
     shared = comparable.pool(record)
-    asked = {name: part for name, part in record.document["case"].items() if name in _ASKED}
+    request = {name: part for name, part in record.document["case"].items() if name in _ASKED}
     is_clean = record.provenance["railyard"]["git_dirty"] is False
     parts: dict[str, Json] = {
         **shared,
-        "case": asked,
+        "case": request,
         "topology": record.case.topology and record.case.topology.sha256,
         "parameters": {
             **unsized,
@@ -85,8 +87,8 @@ def _drawing(members: Sequence[Member], number: int) -> Drawing:
 def _panel(members: Sequence[Member]) -> Panel:
     _, first, compared = members[0]
     points: dict[str, list[Point]] = {}
-    for extent, _, each in members:
-        for group in each.groups:
+    for extent, _, judged in members:
+        for group in judged.groups:
             if group.summary:
                 points.setdefault(group.name, []).append(Point(x=extent, summary=group.summary))
     grid = f" {TIMES} ".join("N" * len(first.first.case.parameters["grid"]))
@@ -95,7 +97,7 @@ def _panel(members: Sequence[Member]) -> Panel:
         subject=f"{first.first.case.benchmark}, {comparison.title(compared)}",
         axis="extent",
         title=", ".join([f"grid {grid}", str(first.origin)]),
-        lines=tuple(Line(name=name, points=tuple(found)) for name, found in points.items()),
+        lines=tuple(Line(name=name, points=tuple(of_line)) for name, of_line in points.items()),
     )
 
 

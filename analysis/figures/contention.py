@@ -1,4 +1,4 @@
-"""Contention: what all pairs get together, and what the slowest waits, over the pairs of a node that run at once.
+"""Draw contention: the sum of all pairs' rates and the slowest pair's latency, over the pairs per node.
 
 Models: a figure for each test and size, a line for each placement and NIC policy; rounds are taken together. Leaves
 out: single pairs; the records keep them.
@@ -30,14 +30,14 @@ Values = dict[Combination, dict[int, list[Observation]]]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """A figure for each test at its largest size; latency at its smallest."""
-    found = _values(case)
+    """Return a figure for each test at its largest size; latency at its smallest."""
+    by_panel = _values(case)
     chosen: dict[tuple[str, str], int] = {}
-    for fom, test, size in sorted(found, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
+    for fom, test, size in sorted(by_panel, key=lambda key: key[2] if key[0] == AGGREGATE else -key[2]):
         chosen[fom, test] = size
     return [
-        _drawing(_panel(case, fom, test, size=size, values=found[fom, test, size]), place)
-        for place, ((fom, test), size) in enumerate(sorted(chosen.items()))
+        _drawing(_panel(case, fom, test, size=size, values=by_panel[fom, test, size]), number)
+        for number, ((fom, test), size) in enumerate(sorted(chosen.items()))
     ]
 
 
@@ -47,15 +47,15 @@ def _drawing(panel: Panel, place: int) -> Drawing:
 
 
 def _values(case: Case) -> dict[Key, Values]:
-    found: dict[Key, Values] = {}
+    by_panel: dict[Key, Values] = {}
     for (fom, labels), by_arm in cases.observations(case).items():
-        known = dict(labels)
-        if fom not in (AGGREGATE, SLOWEST) or not {"test", "size_bytes", AXIS} <= known.keys():
+        named = dict(labels)
+        if fom not in (AGGREGATE, SLOWEST) or not {"test", "size_bytes", AXIS} <= named.keys():
             continue
         for combination, values in by_arm.items():
-            of_key = found.setdefault((fom, str(known["test"]), int(known["size_bytes"])), {})
-            of_key.setdefault(combination, {}).setdefault(int(known[AXIS]), []).extend(values)
-    return found
+            of_key = by_panel.setdefault((fom, str(named["test"]), int(named["size_bytes"])), {})
+            of_key.setdefault(combination, {}).setdefault(int(named[AXIS]), []).extend(values)
+    return by_panel
 
 
 def _panel(case: Case, fom: str, test: str, *, size: int, values: Values) -> Panel:
@@ -77,7 +77,7 @@ def _points(by_pairs: dict[int, list[Observation]]) -> tuple[Point, ...]:
     return tuple(
         Point(
             x=pairs,
-            summary=medians.summarise([each.value for each in values]),
+            summary=medians.summarise([launch.value for launch in values]),
         )
         for pairs, values in sorted(by_pairs.items())
     )

@@ -1,7 +1,7 @@
-"""One figure of a page: how it is painted, what it says in words, and the numbers behind it.
+"""Describe one figure of a page: how it is painted, its description in words, and the numbers behind it.
 
 Models: a `Drawing` is data with one function that paints it; the page, the SVG files and the tests take what they
-need of it. Leaves out: which drawings a case has (`analysis.figures.registry`), SVG (`analysis.figures.svg`), markup.
+need from it. Leaves out: which drawings a case has (`analysis.figures.registry`), SVG (`analysis.figures.svg`), markup.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ HEIGHT_IN = 3.1
 class Drawing:
     """A figure of one case.
 
-    `name` is short and unique in its case (letters, digits, '-': it becomes a file's name), `description` says in
-    words what is to be seen, `paint` draws on an empty figure of `width_in` x `height_in` inches, inside
+    `name` is short and unique in its case (letters, digits, '-': it becomes a file's name), `description` states in
+    words what it shows, `paint` draws on an empty figure of `width_in` x `height_in` inches, inside
     `svg.style()`, with colours from `svg.sentinel` and `svg.INK` alone. `statement` is a sentence for the page's
     summary, or empty. `foms` are the figures of merit that this drawing takes over: the page then draws no general
     figure of them and states no general comparison.
@@ -41,13 +41,13 @@ class Drawing:
 
 
 def inline_svg(drawing: Drawing, prefix: str) -> str:
-    """The drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""
+    """Return the drawing as an `<svg>` element for a page; `prefix` makes its ids unique there."""
     with svg.style():
         return svg.inline(_painted(drawing), f"{prefix}{drawing.name}", drawing.description)
 
 
 def svg_file(drawing: Drawing) -> str:
-    """The drawing as an SVG file of its own, light and dark."""
+    """Return the drawing as an SVG file of its own, light and dark."""
     with svg.style():
         return svg.standalone(_painted(drawing), drawing.name, drawing.description)
 

@@ -1,8 +1,8 @@
-"""Figures: comparisons as points with intervals and every launch's dot, curves as lines, both as SVG.
+"""Draw comparisons as points with intervals and every launch's dot, curves as lines, both as SVG.
 
 Models: what is drawn from `Comparison` and `Panel`. A point is the median over launches, its bar the 95 %
-interval; where n is too small for one there is no bar. Colour never stands alone: lines differ in marker and
-dash, combinations stand on rows of their own. Leaves out: the SVG's fitness for the page (`analysis.figures.svg`).
+interval; where n is too small for one there is no bar. Colour is never the only difference: lines differ in marker and
+dash, combinations have rows of their own. Leaves out: the SVG's fitness for the page (`analysis.figures.svg`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _NAME_CHARACTERS = 24
 _MOST_SIZES = 7
 
 
-def drawings_of(found: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
-    """The figures of the first comparisons and of all panels."""
-    made = [
-        comparison_drawing(members, f"f{place}") for place, members in enumerate(by_fom(found)[:SHOWN_FOMS])
+def drawings_of(comparisons: Sequence[Comparison], panels: Sequence[Panel]) -> list[Drawing]:
+    """Return the figures of the first comparisons and of all panels."""
+    drawings = [
+        comparison_drawing(members, f"f{number}")
+        for number, members in enumerate(by_fom(comparisons)[:SHOWN_FOMS])
     ]
-    return made + [panel_drawing(panel, f"p{place}") for place, panel in enumerate(panels)]
+    return drawings + [panel_drawing(panel, f"p{number}") for number, panel in enumerate(panels)]
 
 
 def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
-    """Comparisons of one FOM: a row for each combination of each series."""
+    """Return the figure of the comparisons of one FOM: a row for each combination of each series."""
     return Drawing(
         name=name,
         title=_comparison_title(members),
@@ -53,7 +54,7 @@ def comparison_drawing(members: Sequence[Comparison], name: str) -> Drawing:
 
 
 def panel_drawing(panel: Panel, name: str) -> Drawing:
-    """A panel of curves."""
+    """Return the figure of a panel of curves."""
     return Drawing(
         name=name,
         title=_panel_title(panel),
@@ -64,7 +65,7 @@ def panel_drawing(panel: Panel, name: str) -> Drawing:
 
 
 def overview_svg(judged: Judged) -> str:
-    """One standalone picture: a comparison of placements and a curve over hops, as far as there are any.
+    """Return one standalone picture: a comparison of placements and a curve over hops, as far as there are any.
 
     Takes the first case that has each. Raises InputError when there is neither.
     """
@@ -96,7 +97,7 @@ def overview_svg(judged: Judged) -> str:
 
 
 def draw_comparison(axes: Axes, members: Sequence[Comparison]) -> None:
-    """Rows from the top in the order of members and combinations; x is the FOM."""
+    """Draw rows from the top in the order of members and combinations; x is the FOM."""
     rows = [(member, group) for member in members for group in member.groups]
     for row, (member, group) in enumerate(rows):
         _draw_row(axes, row, group, member.groups.index(group))
@@ -114,7 +115,7 @@ def _comparison_title(members: Sequence[Comparison]) -> str:
 def _draw_row(axes: Axes, row: int, group: Group, series: int) -> None:
     colour = svg.sentinel(series)
     values = group.evidence.values
-    shifts = [0.2 + 0.1 * (place % 2) for place in range(len(values))]
+    shifts = [0.2 + 0.1 * (index % 2) for index in range(len(values))]
     axes.plot(
         values, [row + shift for shift in shifts], ".", color=colour, alpha=0.55, markersize=5, zorder=2
     )
@@ -144,7 +145,7 @@ def _row_name(members: Sequence[Comparison], member: Comparison, group: Group) -
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
-    """Lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
+    """Draw lines of medians with intervals; message sizes on a logarithmic axis, and rates then too."""
     for series, line in enumerate(panel.lines):
         _draw_line(axes, line, series)
     xs = sorted({point.x for line in panel.lines for point in line.points})
@@ -153,7 +154,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_rows = -(-len(panel.lines) // 3)
-        highest = max(each.summary.maximum for line in panel.lines for each in line.points)
+        highest = max(point.summary.maximum for line in panel.lines for point in line.points)
         axes.set_ylim(0, (1 + 0.18 * legend_rows) * highest or 1)
     axes.set_xlabel(curves.AXIS_TEXT[panel.axis])
     scales.name_y(axes, panel.unit)
@@ -216,7 +217,7 @@ def _title(text: str) -> str:
 
 
 def describe_comparison(members: Sequence[Comparison]) -> str:
-    """The figure in words, for those who hear it."""
+    """Return the figure in words, for screen readers."""
     first = members[0]
     parts = [_describe_group(members, member, group) for member in members for group in member.groups]
     return f"{units.stem(first.fom)} in {first.unit.text}: {'; '.join(parts)}."
@@ -234,7 +235,7 @@ def _describe_group(members: Sequence[Comparison], member: Comparison, group: Gr
 
 
 def describe_panel(panel: Panel) -> str:
-    """The panel in words: what is drawn, and each line's first and last point."""
+    """Return the panel in words: what is drawn, and each line's first and last point."""
     lines = [
         f"{line.name or 'all'} from {line.points[0].summary.median:.4g} at {line.points[0].x} "
         f"to {line.points[-1].summary.median:.4g} at {line.points[-1].x}"
@@ -247,12 +248,12 @@ def describe_panel(panel: Panel) -> str:
 
 
 def tick(panel: Panel, x: int) -> str:
-    """A value of the panel's axis in words: `3 hops`, `64 KiB`."""
+    """Return a value of the panel's axis in words: `3 hops`, `64 KiB`."""
     return size_text(x) if panel.axis == "size_bytes" else comparison.label_text(((panel.axis, x),))
 
 
 def ends(panel: Panel) -> str:
-    """The first and the last point of each line, in words."""
+    """Return the first and the last point of each line, in words."""
     parts = []
     for line in panel.lines:
         first, last = line.points[0], line.points[-1]
@@ -266,6 +267,6 @@ def ends(panel: Panel) -> str:
     return f"{'; '.join(parts)}. Medians, n = {fewest}{'' if fewest >= medians.ENOUGH else ': no interval'}."
 
 
-def by_fom(found: Iterable[Comparison]) -> list[list[Comparison]]:
-    """Comparisons that share a figure: those of one FOM, in their order."""
-    return [list(members) for _, members in itertools.groupby(found, key=lambda each: each.fom)]
+def by_fom(comparisons: Iterable[Comparison]) -> list[list[Comparison]]:
+    """Return the comparisons that share a figure: those of one FOM, in their order."""
+    return [list(members) for _, members in itertools.groupby(comparisons, key=lambda member: member.fom)]

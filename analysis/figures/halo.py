@@ -25,14 +25,14 @@ Key = tuple[str, Combination]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """One figure, where the records have the time of waiting."""
-    found = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
-    if not found:
+    """Return one figure if the records have the time of waiting."""
+    parts_of = {key: _parts(medians) for key, medians in _medians(case).items() if "wait_us" in medians}
+    if not parts_of:
         return []
-    ordered = sorted(found, key=lambda key: case.combinations.index(key[1]))
-    rows = {_name(case, *key): found[key] for key in ordered}
+    ordered = sorted(parts_of, key=lambda key: case.combinations.index(key[1]))
+    rows = {_name(case, *key): parts_of[key] for key in ordered}
     title = "Where the time of an iteration goes"
-    said = "; ".join(
+    sentences = "; ".join(
         f"{name} {', '.join(f'{p} {v:,.{0 if v >= 1000 else 1}f}' for p, v in parts.items())}"
         for name, parts in rows.items()
     )
@@ -40,7 +40,7 @@ def drawings(case: Case) -> list[Drawing]:
         Drawing(
             name="halo-parts",
             title=title,
-            description=f"{title}, medians in {units.unit_of('wait_us').text}: {said}.",
+            description=f"{title}, medians in {units.unit_of('wait_us').text}: {sentences}.",
             paint=lambda figure: _paint(figure, title, rows),
             data=_data(rows),
             height_in=1.45 + _ROW_IN * len(rows),
@@ -49,18 +49,18 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def _medians(case: Case) -> dict[Key, dict[str, float]]:
-    found: dict[Key, dict[str, float]] = {}
+    by_key: dict[Key, dict[str, float]] = {}
     for (fom, labels), by_arm in cases.observations(case).items():
         if set(dict(labels)) <= {"variant"}:
             for combination, values in by_arm.items():
                 key = str(dict(labels).get("variant", "")), combination
-                summary = medians.summarise([each.value for each in values])
-                found.setdefault(key, {})[fom] = summary.median
-    return found
+                summary = medians.summarise([launch.value for launch in values])
+                by_key.setdefault(key, {})[fom] = summary.median
+    return by_key
 
 
 def _parts(medians: dict[str, float]) -> Parts:
-    """Posting is what the exchange takes besides waiting."""
+    """Return the parts of an iteration; posting is the time of the exchange without that of waiting."""
     return {
         "pack": medians.get("pack_us", 0.0),
         "post": max(0.0, medians["exchange_us"] - medians["wait_us"]),

@@ -46,9 +46,9 @@ class Profiled:
 
 
 def profiled(grouped: Sequence[Case]) -> list[Profiled]:
-    """The cases that have a profile, in their order; a name that occurs twice gets its case."""
-    found = [(number, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)]
-    names = _names(found)
+    """Return the cases that have a profile, in their order; to a name that occurs twice the case's number is added."""
+    numbered = [(number, case) for number, case in enumerate(grouped, 1) if by_class(case, SHARE)]
+    names = _names(numbered)
     return [
         Profiled(
             name=names[number],
@@ -57,7 +57,7 @@ def profiled(grouped: Sequence[Case]) -> list[Profiled]:
             sizes=by_class(case, SIZE),
             sends=persistent_sends(case),
         )
-        for number, case in found
+        for number, case in numbered
     ]
 
 
@@ -67,29 +67,29 @@ def by_class(case: Case, fom: str) -> ByClass:
     for (name, labels), by_arm in cases.observations(case).items():
         kind = dict(labels).get("class")
         if name == fom and isinstance(kind, str):
-            values.setdefault(kind, []).extend(each.value for seen in by_arm.values() for each in seen)
+            values.setdefault(kind, []).extend(launch.value for seen in by_arm.values() for launch in seen)
     return {kind: median(values[kind]) for kind in CLASSES if kind in values}
 
 
 def drawings_of_cases(grouped: Sequence[Case]) -> list[Drawing]:
-    """The two charts of each origin that has profiled applications."""
-    found = profiled(grouped)
-    made = []
-    for origin in dict.fromkeys(each.origin for each in found):
-        members = [each for each in found if each.origin == origin]
-        made += [_shares(members, origin), _sizes(members, origin)]
-    return made
+    """Return the two charts of each origin that has profiled applications."""
+    profiles = profiled(grouped)
+    drawings = []
+    for origin in dict.fromkeys(profile.origin for profile in profiles):
+        members = [profile for profile in profiles if profile.origin == origin]
+        drawings += [_shares(members, origin), _sizes(members, origin)]
+    return drawings
 
 
-def persistent_note(found: Sequence[Profiled]) -> str:
+def persistent_note(profiles: Sequence[Profiled]) -> str:
     """Return sentences on persistent sends: which applications have them, and where they were not counted."""
     counted = [
-        f"{each.name} has {each.sends.messages:,.0f} of {each.sends.size_bytes:,.0f} bytes on average"
-        for each in found
-        if each.sends and each.sends.messages
+        f"{profile.name} has {profile.sends.messages:,.0f} of {profile.sends.size_bytes:,.0f} bytes on average"
+        for profile in profiles
+        if profile.sends and profile.sends.messages
     ]
-    without = [each.name for each in found if each.sends and not each.sends.messages]
-    unknown = [each.name for each in found if each.sends is None]
+    without = [profile.name for profile in profiles if profile.sends and not profile.sends.messages]
+    unknown = [profile.name for profile in profiles if profile.sends is None]
     parts = [*counted, *([f"there are none in {', '.join(without)}"] if without else [])]
     sentences = (
         [f"Messages from point to point include persistent sends: {'; '.join(parts)}."] if parts else []
@@ -99,8 +99,8 @@ def persistent_note(found: Sequence[Profiled]) -> str:
     return " ".join(sentences)
 
 
-def _names(found: Sequence[tuple[int, Case]]) -> dict[int, str]:
-    plain = {number: case.first.case.benchmark for number, case in found}
+def _names(numbered: Sequence[tuple[int, Case]]) -> dict[int, str]:
+    plain = {number: case.first.case.benchmark for number, case in numbered}
     return {
         number: f"{name} (case {number})" if list(plain.values()).count(name) > 1 else name
         for number, name in plain.items()
@@ -115,7 +115,7 @@ def _shares(members: Sequence[Profiled], origin: str) -> Drawing:
         "%",
         origin=origin,
         members=members,
-        values={each.name: each.shares for each in members},
+        values={member.name: member.shares for member in members},
         stacked=True,
     )
 
@@ -128,7 +128,7 @@ def _sizes(members: Sequence[Profiled], origin: str) -> Drawing:
         "bytes",
         origin=origin,
         members=members,
-        values={each.name: each.sizes for each in members},
+        values={member.name: member.sizes for member in members},
         stacked=False,
         note=persistent_note(members),
     )
@@ -167,14 +167,17 @@ def _number(value: float, unit: str) -> str:
 
 
 def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str, *, stacked: bool) -> None:
-    names, shown = list(values), [kind for kind in CLASSES if any(kind in each for each in values.values())]
+    names, shown = (
+        list(values),
+        [kind for kind in CLASSES if any(kind in by_kind for by_kind in values.values())],
+    )
     axes = figure.subplots()
     height = 0.7 if stacked else 0.7 / len(shown)
     starts = [0.0] * len(names)
     for series, kind in enumerate(shown):
         widths = [values[name].get(kind, 0.0) for name in names]
         shift = 0.0 if stacked else (series - (len(shown) - 1) / 2) * height
-        places = [place + shift for place in range(len(names))]
+        places = [index + shift for index in range(len(names))]
         axes.barh(
             places,
             widths,
@@ -205,11 +208,11 @@ def _paint(figure: Figure, values: Mapping[str, ByClass], title: str, unit: str,
 
 def _label_ends(axes: Axes, places: Sequence[float], ends: Sequence[float], unit: str) -> None:
     """Each bar's value, or a stack's sum, behind its end."""
-    for place, end in zip(places, ends, strict=True):
+    for position, end in zip(places, ends, strict=True):
         if end:
             text = f"{_number(end, unit)} {'B' if unit == 'bytes' else unit}"
             axes.annotate(
-                text, (end, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9
+                text, (end, position), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9
             )
 
 

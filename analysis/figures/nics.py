@@ -39,44 +39,42 @@ class Carried:
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """One figure, where the launches counted the bytes of several NICs."""
-    found = carried(case)
-    if len({nic for each in found for nic in each.shares_percent}) < _FEWEST_NICS:
+    """Return one figure if the launches counted the bytes of several NICs."""
+    rows = carried(case)
+    if len({nic for row in rows for nic in row.shares_percent}) < _FEWEST_NICS:
         return []
     return [
         Drawing(
             name="nics",
             title=TITLE,
-            description=f"{TITLE}, medians over launches: {_in_words(found)}.",
-            paint=lambda figure: _paint(figure, found),
-            data=_data(found),
-            height_in=1.45 + _ROW_IN * len(found),
-            statement=f"{_in_words(found)}.",
+            description=f"{TITLE}, medians over launches: {_in_words(rows)}.",
+            paint=lambda figure: _paint(figure, rows),
+            data=_data(rows),
+            height_in=1.45 + _ROW_IN * len(rows),
+            statement=f"{_in_words(rows)}.",
         )
     ]
 
 
 def carried(case: Case) -> list[Carried]:
-    """What is known of each combination, in the case's order; launches that are no results, or sent nothing, have no
-    part.
-    """
-    by_combination: dict[Combination, list[Launch]] = {each: [] for each in case.combinations}
+    """Return a row for each combination with launches that are results and sent something, in the case's order."""
+    by_combination: dict[Combination, list[Launch]] = {combination: [] for combination in case.combinations}
     for _, launch in cases.launches(case):
         if launch.is_result and any(_sent(launch).values()):
             by_combination[cases.combination_of(launch)].append(launch)
-    return [_carried(case.name(key), found) for key, found in by_combination.items() if found]
+    return [_carried(case.name(key), launches) for key, launches in by_combination.items() if launches]
 
 
 def _carried(name: str, launches: Sequence[Launch]) -> Carried:
     sent = [_sent(launch) for launch in launches]
-    nics = sorted({nic for each in sent for nic in each})
+    nics = sorted({nic for by_nic in sent for nic in by_nic})
     verdicts = [launch.nic_verdict for launch in launches]
     return Carried(
         name=name,
         shares_percent={
-            nic: median(100 * each.get(nic, 0) / sum(each.values()) for each in sent) for nic in nics
+            nic: median(100 * by_nic.get(nic, 0) / sum(by_nic.values()) for by_nic in sent) for nic in nics
         },
-        sent_bytes={nic: median(each.get(nic, 0) for each in sent) for nic in nics},
+        sent_bytes={nic: median(by_nic.get(nic, 0) for by_nic in sent) for nic in nics},
         launches=len(launches),
         obeyed=verdicts.count(Verdict.OBEYED),
         cannot_tell=verdicts.count(Verdict.CANNOT_TELL),
@@ -86,52 +84,52 @@ def _carried(name: str, launches: Sequence[Launch]) -> Carried:
 def _sent(launch: Launch) -> dict[str, int]:
     """NIC -> bytes that all nodes sent."""
     sent: dict[str, int] = {}
-    for each in launch.nics or ():
-        sent[each.nic] = sent.get(each.nic, 0) + each.tx_bytes
+    for nic in launch.nics or ():
+        sent[nic.nic] = sent.get(nic.nic, 0) + nic.tx_bytes
     return sent
 
 
-def _in_words(found: Sequence[Carried]) -> str:
-    return "; ".join(f"{each.name} {_shares(each)} ({_proof(each)})" for each in found)
+def _in_words(rows: Sequence[Carried]) -> str:
+    return "; ".join(f"{row.name} {_shares(row)} ({_proof(row)})" for row in rows)
 
 
-def _shares(each: Carried) -> str:
-    return ", ".join(f"{nic} {share:.1f} %" for nic, share in each.shares_percent.items())
+def _shares(row: Carried) -> str:
+    return ", ".join(f"{nic} {share:.1f} %" for nic, share in row.shares_percent.items())
 
 
-def _proof(each: Carried) -> str:
-    if each.cannot_tell == each.launches:
+def _proof(row: Carried) -> str:
+    if row.cannot_tell == row.launches:
         return "asks for no NIC"
-    return f"obeyed in {each.obeyed} of {each.launches}"
+    return f"obeyed in {row.obeyed} of {row.launches}"
 
 
-def _data(found: Sequence[Carried]) -> DataTable:
+def _data(rows: Sequence[Carried]) -> DataTable:
     columns = ("combination", "NIC", "bytes sent (%)", "bytes sent (MiB)", "launches", "obeyed")
-    rows = [
+    cells = [
         (
-            each.name,
+            row.name,
             nic,
             f"{share:.2f}",
-            f"{each.sent_bytes[nic] / 2**20:.3f}",
-            str(each.launches),
-            str(each.obeyed),
+            f"{row.sent_bytes[nic] / 2**20:.3f}",
+            str(row.launches),
+            str(row.obeyed),
         )
-        for each in found
-        for nic, share in each.shares_percent.items()
+        for row in rows
+        for nic, share in row.shares_percent.items()
     ]
-    return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
+    return DataTable(columns=columns, rows=cells, numbers=frozenset(columns[2:]))
 
 
-def _paint(figure: Figure, found: Sequence[Carried]) -> None:
+def _paint(figure: Figure, rows: Sequence[Carried]) -> None:
     axes = figure.subplots()
-    starts = [0.0] * len(found)
-    for series, nic in enumerate(sorted({nic for each in found for nic in each.shares_percent})):
-        widths = [each.shares_percent.get(nic, 0.0) for each in found]
+    starts = [0.0] * len(rows)
+    for series, nic in enumerate(sorted({nic for row in rows for nic in row.shares_percent})):
+        widths = [row.shares_percent.get(nic, 0.0) for row in rows]
         colour, alpha = svg.sentinel(series), (0.9, 0.5)[series % 2]
-        axes.barh(range(len(found)), widths, 0.6, left=starts, color=colour, alpha=alpha, label=nic)
+        axes.barh(range(len(rows)), widths, 0.6, left=starts, color=colour, alpha=alpha, label=nic)
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
-    axes.set_yticks(range(len(found)), [svg.clean(each.name) for each in found])
-    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), [svg.clean(row.name) for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("% of all bytes sent")

@@ -24,16 +24,16 @@ LineKey = tuple[str, int]
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """A figure for each test and combination."""
+    """Return a figure for each test and combination."""
     panels = _panels(case)
     largest: dict[tuple[str, Combination], int] = {}
     for test, size, combination in panels:
         largest[test, combination] = max(size, largest.get((test, combination), 0))
     return [
         _drawing(
-            _panel(case, test, size, combination=combination, lines=panels[test, size, combination]), place
+            _panel(case, test, size, combination=combination, lines=panels[test, size, combination]), number
         )
-        for place, ((test, combination), size) in enumerate(largest.items())
+        for number, ((test, combination), size) in enumerate(largest.items())
     ]
 
 
@@ -45,14 +45,14 @@ def _drawing(panel: Panel, place: int) -> Drawing:
 def _panels(case: Case) -> dict[PanelKey, dict[LineKey, list[Point]]]:
     panels: dict[PanelKey, dict[LineKey, list[Point]]] = {}
     for (fom, labels), by_arm in cases.observations(case).items():
-        known = dict(labels)
-        if fom != FOM or not {"test", "size_bytes", "dimension", "paths", "hops"} <= known.keys():
+        named = dict(labels)
+        if fom != FOM or not {"test", "size_bytes", "dimension", "paths", "hops"} <= named.keys():
             continue
         for combination, values in by_arm.items():
-            panel = panels.setdefault((str(known["test"]), int(known["size_bytes"]), combination), {})
-            line = panel.setdefault((str(known["dimension"]), int(known["paths"])), [])
+            panel = panels.setdefault((str(named["test"]), int(named["size_bytes"]), combination), {})
+            line = panel.setdefault((str(named["dimension"]), int(named["paths"])), [])
             summary = medians.summarise([launch.value for launch in values])
-            line.append(Point(x=int(known["hops"]), summary=summary))
+            line.append(Point(x=int(named["hops"]), summary=summary))
     return panels
 
 
@@ -66,7 +66,7 @@ def _panel(
         axis="hops",
         title=", ".join(fixed),
         lines=tuple(
-            Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda each: each.x)))
+            Line(name=_line_name(*key), points=tuple(sorted(points, key=lambda point: point.x)))
             for key, points in sorted(lines.items())
         ),
     )

@@ -1,4 +1,4 @@
-"""The pictures of all cases: drawn by every processor when there are many, the same bytes either way.
+"""Render the pictures of all cases: drawn by every processor when there are many, the same bytes either way.
 
 Leaves out: what is drawn (`analysis.figures.registry`), SVG (`analysis.figures.svg`).
 """
@@ -20,8 +20,8 @@ _MANY = 24
 
 
 def images(drawn: Sequence[Sequence[Drawing]]) -> list[list[Markup]]:
-    """The drawings of each case as `<svg>` elements; ids start with `c<number of the case>`."""
-    jobs = [(number, each) for number, of_case in enumerate(drawn, 1) for each in of_case]
+    """Return the drawings of each case as `<svg>` elements; ids start with `c<number of the case>`."""
+    jobs = [(number, drawing_) for number, of_case in enumerate(drawn, 1) for drawing_ in of_case]
     texts = iter(_texts(jobs))
     # made by an XML writer, which escapes text and attributes
     return [[Markup(next(texts)) for _ in of_case] for of_case in drawn]

@@ -44,7 +44,7 @@ class Bars:
     @property
     def ways(self) -> list[str]:
         """The ways that any combination has, in the paper's order."""
-        return [way for way in WAYS if any(way in each for each in self.of.values())]
+        return [way for way in WAYS if any(way in by_way for by_way in self.of.values())]
 
     @property
     def title(self) -> str:
@@ -54,35 +54,35 @@ class Bars:
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """A figure for each collective."""
-    found = _summaries(case)
+    """Return a figure for each collective."""
+    summaries = _summaries(case)
     largest: dict[str, int] = {}
-    for collective, size, _, _ in found:
+    for collective, size, _, _ in summaries:
         largest[collective] = max(size, largest.get(collective, 0))
-    return [_drawing(case, _bars(case, found, collective, size)) for collective, size in largest.items()]
+    return [_drawing(case, _bars(case, summaries, collective, size)) for collective, size in largest.items()]
 
 
 def _summaries(case: Case) -> dict[Key, Summary]:
     floor = cases.noise_percent(case)
     return {
-        (str(known["collective"]), int(known["size_bytes"]), str(known["split"]), combination): (
-            medians.summarise([each.value for each in values], floor)
+        (str(named["collective"]), int(named["size_bytes"]), str(named["split"]), combination): (
+            medians.summarise([launch.value for launch in values], floor)
         )
         for (fom, labels), by_arm in cases.observations(case).items()
-        if fom == FOM and {"collective", "size_bytes", "split"} <= (known := dict(labels)).keys()
+        if fom == FOM and {"collective", "size_bytes", "split"} <= (named := dict(labels)).keys()
         for combination, values in by_arm.items()
     }
 
 
-def _bars(case: Case, found: Mapping[Key, Summary], collective: str, size: int) -> Bars:
+def _bars(case: Case, summaries: Mapping[Key, Summary], collective: str, size: int) -> Bars:
     of: dict[Combination, dict[str, Summary]] = {combination: {} for combination in case.combinations}
-    for (name, size_bytes, way, combination), summary in found.items():
+    for (name, size_bytes, way, combination), summary in summaries.items():
         if (name, size_bytes) == (collective, size):
             of[combination][way] = summary
     return Bars(
         collective=collective,
         size_bytes=size,
-        of={combination: summaries for combination, summaries in of.items() if summaries},
+        of={combination: by_way for combination, by_way in of.items() if by_way},
     )
 
 
@@ -99,7 +99,7 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
 
 
 def statement(bars: Bars) -> str:
-    """Return what the paper says of such a figure: Y against X, planes with Y against XZ; the first combination's.
+    """Return the comparisons that the paper makes of such a figure: Y against X, planes with Y against XZ; the first combination's.
 
     A difference that is not above the noise floor is none.
     """
@@ -120,7 +120,7 @@ def _change(one: Summary, other: Summary, change: float) -> str:
 
 def _described(case: Case, bars: Bars) -> str:
     return "; ".join(
-        f"{case.name(combination)} {', '.join(f'{way} {each.median:.4g}' for way, each in _ordered(summaries))}"
+        f"{case.name(combination)} {', '.join(f'{way} {summary.median:.4g}' for way, summary in _ordered(summaries))}"
         for combination, summaries in bars.of.items()
     )
 
@@ -134,13 +134,13 @@ def _data(case: Case, bars: Bars) -> DataTable:
         (
             case.name(combination),
             way,
-            f"{each.median:.1f}",
-            str(each.n),
-            f"{each.minimum:.1f}",
-            f"{each.maximum:.1f}",
+            f"{summary.median:.1f}",
+            str(summary.n),
+            f"{summary.minimum:.1f}",
+            f"{summary.maximum:.1f}",
         )
         for combination, summaries in bars.of.items()
-        for way, each in _ordered(summaries)
+        for way, summary in _ordered(summaries)
     ]
     columns = (case.head, "split", f"median ({units.unit_of(FOM).text})", "n", "min", "max")
     return DataTable(columns=columns, rows=rows, numbers=frozenset(columns[2:]))
@@ -152,7 +152,7 @@ def _paint(figure: Figure, case: Case, bars: Bars) -> None:
     for series, (combination, summaries) in enumerate(bars.of.items()):
         _paint_group(axes, bars.ways, summaries, series=series, width=width, name=case.name(combination))
     middle = width * (len(bars.of) - 1) / 2
-    axes.set_xticks([place + middle for place in range(len(bars.ways))], bars.ways)
+    axes.set_xticks([index + middle for index in range(len(bars.ways))], bars.ways)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rows and planes")
     scales.name_y(axes, units.unit_of(FOM))
@@ -165,7 +165,7 @@ def _paint_group(
     axes: Axes, ways: Sequence[str], summaries: Mapping[str, Summary], *, series: int, width: float, name: str
 ) -> None:
     places = [ways.index(way) + series * width for way in summaries]
-    heights = [each.median for each in summaries.values()]
+    heights = [summary.median for summary in summaries.values()]
     axes.bar(places, heights, 0.92 * width, color=svg.sentinel(series), alpha=0.8, label=svg.clean(name))
-    for place, each in zip(places, summaries.values(), strict=True):
-        axes.plot([place, place], [each.minimum, each.maximum], "-", color=svg.INK, linewidth=1.2)
+    for position, summary in zip(places, summaries.values(), strict=True):
+        axes.plot([position, position], [summary.minimum, summary.maximum], "-", color=svg.INK, linewidth=1.2)

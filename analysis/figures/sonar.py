@@ -56,15 +56,15 @@ def drawings(case: Case) -> list[Drawing]:
 
 
 def curves_of(case: Case, fom: str, suffix: str = "") -> list[Curve]:
-    """The curves of a FOM, in the order of their names."""
-    found: dict[str, Points] = {}
+    """Return the curves of a FOM, in the order of their names."""
+    curves: dict[str, Points] = {}
     for (name, labels), by_arm in cases.observations(case).items():
-        known = dict(labels)
-        if name == fom and {"ping", "payload", "size_bytes"} <= known.keys():
-            line = f"{known['ping']}, {known['payload']}{suffix}"
-            values = [each.value for observed in by_arm.values() for each in observed]
-            found.setdefault(line, {})[int(known["size_bytes"])] = median(values)
-    return [Curve(name=name, points=dict(sorted(points.items()))) for name, points in sorted(found.items())]
+        named = dict(labels)
+        if name == fom and {"ping", "payload", "size_bytes"} <= named.keys():
+            line = f"{named['ping']}, {named['payload']}{suffix}"
+            values = [launch.value for observed in by_arm.values() for launch in observed]
+            curves.setdefault(line, {})[int(named["size_bytes"])] = median(values)
+    return [Curve(name=name, points=dict(sorted(points.items()))) for name, points in sorted(curves.items())]
 
 
 def _efficiency(curves: Sequence[Curve]) -> Drawing:
@@ -98,18 +98,18 @@ def _protocols(sent: Sequence[Curve], received: Sequence[Curve]) -> str:
     """Return the protocols of each kind of ping: sizes, bytes on the wire for each byte, and header."""
     parts = []
     for out, back in zip(sent, received, strict=False):
-        found = protocols.find(out.points, back.points)
+        fitted = protocols.find(out.points, back.points)
         texts = [
-            f"{size_text(each.smallest)} to {size_text(each.largest)} {each.bytes_per_byte:.3g} bytes per byte"
-            f" and a header of {each.header_bytes:.0f}"
-            for each in found
+            f"{size_text(protocol.smallest)} to {size_text(protocol.largest)} {protocol.bytes_per_byte:.3g} bytes "
+            f"per byte and a header of {protocol.header_bytes:.0f}"
+            for protocol in fitted
         ]
         parts.append(f"{out.name.removesuffix(' sent')}: " + ", ".join(texts))
     return f"Protocols by message size. {'; '.join(parts)}." if parts else ""
 
 
 def _statement(curves: Sequence[Curve]) -> str:
-    """The ends of each curve."""
+    """Return the ends of each curve in words."""
     parts = []
     for curve in curves:
         small, *_, large = curve.points if len(curve.points) > 1 else (*curve.points, *curve.points)

@@ -1,4 +1,4 @@
-"""SVG that belongs to its page: text as text, the page's colours, no id twice, the same bytes each time.
+"""Make SVG that belongs to its page: text as text, the page's colours, no id twice, the same bytes each time.
 
 Models: matplotlib draws with sentinel colours; the drawing is parsed, sentinels become `currentColor` and CSS
 variables, fonts are inherited, ids get a prefix, metadata goes. A standalone file carries its own light and
@@ -26,12 +26,12 @@ DARK = ("#56b4e9", "#f0893e", "#2ec29a", "#dd8fc0", "#e6d95a", "#bdbdbd")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":", "-", "--")
 
-#: What matplotlib's own style element says, for the page's style or the file's.
+#: The rules of matplotlib's own style element, for the page's style or the file's.
 STROKES = "svg *{stroke-linejoin:round;stroke-linecap:butt}"
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
-#: matplotlib's stubs list every name; Any stands for that list.
+#: Any replaces the list of all names in matplotlib's stubs.
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "railyard",
@@ -66,13 +66,13 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def sentinel(series: int) -> str:
-    """The colour that stands for the page's series colour."""
+    """Return the sentinel that the page's series colour replaces."""
     return f"#0a0b{series % len(LIGHT):02x}"
 
 
 @functools.cache
 def _parameters() -> dict[Any, Any]:
-    """matplotlib's own defaults with the settings of this module on top; made once, because each is validated."""
+    """Return matplotlib's defaults changed by the settings of this module; cached, because each is validated."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
@@ -90,7 +90,7 @@ def style() -> Iterator[None]:
 
 
 def clean(text: str) -> str:
-    """A text as XML may hold it: other characters become U+FFFD."""
+    """Return a text that XML allows: other characters become U+FFFD."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
@@ -104,7 +104,7 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def inline(figure: Figure, name: str, description: str) -> str:
-    """The figure as an `<svg>` element for a page; `name` prefixes its ids, `description` is read aloud."""
+    """Return the figure as an `<svg>` element for a page; `name` prefixes its ids, `description` is read aloud."""
     root = _parsed(figure, name)
     for attribute in ("width", "height", "version"):
         root.attrib.pop(attribute, None)
@@ -115,7 +115,7 @@ def inline(figure: Figure, name: str, description: str) -> str:
 
 
 def standalone(figure: Figure, name: str, description: str) -> str:
-    """The figure as an SVG file that follows its viewer's colour scheme."""
+    """Return the figure as an SVG file that follows its viewer's colour scheme."""
     root = _parsed(figure, name)
     root.set("role", "img")
     title = ElementTree.Element(f"{{{_SVG}}}title")
@@ -131,7 +131,7 @@ def standalone(figure: Figure, name: str, description: str) -> str:
 
 
 def variables(colours: tuple[str, ...]) -> str:
-    """The series colours as CSS variables."""
+    """Return the series colours as CSS variables."""
     return "".join(f"--s{number}:{colour};" for number, colour in enumerate(colours, 1))
 
 
@@ -165,8 +165,8 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
 
 def _fonts(css: str) -> str:
     """Sizes stay, families are the page's; matplotlib writes them apart or, before 3.11, in one `font`."""
-    apart = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
-    return re.sub(r"font-family: [^;]+", "font-family: inherit", apart)
+    split = re.sub(r"font: (?:[\w-]+ )*?([\d.]+px) ([^;]+)", r"font-size: \1; font-family: \2", css)
+    return re.sub(r"font-family: [^;]+", "font-family: inherit", split)
 
 
 def _colours(css: str) -> str:

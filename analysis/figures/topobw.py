@@ -1,7 +1,7 @@
-"""Links of a torus: what is missing where, and lowest, mean and highest rate by dimension and class (Ezell, CUG'13).
+"""Draw the links of a torus: what is missing where, and lowest, mean and highest rate by dimension and class (Ezell, CUG'13).
 
 Models: every link of every launch that left series, failed launches too, since a launch fails because a link is
-bad. Of several launches a link shows its worst. Leaves out: the verdict's words; the launch's reason has them.
+bad. A link with several launches shows its worst one. Leaves out: the verdict's words; the launch's reason has them.
 """
 
 from __future__ import annotations
@@ -63,25 +63,25 @@ class LinkView:
     def ring(self) -> tuple[int, ...]:
         """The coordinates that its ring shares."""
         along = "XYZ".index(self.dimension)
-        return tuple(value for place, value in enumerate(self.source) if place != along)
+        return tuple(value for index, value in enumerate(self.source) if index != along)
 
 
 def drawings(case: Case) -> list[Drawing]:
-    """The heat map and the spread; nothing when no launch left series of links."""
+    """Return the heat map and the spread; nothing if no launch has series of links."""
     links = links_of(case)
     return [_map(links), _spread(links)] if links else []
 
 
 def links_of(case: Case) -> list[LinkView]:
-    """The links of all launches, in the order of dimension and place."""
-    found: dict[str, dict[str, list[float]]] = {}
+    """Return the links of all launches, in the order of dimension and place."""
+    by_link: dict[str, dict[str, list[float]]] = {}
     classes: dict[str, str] = {}
     for fom, labels, samples in _series(case):
         name = str(labels.get("link", ""))
         if LINK.fullmatch(name):
-            found.setdefault(name, {}).setdefault(fom, []).extend(samples)
+            by_link.setdefault(name, {}).setdefault(fom, []).extend(samples)
             classes[name] = str(labels.get("class", "unknown"))
-    views = [_view(name, foms, classes[name]) for name, foms in found.items() if foms.get(RATE)]
+    views = [_view(name, foms, classes[name]) for name, foms in by_link.items() if foms.get(RATE)]
     return sorted(views, key=lambda view: (view.dimension, view.ring, view.position, view.direction))
 
 
@@ -94,7 +94,7 @@ def _series(case: Case) -> Iterator[tuple[str, Mapping[str, str | int], Sequence
 def _view(name: str, foms: Mapping[str, Sequence[float]], link_class: str) -> LinkView:
     match = LINK.fullmatch(name)
     assert match is not None
-    x, y, z = (int(match[place]) for place in (3, 4, 5))
+    x, y, z = (int(match[group]) for group in (3, 4, 5))
     return LinkView(
         name=name,
         dimension=match[1],
@@ -129,7 +129,7 @@ def _of(links: Sequence[LinkView], dimension: str) -> list[LinkView]:
 
 
 def _rows(links: Sequence[LinkView]) -> list[tuple[int, ...]]:
-    """The rings of a dimension from the top, or one row for all."""
+    """Return the rings of a dimension from the top, or one row for all."""
     rings = sorted({link.ring for link in links})
     return rings if len(rings) <= RINGS_MAX else [()]
 
@@ -148,15 +148,15 @@ def _paint_dimension(axes: Axes, dimension: str, links: Sequence[LinkView]) -> N
     worst: dict[tuple[int, float], float] = {}
     for link in links:
         row = rows.index(link.ring) if len(rows) > 1 or rows[0] else 0
-        place = row, link.position + (0.0 if link.direction == "+" else 0.5)
-        worst[place] = max(worst.get(place, 0.0), link.missing_percent)
+        position = row, link.position + (0.0 if link.direction == "+" else 0.5)
+        worst[position] = max(worst.get(position, 0.0), link.missing_percent)
     for (row, left), missing in worst.items():
         _paint_cell(axes, row, left, missing)
     extent = max(link.position for link in links) + 1
     axes.set_xlim(0, extent)
     axes.set_ylim(len(rows), 0)
     places = range(0, extent, 1 + extent // TICKS_MAX)
-    axes.set_xticks([place + 0.5 for place in places], [str(place) for place in places])
+    axes.set_xticks([position + 0.5 for position in places], [str(position) for position in places])
     others = "".join(name for name in "XYZ" if name != dimension)
     axes.set_yticks([0.5, len(rows) - 0.5] if len(rows) > 1 else [0.5], _row_names(rows))
     axes.set_ylabel(f"ring at {','.join(others)}")
@@ -171,7 +171,7 @@ def _row_names(rows: Sequence[tuple[int, ...]]) -> list[str]:
 
 
 def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
-    """A sound link is pale; the more is missing, the fuller the second colour."""
+    """Paint a sound link pale; the more is missing, the fuller the second colour."""
     bad = missing >= MARKED_PERCENT
     colour = svg.sentinel(1 if bad else 0)
     alpha = 0.35 + 0.65 * min(1.0, missing / _FULL_PERCENT) if bad else 0.18
@@ -185,8 +185,8 @@ def _paint_cell(axes: Axes, row: int, left: float, missing: float) -> None:
 
 def bad_links(links: Sequence[LinkView]) -> list[LinkView]:
     """Return those with something missing, the worst first."""
-    found = [link for link in links if link.missing_percent >= MARKED_PERCENT]
-    return sorted(found, key=lambda link: -link.missing_percent)
+    bad = [link for link in links if link.missing_percent >= MARKED_PERCENT]
+    return sorted(bad, key=lambda link: -link.missing_percent)
 
 
 def _statement(links: Sequence[LinkView]) -> str:
@@ -219,11 +219,11 @@ def _map_data(links: Sequence[LinkView]) -> DataTable:
 
 
 def _groups(links: Sequence[LinkView]) -> dict[str, list[float]]:
-    """The best rates of the links of each dimension and class."""
-    found: dict[str, list[float]] = {}
+    """Return the best rates of the links of each dimension and class."""
+    groups: dict[str, list[float]] = {}
     for link in links:
-        found.setdefault(f"{link.dimension} {link.link_class}", []).append(link.best_gbyte_s)
-    return dict(sorted(found.items()))
+        groups.setdefault(f"{link.dimension} {link.link_class}", []).append(link.best_gbyte_s)
+    return dict(sorted(groups.items()))
 
 
 def _spread(links: Sequence[LinkView]) -> Drawing:

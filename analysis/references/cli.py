@@ -31,7 +31,7 @@ file_option = click.option(
 
 @click.group("references")
 def commands() -> None:
-    """References for ReFrame from the archive: a regression then fails `reframe -r`."""
+    """Write and judge references for ReFrame, so that a regression fails `reframe -r`."""
 
 
 @commands.command()
@@ -94,8 +94,8 @@ def _show_case(title: str, entry: Entry, family: int) -> None:
         line = f"  {name:<40} {reference.median:>12.6g} {reference.unit}, {100 * reference.tolerance:.1f} % allowed"
         if name in limits:
             limit = limits[name]
-            found = f"find 10 % in {limit.found_of_100} of 100 runs"
-            line += f"; {launches} launches at {100 * limit.noise:.1f} % noise {found}"
+            power = f"find 10 % in {limit.found_of_100} of 100 runs"
+            line += f"; {launches} launches at {100 * limit.noise:.1f} % noise {power}"
         click.echo(line)
 
 
@@ -107,13 +107,13 @@ def judge(root: Path, file: Path) -> None:
 
     It is an error if none of them has a reference. A case without a reference whose check has others is a warning.
     """
-    known = references.load(file)
+    references_ = references.load(file)
     newest: dict[tuple[str, str], Indexed] = {}
     for entry in sorted(index_of(root).entries(), key=lambda entry: str(entry.own["created"])):
         if entry.own["status"] == Status.OK:
             newest[entry.setting["check"], references.case_of(entry.head)] = entry
     judgements = {
-        (check, case): references.judged(check, case, references.medians(entry), known)
+        (check, case): references.judged(check, case, references.medians(entry), references_)
         for (check, case), entry in sorted(newest.items())
     }
     for judgement in judgements.values():

@@ -33,7 +33,7 @@ PRIOR, PRIOR_RECORDS = 0.0175, 4.0
 UNKNOWN = 20.0
 #: The most degrees of freedom that the other variables of a case contribute.
 MOST_SHARED = 60.0
-#: The fewest variables that tell how much variables differ, and a ratio of variances that is none.
+#: The fewest variables from which the spread between variables is estimated, and a ratio of variances that is none.
 FEWEST, NOTHING = 3, 1e-6
 #: The least tolerance. A smaller difference is not worth a failed run.
 LEAST = 0.03
@@ -47,7 +47,7 @@ CHANGE = 0.10
 class Limit:
     """One variable: its level, the worst value that passes, and what that can find.
 
-    `noise` is the relative standard deviation of one record's value. `found_of_100` says how many of 100 runs that are
+    `noise` is the relative standard deviation of one record's value. `found_of_100` is how many of 100 runs that are
     10 % worse exceed the limit.
     """
 
@@ -94,12 +94,12 @@ def _limit(
     )
     level = statistics.median(values[-LAST:])
     margin = level + math.log1p(CHANGE) - worst
-    found = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
+    power = math.erfc(-margin / noise / math.sqrt(2)) / 2 if noise else float(margin > 0)
     return Limit(
         level=math.exp(sign * level),
         worst=math.exp(sign * worst),
         noise=noise,
-        found_of_100=round(100 * found),
+        found_of_100=round(100 * power),
     )
 
 

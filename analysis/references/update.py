@@ -3,7 +3,7 @@
 Models: the records of a case pass one after another, in the order of their creation. Each is held against the limits
 that follow from those before it (`analysis.references.limits`). A record that is worse is left out, so that a
 regression never becomes the measure of the next run, unless the caller accepts it: then the history of the variables
-that are worse begins anew, and names the change. A history has the oldest three records and the last ten.
+that are worse begins again, and names the change. A history has the oldest three records and the last ten.
 Leaves out: points that are not watched (`railyard.records.watched`).
 """
 
@@ -172,15 +172,15 @@ def _shortened(points: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _references(entry: Entry, family: int) -> dict[str, Reference]:
-    made = {}
+    by_name = {}
     for name, limit in power(entry, family).items():
         unit = units.unit_of(watched.figure(name))
         change = limit.worst / limit.level - 1
         tolerance = change if unit.better is Better.LOWER else -change
-        made[name] = Reference(
+        by_name[name] = Reference(
             median=float(f"{limit.level if tolerance > 0 else limit.worst:.6g}"),
             tolerance=round(max(0.0, tolerance), 4),
             unit=unit.text,
             better=unit.better,
         )
-    return made
+    return by_name

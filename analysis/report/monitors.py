@@ -1,4 +1,4 @@
-"""The report's figures for other programs: OpenMetrics 1.0, Bencher's JSON, Apache Parquet.
+"""Print the report's figures for other programs: OpenMetrics 1.0, Bencher's JSON, Apache Parquet.
 
 Specifications: https://prometheus.io/docs/specs/om/open_metrics_spec/,
 https://bencher.dev/docs/reference/bencher-metric-format and https://parquet.apache.org/docs/file-format/.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polars import Series
 
 Row = Mapping[str, object]
-#: Columns that say which figure a row is.
+#: Columns that identify the figure of a row.
 NAMES = ("origin", "system", "check", "case", "labels", "placement", "nic_policy", "software")
 STATISTICS = ("median", "interval_low", "interval_high")
 #: What Bencher takes as the name of a benchmark and of a measure.
@@ -60,23 +60,23 @@ def _escaped(text: str) -> str:
 
 def bencher(rows: Iterable[Row]) -> str:
     """Return Bencher's JSON: a benchmark for each combination of a case, a measure for each figure of merit."""
-    found: dict[str, dict[str, dict[str, object]]] = {}
+    benchmarks: dict[str, dict[str, dict[str, object]]] = {}
     for row in _with_values(rows):
-        name = ", ".join(filter(None, (str(row.get(each) or "") for each in NAMES)))[:MOST_OF_A_NAME]
+        name = ", ".join(filter(None, (str(row.get(column) or "") for column in NAMES)))[:MOST_OF_A_NAME]
         metric = {"value": row["median"]}
         if row.get("interval_low") is not None:
             metric |= {"lower_value": row["interval_low"], "upper_value": row["interval_high"]}
-        found.setdefault(name, {}).setdefault(str(row["fom"])[:MOST_OF_A_MEASURE], metric)
-    return json.dumps(found, indent=1, sort_keys=True) + "\n"
+        benchmarks.setdefault(name, {}).setdefault(str(row["fom"])[:MOST_OF_A_MEASURE], metric)
+    return json.dumps(benchmarks, indent=1, sort_keys=True) + "\n"
 
 
 def parquet(rows: Iterable[Row]) -> bytes:
     """Return the rows as a Parquet file: text columns and columns of double precision, empty cells as null."""
     import polars  # here: a second that the other formats need not wait
 
-    made = list(rows)
-    names = list(dict.fromkeys(name for row in made for name in row))
-    frame = polars.DataFrame([_column(name, [row.get(name) for row in made]) for name in names])
+    records = list(rows)
+    names = list(dict.fromkeys(name for row in records for name in row))
+    frame = polars.DataFrame([_column(name, [row.get(name) for row in records]) for name in names])
     file = io.BytesIO()
     frame.write_parquet(file)
     return file.getvalue()

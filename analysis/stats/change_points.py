@@ -120,11 +120,11 @@ def _ends(values: Array, since: int, alpha: float, chance: np.random.Generator) 
     if p_value > alpha:
         return {}
     start, stop = _refined(scores, int(starts[best]), int(stops[best]))
-    edges = [0, *(each for each in (start, stop) if 0 < each < values.size), values.size]
-    made = {since + each: p_value for each in edges[1:-1]}
+    edges = [0, *(end for end in (start, stop) if 0 < end < values.size), values.size]
+    by_end = {since + end: p_value for end in edges[1:-1]}
     for first, last in itertools.pairwise(edges):
-        made |= _ends(values[first:last], since + first, alpha, chance)
-    return made
+        by_end |= _ends(values[first:last], since + first, alpha, chance)
+    return by_end
 
 
 def _scores(values: Array) -> Array:
@@ -144,7 +144,7 @@ def _candidates(n: int) -> Places:
 
 def _stretches(ends: Places, n: int) -> tuple[Places, Places]:
     """Return starts and stops of all stretches that leave nothing, or enough values, outside at either side."""
-    starts, stops = (each.ravel() for each in np.meshgrid(ends, ends, indexing="ij"))
+    starts, stops = (grid.ravel() for grid in np.meshgrid(ends, ends, indexing="ij"))
     long = (stops - starts >= FEWEST) & (n - (stops - starts) >= FEWEST)
     fits = long & ((starts == 0) | (starts >= FEWEST)) & ((stops == n) | (n - stops >= FEWEST))
     return starts[fits], stops[fits]
@@ -205,8 +205,8 @@ def _refined(scores: Array, start: int, stop: int) -> tuple[int, int]:
         return start, stop
     step = n // _MOST_ENDS + 1
     near = [
-        np.arange(max(0, each - step), min(n, each + step) + 1) if 0 < each < n else np.array([each])
-        for each in (start, stop)
+        np.arange(max(0, end - step), min(n, end + step) + 1) if 0 < end < n else np.array([end])
+        for end in (start, stop)
     ]
     starts, stops = _stretches(np.unique(np.concatenate(near)), n)
     fits = np.isin(starts, near[0]) & np.isin(stops, near[1])

@@ -1,4 +1,4 @@
-"""How large a difference between groups of launches is still possible where none was shown.
+"""Bound the difference between groups of launches that is still possible although none was shown.
 
 Models: the interval of the ratio of two groups that goes with the Mann-Whitney U test (Hodges and Lehmann, Ann. Math.
 Stat. 34, 1963): the ratios of all pairs of launches in order, from the k-th smallest to the k-th largest, where U is
@@ -32,9 +32,9 @@ def largest_percent(groups: Sequence[Values]) -> float | None:
     if not pairs or any(value <= 0 for group in groups for value in group):
         return None
     level = (1 - CONFIDENCE) / len(pairs)
-    found = [_largest_log(one, other, level) for one, other in pairs]
-    logs = [each for each in found if each is not None]
-    return 100 * math.expm1(max(logs)) if len(logs) == len(found) else None
+    bounds = [_largest_log(one, other, level) for one, other in pairs]
+    logs = [bound for bound in bounds if bound is not None]
+    return 100 * math.expm1(max(logs)) if len(logs) == len(bounds) else None
 
 
 def _largest_log(one: Values, other: Values, level: float) -> float | None:
@@ -47,7 +47,7 @@ def _largest_log(one: Values, other: Values, level: float) -> float | None:
 
 @functools.cache
 def _rank(n: int, m: int, level: float) -> int:
-    """The largest k for which U of groups of n and m launches is below k with at most half the level."""
+    """Return the largest k for which U of groups of n and m launches is below k with at most half the level."""
     if n * m > _MOST_EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return max(0, math.floor(n * m / 2 + NormalDist().inv_cdf(level / 2) * deviation))
@@ -57,7 +57,7 @@ def _rank(n: int, m: int, level: float) -> int:
 
 
 def _ways(n: int, m: int) -> list[int]:
-    """How many orders of n and m launches have each U from 0 to n m: the coefficients of a Gaussian binomial."""
+    """Return how many orders of n and m launches have each U from 0 to n m: the coefficients of a Gaussian binomial."""
     ways = [1] + [0] * (n * m)
     for i in range(1, m + 1):
         for u in range(n * m, n + i - 1, -1):

@@ -1,4 +1,4 @@
-"""Impact factors: how many times worse a program's samples are under load than alone.
+"""Compute impact factors: how many times worse a program's samples are under load than alone.
 
 Models: the average and the 99 and 99.9 percentiles of all samples of all launches, loaded over alone for times and
 alone over loaded for rates, so that above 1 is always worse; of a rate the percentile is the value that 99 % of the
@@ -81,27 +81,27 @@ class Factor:
 
 def factors(measured: Sequence[Samples]) -> list[list[Factor]]:
     """Return the factors of several loads or series, each by every statistic; all tests are one family."""
-    asked = [(place, statistic) for place in range(len(measured)) for statistic in Statistic]
-    tests = family([_sides(measured[place], statistic) for place, statistic in asked])
-    made: list[list[Factor]] = [[] for _ in measured]
-    for (place, statistic), test in zip(asked, tests, strict=True):
+    wanted = [(index, statistic) for index in range(len(measured)) for statistic in Statistic]
+    tests = family([_sides(measured[index], statistic) for index, statistic in wanted])
+    of_samples: list[list[Factor]] = [[] for _ in measured]
+    for (index, statistic), test in zip(wanted, tests, strict=True):
         pair = next(iter(test.values()), None)
-        made[place].append(
+        of_samples[index].append(
             _factor(
-                measured[place],
+                measured[index],
                 statistic,
                 p_holm=pair.p_holm if pair else None,
                 is_significant=bool(pair and pair.is_significant),
             )
         )
-    return made
+    return of_samples
 
 
 def _sides(measured: Samples, statistic: Statistic) -> dict[str, list[float]]:
     of = _function(statistic, measured.better)
     return {
-        "alone": [float(of(np.asarray(each))) for each in measured.alone],
-        "loaded": [float(of(np.asarray(each))) for each in measured.loaded],
+        "alone": [float(of(np.asarray(launch))) for launch in measured.alone],
+        "loaded": [float(of(np.asarray(launch))) for launch in measured.loaded],
     }
 
 
@@ -152,9 +152,9 @@ def interval(measured: Samples, statistic: Statistic) -> tuple[float | None, flo
 def _draws(launches: Launches, statistic: Statistic, better: Better, chance: np.random.Generator) -> Array:
     """Return the statistic of `DRAWS` bootstrap samples of whole launches; a launch counts as often as it is drawn."""
     times = chance.multinomial(len(launches), np.full(len(launches), 1 / len(launches)), DRAWS).astype(float)
-    counts = np.array([len(each) for each in launches], dtype=float)
+    counts = np.array([len(launch) for launch in launches], dtype=float)
     if statistic is Statistic.AVERAGE:
-        sums = np.array([math.fsum(each) for each in launches])
+        sums = np.array([math.fsum(launch) for launch in launches])
         return np.asarray(times @ sums / (times @ counts))
     share = SHARES[statistic] if better is Better.LOWER else 1 - SHARES[statistic]
     pooled, launch = _all(launches), np.repeat(np.arange(len(launches)), counts.astype(np.int64))
@@ -167,7 +167,7 @@ def _draws(launches: Launches, statistic: Statistic, better: Better, chance: np.
 
 
 def _all(launches: Launches) -> Array:
-    return np.concatenate([np.asarray(each, dtype=float) for each in launches])
+    return np.concatenate([np.asarray(launch, dtype=float) for launch in launches])
 
 
 def _ratio(alone: float, loaded: float, better: Better) -> float | None:

@@ -22,7 +22,7 @@ ENOUGH = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Covers the median with probability `coverage`, at least the confidence asked for."""
+    """Covers the median with probability `coverage`, at least the confidence requested."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Of one group of launches. `interval` is None when n is too small for 95 %.
+    """The statistics of one group of launches; `interval` is None if n is too small for 95 %.
 
     `spread_percent` is the run-to-run variation, the relative standard deviation of the launches' values (n - 1 in
     the denominator); None for a single launch or a mean of 0. A difference from another group of at most
@@ -48,21 +48,21 @@ class Summary:
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """The interval of the median between order statistics r and n + 1 - r, r as large as `confidence` lets.
+    """Return the interval of the median between order statistics r and n + 1 - r, r as large as `confidence` lets.
 
-    Returns None when even the full range covers less than `confidence` (n < 6 for 95 %).
+    None when even the full range covers less than `confidence` (n < 6 for 95 %).
     """
     ordered = np.sort(np.asarray(values, dtype=float))
-    found = _interval_rank(ordered.size, confidence)
-    if found is None:
+    rank_and_coverage = _interval_rank(ordered.size, confidence)
+    if rank_and_coverage is None:
         return None
-    rank, coverage = found
+    rank, coverage = rank_and_coverage
     return Interval(low=float(ordered[rank - 1]), high=float(ordered[-rank]), coverage=coverage)
 
 
 @functools.cache
 def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
-    """The largest rank r whose interval covers the median with `confidence`, and the coverage."""
+    """Return the largest rank r whose interval covers the median with `confidence`, and the coverage."""
     import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
 
     half = scipy.stats.binom(n, 0.5)
@@ -77,7 +77,7 @@ def _interval_rank(n: int, confidence: float) -> tuple[int, float] | None:
 
 
 def summarise(values: Sequence[float], noise_percent: float = 0.0) -> Summary:
-    """Raises ValueError for no values."""
+    """Return the statistics of one group of launches; raises ValueError for no values."""
     if not values:
         raise ValueError("no launch has a value")
     return Summary(
@@ -92,7 +92,7 @@ def summarise(values: Sequence[float], noise_percent: float = 0.0) -> Summary:
 
 
 def spread_percent(values: Sequence[float]) -> float | None:
-    """100 times the standard deviation over the mean, or None where there is none."""
+    """Return 100 times the standard deviation over the mean, or None if there is none."""
     mean = math.fsum(values) / len(values)
     if len(values) < 2 or mean == 0:
         return None
@@ -102,10 +102,10 @@ def spread_percent(values: Sequence[float]) -> float | None:
 
 
 def percentiles(values: Sequence[float], wanted: Sequence[float] = (5, 50, 95)) -> list[float]:
-    """Percentiles of repeats by linear interpolation between order statistics; values must not be empty."""
-    return [float(each) for each in np.percentile(np.asarray(values, dtype=float), list(wanted))]
+    """Return percentiles of repeats by linear interpolation between order statistics; values must not be empty."""
+    return [float(value) for value in np.percentile(np.asarray(values, dtype=float), list(wanted))]
 
 
 def change_percent(value: float, baseline: float) -> float | None:
-    """100 (value / baseline - 1), or None where the baseline is 0."""
+    """Return 100 (value / baseline - 1), or None if the baseline is 0."""
     return None if baseline == 0 else 100 * (value / baseline - 1)

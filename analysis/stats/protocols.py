@@ -30,14 +30,14 @@ class Protocol:
 def find(sent: Mapping[int, float], received: Mapping[int, float]) -> list[Protocol]:
     """Return the protocols by message size, smallest first; of the sizes that both curves have."""
     sizes = sorted(size for size in sent.keys() & received.keys() if size > 0)
-    found, start = [], 0
+    protocols, start = [], 0
     while start < len(sizes):
         end = start + 1
         while end < len(sizes) and _is_one(sizes[start : end + 1], sent, received):
             end += 1
-        found.append(_protocol(sizes[start:end], sent, received))
+        protocols.append(_protocol(sizes[start:end], sent, received))
         start = end
-    return found
+    return protocols
 
 
 def _is_one(sizes: Sequence[int], *curves: Mapping[int, float]) -> bool:

@@ -1,4 +1,4 @@
-"""Whether groups of launches differ: two-sided rank tests, corrected for their number, with an effect size.
+"""Test whether groups of launches differ: two-sided rank tests, corrected for their number, with an effect size.
 
 Models: the Mann-Whitney U test of each pair (exact without ties, else the normal approximation with tie and
 continuity correction: SciPy's), Holm's step-down correction over one family of tests (Holm, Scand. J. Stat. 6, 1979),
@@ -29,8 +29,10 @@ _MOST_EXACT = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair(Generic[Key]):
-    """One test: `p_value` alone, `p_holm` corrected over its family; `lower` is the share of pairs of launches in
-    which `one` has the lower value, ties counting half; `attainable` says whether n allows significance at all.
+    """One test: `p_value` alone, `p_holm` corrected over its family.
+
+    `lower` is the share of pairs of launches in which `one` has the lower value, ties counting half. `attainable` is
+    whether n allows significance at all.
     """
 
     one: Key
@@ -47,30 +49,30 @@ class Pair(Generic[Key]):
 
 
 def smallest_p(n: int, m: int) -> float:
-    """The smallest two-sided p-value that groups of n and m launches can reach: 2 / C(n + m, n)."""
+    """Return the smallest two-sided p-value that groups of n and m launches can reach: 2 / C(n + m, n)."""
     log_ways = math.lgamma(n + m + 1) - math.lgamma(n + 1) - math.lgamma(m + 1)
     return min(1.0, 2 * math.exp(-log_ways))
 
 
 def enough(tests: int) -> int:
-    """The fewest launches a group with which the first of `tests` tests can be significant after Holm."""
+    """Return the fewest launches per group with which the first of `tests` tests can be significant after Holm."""
     return next(n for n in itertools.count(2) if smallest_p(n, n) * max(1, tests) <= ALPHA)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values in the order given: max over the smaller ones of (tests - rank) p, at most 1."""
+    """Return Holm's adjusted p-values in the order given: max over the smaller ones of (tests - rank) p, at most 1."""
     adjusted, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each])):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
     return adjusted
 
 
 def family(series: Sequence[Mapping[Key, Values]]) -> list[dict[tuple[Key, Key], Pair[Key]]]:
-    """All pairs of groups within each series, tested as one family; a result for each series, in order."""
+    """Test all pairs of groups within each series as one family; return a result for each series, in order."""
     pairs = [
-        (place, one, other)
-        for place, groups in enumerate(series)
+        (index, one, other)
+        for index, groups in enumerate(series)
         for one, other in itertools.combinations(groups, 2)
     ]
     return tested(series, pairs)
@@ -79,14 +81,14 @@ def family(series: Sequence[Mapping[Key, Values]]) -> list[dict[tuple[Key, Key],
 def tested(
     series: Sequence[Mapping[Key, Values]], pairs: Sequence[tuple[int, Key, Key]]
 ) -> list[dict[tuple[Key, Key], Pair[Key]]]:
-    """The tests of the pairs named (series, one, other), corrected together."""
-    samples = [(series[place][one], series[place][other]) for place, one, other in pairs]
+    """Return the tests of the pairs named (series, one, other), corrected together."""
+    samples = [(series[index][one], series[index][other]) for index, one, other in pairs]
     p_values = mann_whitney(samples)
-    made: list[dict[tuple[Key, Key], Pair[Key]]] = [{} for _ in series]
-    for (place, one, other), (first, second), p_value, adjusted in zip(
+    results: list[dict[tuple[Key, Key], Pair[Key]]] = [{} for _ in series]
+    for (index, one, other), (first, second), p_value, adjusted in zip(
         pairs, samples, p_values, holm(p_values), strict=True
     ):
-        made[place][one, other] = Pair(
+        results[index][one, other] = Pair(
             one=one,
             other=other,
             p_value=p_value,
@@ -94,11 +96,11 @@ def tested(
             lower=superiority(first, second),
             attainable=smallest_p(len(first), len(second)) * len(pairs) <= ALPHA,
         )
-    return made
+    return results
 
 
 def superiority(one: Values, other: Values) -> float:
-    """The share of pairs (a of `one`, b of `other`) with a < b, ties counting half: U / (n m)."""
+    """Return the share of pairs (a of `one`, b of `other`) with a < b, ties counting half: U / (n m)."""
     ordered = np.sort(np.asarray(other, dtype=float))
     sought = np.sort(np.asarray(one, dtype=float))
     upto = np.searchsorted(ordered, sought, side="right")
@@ -107,25 +109,25 @@ def superiority(one: Values, other: Values) -> float:
 
 
 def mann_whitney(samples: Sequence[tuple[Values, Values]]) -> list[float]:
-    """Two-sided p-values, one for each pair of groups; 1 for groups that are one value throughout."""
-    found = [1.0] * len(samples)
+    """Return two-sided p-values, one for each pair of groups; 1 for groups that are one value throughout."""
+    p_values = [1.0] * len(samples)
     alike: dict[tuple[int, int, bool], list[int]] = {}
-    for place, (one, other) in enumerate(samples):
+    for index, (one, other) in enumerate(samples):
         both = np.concatenate((np.asarray(one, dtype=float), np.asarray(other, dtype=float)))
         different = np.unique(both).size
         exact = different == both.size <= _MOST_EXACT
         if different > 1 and one and other:
-            alike.setdefault((len(one), len(other), exact), []).append(place)
+            alike.setdefault((len(one), len(other), exact), []).append(index)
     for (_, _, exact), places in alike.items():
-        first = np.array([samples[place][0] for place in places], dtype=float)
-        second = np.array([samples[place][1] for place in places], dtype=float)
-        for place, p_value in zip(places, _p_values(first, second, exact), strict=True):
-            found[place] = float(p_value)
-    return found
+        first = np.array([samples[index][0] for index in places], dtype=float)
+        second = np.array([samples[index][1] for index in places], dtype=float)
+        for index, p_value in zip(places, _p_values(first, second, exact), strict=True):
+            p_values[index] = float(p_value)
+    return p_values
 
 
 def _p_values(first: Floats, second: Floats, exact: bool) -> Floats:
-    """Rows of equal shape at once."""
+    """Test rows of equal shape at once."""
     import scipy.stats  # here: a second of the start, which a tender's evaluation does not need
 
     method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"

@@ -1,4 +1,4 @@
-"""A score: how much better a side is than a baseline over all cases, as a geometric mean with an interval.
+"""Score how much better a side is than a baseline over all cases, as a geometric mean with an interval.
 
 Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
 better direction; a ratio is that of medians, turned so that above 1 is better. The interval is the percentile bootstrap
@@ -38,7 +38,7 @@ class Ratio:
 class Score:
     """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches.
 
-    `finding` is what may be said, and never contradicts the findings of the cases behind it.
+    `finding` is what may be stated, and never contradicts the findings of the cases behind it.
     """
 
     value: float
@@ -49,7 +49,7 @@ class Score:
 
 
 def score(ratios: Iterable[Ratio]) -> Score | None:
-    """The score of a side, or None when no case has a figure of merit with a direction on both sides.
+    """Return the score of a side, or None if no case has a figure of merit with a direction on both sides.
 
     With fewer than 6 launches on either side of any case there is no interval: a bootstrap of so few is too narrow.
     """
@@ -58,15 +58,15 @@ def score(ratios: Iterable[Ratio]) -> Score | None:
         return None
     chance = np.random.default_rng(SEED)
     logs = [
-        _log(each, np.array([np.median(each.values)]), np.array([np.median(each.baseline)]))
-        for each in _all(chosen)
+        _log(ratio, np.array([np.median(ratio.values)]), np.array([np.median(ratio.baseline)]))
+        for ratio in _all(chosen)
     ]
     value = _mean_by_case(chosen, logs)[0]
-    if any(min(len(each.values), len(each.baseline)) < ENOUGH for each in _all(chosen)):
+    if any(min(len(ratio.values), len(ratio.baseline)) < ENOUGH for ratio in _all(chosen)):
         return _score(value, None, chosen)
     drawn = [
-        _log(each, median_draws(each.values, chance), median_draws(each.baseline, chance))
-        for each in _all(chosen)
+        _log(ratio, median_draws(ratio.values, chance), median_draws(ratio.baseline, chance))
+        for ratio in _all(chosen)
     ]
     low, high = np.percentile(_mean_by_case(chosen, drawn), [2.5, 97.5])
     return _score(value, (math.exp(low), math.exp(high)), chosen)
@@ -82,15 +82,15 @@ def _score(
 
 
 def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
-    """Case -> the ratios of its first figure of merit with a direction; several labels count as one case."""
-    found: dict[tuple[object, ...], list[Ratio]] = {}
-    for each in ratios:
-        if units.unit_of(each.fom).better is Better.NEITHER or not _is_positive(each):
+    """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
+    by_case: dict[tuple[object, ...], list[Ratio]] = {}
+    for ratio in ratios:
+        if units.unit_of(ratio.fom).better is Better.NEITHER or not _is_positive(ratio):
             continue
-        members = found.setdefault(each.case, [])
-        if not members or members[0].fom == each.fom:
-            members.append(each)
-    return found
+        members = by_case.setdefault(ratio.case, [])
+        if not members or members[0].fom == ratio.fom:
+            members.append(ratio)
+    return by_case
 
 
 def _is_positive(ratio: Ratio) -> bool:
@@ -98,7 +98,7 @@ def _is_positive(ratio: Ratio) -> bool:
 
 
 def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
-    return [each for members in chosen.values() for each in members]
+    return [ratio for members in chosen.values() for ratio in members]
 
 
 def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
@@ -107,7 +107,7 @@ def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
 
 
 def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Floats]) -> Floats:
-    """The mean over cases of the mean over a case's series."""
+    """Return the mean over cases of the mean over a case's series."""
     rest, means = iter(logs), []
     for members in chosen.values():
         means.append(np.mean([next(rest) for _ in members], axis=0))
@@ -115,7 +115,7 @@ def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Se
 
 
 def median_draws(values: Sequence[float], chance: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Medians of `draws` bootstrap samples of the values.
+    """Return medians of `draws` bootstrap samples of the values.
 
     The k-th smallest of n draws with replacement is the value at rank ceil(n U), U the k-th of n uniform numbers, which
     follows a beta distribution with parameters k and n + 1 - k.

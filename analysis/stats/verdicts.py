@@ -23,7 +23,7 @@ UNTESTED = 2
 
 
 class Finding(StrEnum):
-    """What may be said of one group against another."""
+    """What may be stated of one group against another."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -114,7 +114,7 @@ def judge(
 ) -> Verdict[Key]:
     """Return what groups of launches show together; of equal medians the first counts as the best.
 
-    `pairs` are the tests between the groups, `tests` the size of their family. `deterministic` says that the origin is
+    `pairs` are the tests between the groups, `tests` the size of their family. `deterministic` is true if the origin is
     a model, whose groups without spread are compared as they are.
     """
     if len(groups) < 2:
@@ -128,22 +128,22 @@ def judge(
         key: between(best, pair, groups, better, deterministic=deterministic)
         for key, pair in with_best.items()
     }
-    apart = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
+    worse = tuple(key for key, finding in findings.items() if finding is Finding.BETTER)
     if deterministic and is_flat(groups):
-        outcome = Outcome.EXACT if len(apart) == len(findings) else Outcome.NO_DIFFERENCE
-        return Verdict(outcome=outcome, best=best, apart=apart)
+        outcome = Outcome.EXACT if len(worse) == len(findings) else Outcome.NO_DIFFERENCE
+        return Verdict(outcome=outcome, best=best, apart=worse)
     needed = enough(tests)
     if Finding.TOO_FEW in findings.values():
         return Verdict(outcome=Outcome.TOO_FEW, best=best, needed=needed)
-    outcome = Outcome.BEST if len(apart) == len(findings) else Outcome.NO_DIFFERENCE
-    largest = max((with_best[key].p_holm for key in apart), default=None)
+    outcome = Outcome.BEST if len(worse) == len(findings) else Outcome.NO_DIFFERENCE
+    largest = max((with_best[key].p_holm for key in worse), default=None)
     noise = tuple(
         key for key, pair in with_best.items() if pair.is_significant and is_noise(groups[best], groups[key])
     )
     return Verdict(
         outcome=outcome,
         best=best,
-        apart=apart,
+        apart=worse,
         p_holm=largest,
         needed=needed,
         noise=noise,

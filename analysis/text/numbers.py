@@ -1,6 +1,6 @@
-"""Numbers for people: four significant digits, one number of decimals a column, real minus signs.
+"""Format numbers for people: four significant digits, one number of decimals per column, real minus signs.
 
-Leaves out: unit prefixes. A value is shown in the unit that its FOM's name says, so that page and record
+Leaves out: unit prefixes. A value is shown in the unit that its FOM's name contains, so that page and record
 agree.
 """
 
@@ -24,7 +24,7 @@ class Format:
 
     @classmethod
     def for_values(cls, values: Sequence[float]) -> Format:
-        """Four significant digits for the smallest value that is not 0; at least as many for the others."""
+        """Return four significant digits for the smallest value that is not 0; at least as many for the others."""
         sizes = [abs(value) for value in values if value]
         if not sizes:
             return cls(decimals=0)
@@ -32,20 +32,20 @@ class Format:
         return cls(decimals=None if decimals > _MOST_DECIMALS or max(sizes) >= 1e12 else max(0, decimals))
 
     def text(self, value: float) -> str:
-        """`9,212.4`"""
+        """Return `9,212.4`."""
         written = f"{value:.{SIGNIFICANT - 1}e}" if self.decimals is None else f"{value:,.{self.decimals}f}"
         return written.replace("-", MINUS)
 
 
 def percent(value: float, *, signed: bool = True) -> str:
-    """`-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is no zero."""
+    """Return `-8.5 %` with a real minus sign; two digits below 1 %, so that a small change is no zero."""
     decimals = 2 if abs(value) < 1 else 1
     value = round(value, decimals) + 0.0  # + 0.0: no "-0.00"
     return f"{value:{'+' if signed else ''}.{decimals}f} %".replace("-", MINUS)
 
 
 def size_text(size_bytes: float) -> str:
-    """`64 KiB`, exact powers only; else bytes with separators."""
+    """Return `64 KiB`, exact powers only; else bytes with separators."""
     for power, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size_bytes >= 2**power and size_bytes % 2**power == 0:
             return f"{int(size_bytes) >> power} {name}"

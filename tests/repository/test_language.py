@@ -18,7 +18,6 @@ PRODUCT = ("railyard", "placements", "analysis", "checks", "perf", "tools")
 NOT_DONE = (
     "railyard/records",
     "placements",
-    "analysis",
 )
 
 #: Names of locals and parameters that describe what happened to a thing and not what it is. Name the thing:
