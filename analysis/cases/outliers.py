@@ -1,9 +1,9 @@
 """Count outliers and compare the spread of launches by NIC policy.
 
-LLNL's poster finds fewer outliers on two rails. Models: an outlier lies more than 1.5 times the distance of the quartiles beyond one of them (Tukey's fence). Whether
-two policies differ in spread is tested on the distances of launches from their own policy's median, by Mann and
-Whitney's rank test, without correction for the number of policies. Leaves out: cases with one policy, curves, and
-policies with too few launches for a 95 % interval.
+LLNL's poster finds fewer outliers on two rails. Models: an outlier lies more than 1.5 times the distance of the
+quartiles beyond one of them (Tukey's fence). Whether two policies differ in spread is tested on the distances of
+launches from their own policy's median, by Mann and Whitney's rank test, without correction for the number of policies.
+Leaves out: cases with one policy, curves, and policies with too few launches for a 95 % interval.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _drawing(case: Case, bars: Bars) -> Drawing:
 
 
 def statement(bars: Bars) -> str:
-    """Return the comparisons that the paper makes of such a figure: Y against X, planes with Y against XZ; the first combination's.
+    """Return the comparisons that the paper makes: Y against X, planes with Y against XZ; the first combination's.
 
     A difference that is not above the noise floor is none.
     """

@@ -1,4 +1,4 @@
-"""Draw the links of a torus: what is missing where, and lowest, mean and highest rate by dimension and class (Ezell, CUG'13).
+"""Draw the links of a torus: what is missing where, and the rates by dimension and class (Ezell, CUG'13).
 
 Models: every link of every launch that left series, failed launches too, since a launch fails because a link is
 bad. A link with several launches shows its worst one. Leaves out: the verdict's words; the launch's reason has them.
