@@ -16,7 +16,7 @@ from checks.halo import HaloCheck
 
 
 class Pt2ptVictim(PlacedCheck):
-    """Pairs along the cycle of a random order of the nodes, all at once: GPCNeT's random ring."""
+    """GPCNeT's random ring: a random cycle through all nodes, whose pairs transfer at the same time."""
 
     descr = "Pairs of a random ring, alone and under load"
     benchmark = "pt2pt"
@@ -119,7 +119,7 @@ class congestion_allreduce(PlacedCheck):
 
 @rfm.simple_test
 class congestion_halo(HaloCheck):
-    """A halo exchange; under two congestors at once, too."""
+    """A halo exchange, alone, under each congestor, and under two at once."""
 
     valid_systems = ["+torus"]
     tags = {"congestion"}
@@ -138,7 +138,7 @@ class congestion_copies(HaloCheck):
     torus = "gemini-2x2x2"
     placements = ["plain"]
     loads = ["copies"]
-    #: Long enough that the start of each copy does not matter.
+    #: Many repeats, so that copies which start at different times overlap long enough.
     small = {"cells": 64, "repeats": 200}
 
     #: Nodes of a copy.

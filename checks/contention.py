@@ -11,7 +11,7 @@ from checks.base import PlacedCheck
 
 
 class ContentionCheck(PlacedCheck):
-    """Several ranks per node; each has a partner on another node of the other group."""
+    """Transfers between two groups of nodes, with several ranks per node, each with a partner in the other group."""
 
     descr = "Latency and bandwidth of many pairs between two groups of nodes at once"
     benchmark = "contention"
@@ -72,7 +72,7 @@ class ContentionCheck(PlacedCheck):
 
 @rfm.simple_test
 class contention_pairs(ContentionCheck):
-    """The study: 16 nodes with two rails, four ranks each, where NIC policies show."""
+    """16 nodes with two rails and four ranks each, so that NIC policies differ."""
 
     studies = ["llnl-multirail"]
     torus = "dual-rail-small"
@@ -84,7 +84,7 @@ class contention_pairs(ContentionCheck):
 
 @rfm.simple_test
 class contention_router(ContentionCheck):
-    """The two nodes of one router, which no other link is between: Ezell, CUG'13, Figure 6, Y+GS."""
+    """Transfers between the two nodes of one router, over no link between routers: Ezell, CUG'13, Figure 6, Y+GS."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["ezell2013"]

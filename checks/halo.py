@@ -11,7 +11,7 @@ from checks.base import GROUP_PLACEMENTS, REAL, PlacedCheck
 
 
 class HaloCheck(PlacedCheck):
-    """One rank per node, on a grid like the torus; sizes that the virtual torus carries in seconds."""
+    """A halo exchange with one rank per node, on a process grid with the shape of the torus."""
 
     descr = "Halo exchange with six faces, one rank per node on a grid like the torus"
     benchmark = "halo"
@@ -114,14 +114,14 @@ class HaloCheck(PlacedCheck):
 
 @rfm.simple_test
 class halo_3d(HaloCheck):
-    """The study: enough launches for a 95 % interval."""
+    """The three placements on 64 nodes, with enough launches for a 95 % interval."""
 
     studies = ["pena2013"]
 
 
 @rfm.simple_test
 class halo_folded(HaloCheck):
-    """Figure 6a where 64 nodes can show it: an 8x8 grid on 4x4x2 routers, over which the default order folds its rows.
+    """Figure 6a on 64 nodes: an 8x8 grid on 4x4x2 routers, where the default order splits each row of the grid.
 
     `cart-create/none` is `cart-create` by another name, an A/A pair: how far the two are apart is this machine's noise.
     """
@@ -136,7 +136,7 @@ class halo_folded(HaloCheck):
 
 
 class HaloPaper(HaloCheck):
-    """At the paper's scale: simulated on a block of Blue Waters, where all iterations take the same time; measured."""
+    """The halo exchange at the paper's scale, simulated on a block of Blue Waters or measured on a machine."""
 
     valid_systems = ["+torus +simulated", "+modelled", REAL]
     studies = ["pena2013"]
@@ -184,7 +184,7 @@ class halo_paper_3d(HaloPaper):
 
 @rfm.simple_test
 class halo_injection(HaloPaper):
-    """Ezell, CUG'13, Figure 7: all NICs limited to a share of their rate; 6x6x6 nodes in default order."""
+    """Ezell, CUG'13, Figure 7: time by the share of line rate that every NIC may use; 6x6x6 nodes in default order."""
 
     studies = ["ezell2013"]
     valid_systems = ["+torus +simulated"]
@@ -212,7 +212,7 @@ def limited(check: HaloCheck, percent: int) -> None:
 
 @rfm.simple_test
 class halo_s3d(HaloCheck):
-    """Ezell, CUG'13, Figure 7: faces as those of S3D, four layers of 14 variables, by injection; 96 nodes.
+    """Ezell, CUG'13, Figure 7 with the faces of S3D, four layers of 14 variables, by injection rate; 96 nodes.
 
     S3D itself is not public. Its 14 variables are nine species and five conserved ones. Emulated on the network
     `router`, whose buffers are finite, so that congestion can cost more than sharing; and simulated.
@@ -238,7 +238,7 @@ class halo_s3d(HaloCheck):
 
 @rfm.simple_test
 class halo_groups(HaloCheck):
-    """Which nodes for a job on a dragonfly: 24 of 72, contiguous, at random, random switches, random groups."""
+    """Compares choices of 24 of the 72 nodes of a dragonfly: contiguous, random nodes, switches or groups."""
 
     studies = ["dragonfly-placement"]
     torus = "dragonfly-72"

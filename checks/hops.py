@@ -69,7 +69,7 @@ class HopsCheck(PlacedCheck):
 
 @rfm.simple_test
 class hops_curve(HopsCheck):
-    """The study: from 0 B to 128 KiB at every hop count."""
+    """Messages from 0 B to 128 KiB at every hop count."""
 
     studies = ["pena2013"]
     launches = 1

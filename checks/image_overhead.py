@@ -68,7 +68,7 @@ class OverheadCheck(HaloCheck):
 
 @rfm.simple_test
 class image_overhead(OverheadCheck):
-    """The study: enough pairs for a 95 % interval."""
+    """Native and image in pairs, enough for a 95 % interval."""
 
     tags = {"image"}
     launches = 10

@@ -11,7 +11,7 @@ POSTER = ["round-robin", "nic-0", "nic-1", "local-nic"]
 
 
 class MultirailCheck(HaloCheck):
-    """Two ranks per node, one per socket; every policy of the poster, and stripes over both NICs."""
+    """A halo exchange with two ranks per node, one per socket, under the poster's policies and stripes."""
 
     descr = "Halo exchange under the NIC policies Default (round-robin), NIC-0, NIC-1, Local-NIC and stripe"
     torus = "dual-rail-small"
@@ -26,7 +26,7 @@ class MultirailCheck(HaloCheck):
 
 @rfm.simple_test
 class multirail_halo(MultirailCheck):
-    """The study: enough launches for a 95 % interval."""
+    """All policies, with enough launches for a 95 % interval."""
 
     studies = ["llnl-multirail"]
     tags = {"multirail"}
@@ -83,6 +83,6 @@ class multirail_smoke(MultirailCheck):
 
     tags = {"smoke"}
     nics = ["nic-1", "round-robin"]
-    grid = [4, 4]  # half of the nodes: a launch on sixteen containers is the longest of all
+    grid = [4, 4]  # half of the nodes, because a launch on sixteen containers takes longest
     launches = 1
     small = {"cells": 1024}

@@ -51,7 +51,7 @@ class NoiseCheck(PlacedCheck):
 
 @rfm.simple_test
 class noise_cores(NoiseCheck):
-    """The study."""
+    """Noise of all cores of all nodes."""
 
     tags = {"noise"}
 

@@ -11,7 +11,7 @@ from checks.base import REAL, PlacedCheck
 
 
 class PathsCheck(PlacedCheck):
-    """Pairs of nodes on lines beside each other transfer at the same time; all other ranks sleep."""
+    """Pairs of nodes on parallel lines transfer at the same time; all other ranks sleep."""
 
     descr = "Aggregate bandwidth of parallel paths by dimension and hops"
     benchmark = "paths"
@@ -67,7 +67,7 @@ class PathsCheck(PlacedCheck):
 
 @rfm.simple_test
 class paths_parallel(PathsCheck):
-    """The study: both nodes of a router along X and Z, rows beside each other along Y, up to 2 hops."""
+    """Two parallel paths: both nodes of a router along X and Z, adjacent rows along Y; up to 2 hops."""
 
     studies = ["pena2013"]
     torus = "gemini-4x4x4-two-nodes"

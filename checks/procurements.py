@@ -110,7 +110,7 @@ class procurement(OsuCheck):
 
 
 def _without(options: list[str], forbidden: tuple[str, ...]) -> list[str]:
-    """Return options without some, each of which has one value."""
+    """Return options without the forbidden ones and their values."""
     lines: list[str] = []
     words = iter(options)
     for word in words:

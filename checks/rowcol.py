@@ -140,7 +140,7 @@ class RowcolCheck(PlacedCheck):
 
 @rfm.simple_test
 class rowcol_cube(RowcolCheck):
-    """The study: a cube of 4x4x4 nodes, two on each of 4x2x4 routers.
+    """A cube of 4x4x4 nodes, two on each of 4x2x4 routers.
 
     A message of 64 KiB is 27 packets of the virtual torus. One of 16 KiB is 7, and so few make an Alltoall in rows
     along X 7 % longer than its links need (docs/simulated.md).
@@ -176,7 +176,7 @@ class rowcol_paper(RowcolPaper):
 
 @rfm.simple_test
 class rowcol_paper_long(RowcolPaper):
-    """Figure 5a with longer messages, in rows alone: what all ranks of planes would hold is more than the memory."""
+    """Figure 5a with longer messages, in rows only: the buffers of planes would exceed the memory."""
 
     block = [7, 4, 7]
     cube = [7, 7, 7]
@@ -188,7 +188,7 @@ class rowcol_paper_long(RowcolPaper):
 
 @rfm.simple_test
 class rowcol_routers(RowcolPaper):
-    """The same on 7x7x7 routers with both nodes: rows of 14 ranks along Y, of 7 along X and Z."""
+    """Figure 5 on 7x7x7 routers with both of their nodes: rows of 14 ranks along Y, of 7 along X and Z."""
 
     valid_systems = ["+modelled"]
 
@@ -197,7 +197,7 @@ class rowcol_routers(RowcolPaper):
 
 @rfm.simple_test
 class rowcol_all(RowcolCheck):
-    """The collectives of the LLNL poster, among all ranks of 16 nodes with two rails, where NIC policies show."""
+    """The collectives of LLNL's multirail poster among all ranks of 16 nodes with two rails, by NIC policy."""
 
     studies = ["llnl-multirail"]
     needs_coordinates = False
@@ -212,7 +212,7 @@ class rowcol_all(RowcolCheck):
 
 @rfm.simple_test
 class rowcol_groups(RowcolCheck):
-    """Which nodes for a job on a dragonfly: collectives of 24 of 72 nodes, chosen as `halo_groups` chooses them."""
+    """Collectives on 24 of the 72 nodes of a dragonfly, chosen in the ways of `halo_groups`."""
 
     studies = ["dragonfly-placement"]
     needs_coordinates = False

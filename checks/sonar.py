@@ -10,7 +10,7 @@ from checks.base import PlacedCheck
 
 
 class SonarCheck(PlacedCheck):
-    """Two nodes; their NICs' counters before and after the pings."""
+    """Pings between two nodes, whose NIC counters are read before and after."""
 
     descr = "Bytes and packets that the NICs count for pings of known size"
     benchmark = "sonar"
@@ -74,7 +74,7 @@ class SonarCheck(PlacedCheck):
 
 @rfm.simple_test
 class sonar_efficiency(SonarCheck):
-    """The study: messages of every power of two up to 256 KiB."""
+    """Efficiency of messages of every power of two up to 256 KiB."""
 
     studies = ["pedretti2013"]
     small = {"sizes": [1 << power for power in range(19)]}
@@ -83,7 +83,7 @@ class sonar_efficiency(SonarCheck):
 
 @rfm.simple_test
 class sonar_one_sided(SonarCheck):
-    """The study: puts and gets."""
+    """Efficiency of puts and gets."""
 
     studies = ["pedretti2013"]
     small = {"sizes": [1 << power for power in range(0, 19, 3)]}

@@ -92,7 +92,7 @@ class TopoBwCheck(PlacedCheck):
 
 @rfm.simple_test
 class topobw_links(TopoBwCheck):
-    """The study."""
+    """All links of a torus with one node per router."""
 
     studies = ["ezell2013"]
     tags = {"topobw"}
@@ -100,7 +100,7 @@ class topobw_links(TopoBwCheck):
 
 @rfm.simple_test
 class topobw_shared(TopoBwCheck):
-    """The study, with two nodes per router, whose transfers share each link: simulated, at Gemini's own rates."""
+    """All links of a torus with two nodes per router, which share each link: simulated, at Gemini's own rates."""
 
     valid_systems = ["+torus +simulated"]
     studies = ["ezell2013"]

@@ -9,7 +9,7 @@ from checks.application import MiniAppCheck, profiled, with_poster_policies
 
 
 class MinighostCheck(MiniAppCheck):
-    """A stencil of 27 points, the messages of all variables together, as in the paper; heat must be conserved."""
+    """A 27-point stencil that sends the messages of all variables together, as in the paper; heat must be conserved."""
 
     descr = "MiniGhost: difference stencil of 27 points with boundary exchange"
     benchmark = "minighost"

@@ -40,7 +40,7 @@ class StencilModel(PlacedCheck):
 
 @rfm.simple_test
 class minighost_remap(StencilModel):
-    """131,072 ranks: 16 of a node as a row of the grid, as 2x2x4, and at random."""
+    """131,072 ranks, with the 16 ranks of a node as a row of the grid, as a block of 2x2x4, or at random."""
 
     grid = [32, 64, 64]
 

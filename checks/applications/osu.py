@@ -14,7 +14,7 @@ WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr")
 
 
 class OsuCheck(ApplicationCheck):
-    """One of OSU's programs, with its own sizes: powers of two."""
+    """One of OSU's programs, at message sizes that are powers of two."""
 
     descr = "OSU Micro-Benchmarks"
     tags = {"osu"}
@@ -103,7 +103,7 @@ class OsuPairs(OsuCheck):
 
 
 class OsuCollectives(OsuCheck):
-    """All ranks of the scale together; sizes are those of one rank's block, or of the vector (4 bytes at least)."""
+    """OSU's programs on all ranks. Sizes are those of one rank's block, or of the vector (at least 4 bytes)."""
 
     #: Program of the OSU Micro-Benchmarks that runs.
     test = parameter(
@@ -122,7 +122,7 @@ class osu_pairs(OsuPairs):
 
 @rfm.simple_test
 class osu_all(OsuCollectives):
-    """Pairs at once and collectives."""
+    """Transfers of all pairs at the same time, and collectives, on all ranks."""
 
 
 @rfm.simple_test
