@@ -53,9 +53,11 @@ TUN_QUEUE_CHUNKS = 10000  # more than the TCP windows allow, because a TUN devic
 class Shape:
     """The parameters that turn real links into those of a virtual torus. docs/torus.md derives the defaults.
 
-    `rate_scale` is virtual over real rate. `network` names what forwards packets: the kernel's routing in one namespace
-    per router, or one user-space router (engines/router.py). The size of the token bucket (`burst_packets`) applies to
-    `kernel`, the size of buffers (`buffer_cells`, cells per link and virtual channel) to `router`.
+    `rate_scale` is virtual over real rate. `mtu_bytes` is the largest packet without its Ethernet header. With
+    `latency_scaled` routers delay packets by the latency of a hop over the rate scale. `network` names what forwards
+    packets: the kernel's routing in one namespace per router, or one user-space router (engines/router.py). The size of
+    the token bucket (`burst_packets`) applies to `kernel`, the size of buffers (`buffer_cells`, cells per link and
+    virtual channel) to `router`.
     """
 
     rate_scale: float = 1.25e-4

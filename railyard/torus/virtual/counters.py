@@ -32,7 +32,11 @@ End = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces."""
+    """The counters of an interface of a host; `order` is its index in the sweep that read all interfaces.
+
+    `packets` are those sent, and `drops` those dropped in either direction. `throttled` counts packets that waited for
+    the shaper, whose rate is `rate_byte_s`. The backlog is what waits there now.
+    """
 
     order: int
     rx_bytes: int

@@ -60,8 +60,8 @@ UNFINISHED_S = 1.0  # seconds in which Docker finishes the containers that a kil
 class VirtualTorus:
     """A torus as it was requested; `status` compares it with the kernel.
 
-    `owner` is the job script that a torus named `jobPID` was made for, `pending` the faults of a change that was not
-    finished.
+    It is not `complete` while it is made or removed. `pending` are the faults of a change that was not finished.
+    `containers` is None if nodes are namespaces. `owner` is the job script that a torus named `jobPID` was made for.
     """
 
     name: str
