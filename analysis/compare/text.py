@@ -153,13 +153,8 @@ def document(versus: Versus) -> dict[str, Json]:
 def _score(score: Score | None) -> dict[str, Json]:
     if score is None:
         return {"score": None, "low": None, "high": None, "cases": 0, "finding": str(Finding.NO_VALUE)}
-    return {
-        "score": score.value,
-        "low": score.low,
-        "high": score.high,
-        "cases": score.cases,
-        "finding": str(score.finding),
-    }
+    fields = dataclasses.asdict(score)
+    return {"score": fields.pop("value"), **fields, "finding": str(score.finding)}
 
 
 def _row(row: SideRow) -> dict[str, Json]:

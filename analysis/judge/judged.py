@@ -17,13 +17,35 @@ from analysis.cases.judgement import Comparison
 from analysis.cases.scoreboard import Standing
 from analysis.compare import compare, gather, sides
 from analysis.compare.compare import Versus
-from analysis.over import over
-from analysis.over.over import Over
+from analysis.over import allocations, dates, sizes, text
+from analysis.over.allocations import Spread
+from analysis.over.dates import Dated
+from analysis.over.sizes import Scaled
+from analysis.text.datatable import DataTable
 from railyard.base.errors import InputError
 from railyard.records import json_io
+from railyard.records.json_io import Json
 from railyard.records.record import Record
 from railyard.records.store import entries
 from railyard.records.store.entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """Series over dates with their changes, families over sizes, spreads over allocations."""
+
+    dated: Sequence[Dated]
+    scaled: Sequence[Scaled]
+    spreads: Sequence[Spread]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One table with the sentence that sums it up."""
+
+    title: str
+    sentence: str
+    table: DataTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +80,10 @@ class Judged:
     @functools.cached_property
     def over(self) -> Over:
         """Return what the records show over dates, sizes and allocations."""
-        return over.over([entries.of_record(record) for case in self.grouped for record in case.records])
+        records = [entries.of_record(record) for case in self.grouped for record in case.records]
+        return Over(
+            dated=dates.dated(records), scaled=sizes.scaled(records), spreads=allocations.spreads(records)
+        )
 
 
 def judge(records: Sequence[Record], texts: Sequence[str] = (), baseline: str | None = None) -> Judged:
@@ -103,3 +128,29 @@ def _systems(records: Iterable[Entry]) -> list[str]:
         if names:
             return [f"system={name}" for name in sorted(names)]
     return []
+
+
+def sections(judged: Over) -> list[Section]:
+    """Return the tables that have rows: changes of level, scaling, spread over allocations."""
+    steady = text.allocations_sentence(judged.spreads, allocations.LIMIT_PERCENT)
+    parts = (
+        (
+            "Changes of level over dates",
+            text.changes_sentence(judged.dated),
+            text.changes_table(judged.dated),
+        ),
+        ("Weak and strong scaling", "", text.sizes_table(judged.scaled)),
+        ("Spread over allocations", steady, text.allocations_table(judged.spreads)),
+    )
+    return [
+        Section(title=title, sentence=sentence, table=table) for title, sentence, table in parts if table.rows
+    ]
+
+
+def documents(judged: Over) -> list[Json]:
+    """Return the documents of the three commands of `railyard over`."""
+    return [
+        text.dates_document(judged.dated),
+        text.sizes_document(judged.scaled),
+        text.allocations_document(judged.spreads, allocations.LIMIT_PERCENT),
+    ]

@@ -7,10 +7,8 @@ anything is written, and each file appears whole or not at all. Heavy imports (m
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +17,6 @@ from railyard.base.errors import InputError, RunError
 from railyard.records.cli import files_of, pass_over
 from railyard.records.record import Record
 from railyard.records.store import archive
-
-if TYPE_CHECKING:
-    from analysis.judge.judged import Judged
 
 _MANY = 20
 
@@ -93,32 +88,36 @@ def report(
     """
     if parquet_file is not None and find_spec("polars") is None:
         raise RunError("--parquet: Python's polars is not installed; run: make parquet")
-    from analysis.judge.judged import judge  # here: SciPy takes a second that `--help` need not wait
+    from analysis.figures import general  # here: --help need not wait a second for matplotlib and SciPy
+    from analysis.judge.judged import judge
+    from analysis.report import exports, screen
+    from analysis.report.exports import Format
 
     judged = judge(load(records or (RESULTS,), quiet), sides, baseline)
     if output is None and form == "html" and not (figure_file or folder or parquet_file):
         output = Path("report.html")
-    wanted = Wanted(form=form, output=output, json_file=json_file, figure_file=figure_file, folder=folder)
-    written = render(judged, wanted)
+    written: list[tuple[Path, str]] = []
+    if output:
+        written.append((output, exports.text(judged, Format(form))))
+    if json_file:
+        written.append((json_file, exports.text(judged, Format.JSON)))
+    if figure_file:
+        written.append((figure_file, general.overview_svg(judged)))
+    if folder:
+        written += [(folder / name, content) for name, content in exports.svg_files(judged)]
     if folder is not None:
         _make(folder)
     for path, content in written:
         _write(path, content)
     if parquet_file is not None:
-        _write_parquet(judged, parquet_file)
-    if output is None and form != "html":
-        click.echo(text_of(judged, form), nl=False)
-    elif not quiet:
-        from analysis.report import screen
+        from analysis.report import monitors
 
+        _write(parquet_file, monitors.parquet(exports.rows(judged)))
+    if output is None and form != "html":
+        click.echo(exports.text(judged, Format(form)), nl=False)
+    elif not quiet:
         for line in screen.lines(judged, _shown(written, folder)):
             click.echo(line)
-
-
-def _write_parquet(judged: Judged, path: Path) -> None:
-    from analysis.report import exports, monitors  # here: other formats need not wait for polars
-
-    _write(path, monitors.parquet(exports.rows(judged)))
 
 
 def _shown(written: Sequence[tuple[Path, str]], folder: Path | None) -> list[str]:
@@ -153,41 +152,6 @@ def load(arguments: Sequence[Path], quiet: bool) -> list[Record]:
     if bad and not read:
         raise bad[0]
     return read
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is to be written, and where."""
-
-    form: str = "html"
-    output: Path | None = None
-    json_file: Path | None = None
-    figure_file: Path | None = None
-    folder: Path | None = None
-
-
-def render(judged: Judged, wanted: Wanted) -> list[tuple[Path, str]]:
-    """Return the files to write with their content."""
-    from analysis.figures import general  # here: matplotlib takes a second that other commands need not wait
-    from analysis.report import exports
-
-    written = []
-    if wanted.output:
-        written.append((wanted.output, text_of(judged, wanted.form)))
-    if wanted.json_file:
-        written.append((wanted.json_file, text_of(judged, "json")))
-    if wanted.figure_file:
-        written.append((wanted.figure_file, general.overview_svg(judged)))
-    if wanted.folder:
-        written += [(wanted.folder / name, content) for name, content in exports.svg_files(judged)]
-    return written
-
-
-def text_of(judged: Judged, form: str) -> str:
-    """Return the report in a format."""
-    from analysis.report import exports
-
-    return exports.text(judged, exports.Format(form))
 
 
 def _make(folder: Path) -> None:

@@ -7,6 +7,7 @@ Leaves out: the HTML page (`analysis.report.page`).
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import operator
 import re
@@ -22,11 +23,11 @@ from analysis.cases.titles import title
 from analysis.compare import text as versus_text
 from analysis.compare.compare import Versus
 from analysis.figures import by_extent, drawing, mpi_profile
-from analysis.judge.judged import Judged, JudgedCase
-from analysis.over import over
-from analysis.report import case_view, monitors, page, summary
+from analysis.judge.judged import Judged, JudgedCase, Section, documents, sections
+from analysis.report import case_view, monitors, page
 from analysis.stats.medians import Summary
 from railyard.records import json_io, units
+from railyard.records.json_io import Json
 
 
 class Format(StrEnum):
@@ -57,10 +58,88 @@ def text(judged: Judged, form: Format) -> str:
             return monitors.bencher(rows(judged))
 
 
-def json_document(judged: Judged) -> dict[str, object]:
-    """Return the summary, with the comparison of sides if there is one."""
+# ---- JSON ----
+
+SUMMARY_FORMAT = "railyard-summary/1"
+
+
+def json_document(judged: Judged) -> dict[str, Json]:
+    """Return statements and statistics, series over dates, and the comparison of sides if there is one.
+
+    Medians and intervals are in the FOM's unit. Raw samples are left out, because the records have them.
+    """
     sides = {} if judged.sides is None else {"sides": versus_text.document(judged.sides)}
-    return {**summary.summary(judged), "over": over.documents(judged.over), **sides}
+    cases = [_case_summary(case) for case in judged.cases]
+    return {"format": SUMMARY_FORMAT, "cases": cases, "over": documents(judged.over), **sides}
+
+
+def _case_summary(judged: JudgedCase) -> dict[str, Json]:
+    case = judged.case
+    return {
+        "title": title(case),
+        "origin": str(case.origin),
+        "system": case.first.document["system"],
+        "check": case.first.case.check,
+        "records": [record.id for record in case.records],
+        "statuses": {
+            record.id: {"status": str(record.status), "reason": record.reason} for record in case.records
+        },
+        "launches": cases.tally(case).endings,
+        "comparisons": [_comparison_summary(case, member) for member in judged.comparisons],
+        "curves": [_panel_summary(panel) for panel in judged.panels],
+    }
+
+
+def _comparison_summary(case: Case, judged: Comparison) -> dict[str, Json]:
+    return {
+        "fom": judged.fom,
+        "labels": dict(judged.labels),
+        "better": str(judged.unit.better),
+        "baseline": judged.baseline,
+        "outcome": str(judged.verdict.outcome),
+        "tests": judged.tests,
+        "best": judged.verdict.best,
+        "sentence": comparison.sentence(judged),
+        "combinations": [
+            {
+                "name": group.name,
+                "placement": combination.placement,
+                "nic_policy": combination.nic_policy,
+                "software": str(combination.software),
+                "launches": (group.evidence.tally or Tally()).endings,
+                "change_percent": group.change_percent,
+                "p_value": group.pair and group.pair.p_value,
+                "p_holm": group.pair and group.pair.p_holm,
+                "better_share": group.better_share,
+                "verdict": group.pair and str(group.finding),
+                **_summary_fields(group.summary),
+            }
+            for combination, group in zip(case.combinations, judged.groups, strict=True)
+        ],
+    }
+
+
+def _summary_fields(summary: Summary | None) -> dict[str, Json]:
+    """Return the fields of a summary; of none, all are null but `n`, which is 0."""
+    names = ("n", "median", "minimum", "maximum", "interval", "spread_percent")
+    fields = dict.fromkeys(names) if summary is None else dataclasses.asdict(summary)
+    return {name: fields[name] for name in names} | ({"n": 0} if summary is None else {})
+
+
+def _panel_summary(panel: Panel) -> dict[str, Json]:
+    return {
+        "fom": panel.fom,
+        "subject": panel.subject,
+        "axis": panel.axis,
+        "title": panel.title,
+        "lines": [
+            {
+                "name": line.name,
+                "points": [{"x": point.x, **_summary_fields(point.summary)} for point in line.points],
+            }
+            for line in panel.lines
+        ],
+    }
 
 
 # ---- Markdown ----
@@ -72,7 +151,7 @@ def markdown(judged: Judged) -> str:
         "# Interconnect benchmark report",
         *(_sides(judged.sides) if judged.sides else []),
         *([_score_table(judged.standings)] if judged.standings else []),
-        *(part for section in over.sections(judged.over) for part in _over(section)),
+        *(part for section in sections(judged.over) for part in _over(section)),
         *(part for case in judged.cases for part in _case(case)),
         *_absent(judged.grouped),
     ]
@@ -96,7 +175,7 @@ _COLUMNS = ("median", "change", "p (Holm)", "verdict", "95 % interval", "n")
 _cells = operator.attrgetter("median", "change", "p_holm", "verdict", "interval", "n")
 
 
-def _over(section: over.Section) -> Iterator[str]:
+def _over(section: Section) -> Iterator[str]:
     yield f"## {section.title}"
     if section.sentence:
         yield _plain(section.sentence)

@@ -23,8 +23,7 @@ from analysis.compare import text as versus_text
 from analysis.figures import by_extent as extents
 from analysis.figures import mpi_profile, render_all, svg
 from analysis.figures.drawing import Drawing, inline_svg
-from analysis.judge.judged import Judged
-from analysis.over import over
+from analysis.judge.judged import Judged, sections
 from analysis.report import case_view
 from analysis.report.case_view import FigureView
 from analysis.stats import medians, ranktest, score
@@ -94,7 +93,7 @@ def html(judged: Judged) -> str:
             applications=_figures(charts, "a"),
             persistent_note=mpi_profile.persistent_note(mpi_profile.profiled(grouped)),
             by_extent=_figures(by_extent, "e"),
-            over=over.sections(judged.over),
+            over=sections(judged.over),
             extent_statements=[(figure.title, figure.statement) for figure in by_extent if figure.statement],
             counts=counts(grouped),
             records=len(days),

@@ -30,7 +30,7 @@ from analysis.cases.judgement import Comparison
 from analysis.cases.titles import origin_note
 from analysis.figures import drawing, general, registry, render_all
 from analysis.judge.judged import judge, judge_case
-from analysis.report import case_view, summary
+from analysis.report import case_view, exports
 from analysis.report import page as pages
 from analysis.report.cli import report as command
 from analysis.stats import medians
@@ -533,7 +533,7 @@ def test_table_is_the_golden_one() -> None:
 
 def test_summary_for_programs_is_the_golden_one() -> None:
     golden = json.loads((DATA / "halo-summary.json").read_text(encoding="utf-8"))
-    assert summary.summary(judge([HALO]))["cases"][0]["comparisons"][0] == golden
+    assert exports.json_document(judge([HALO]))["cases"][0]["comparisons"][0] == golden
 
 
 # ---- the command ----
@@ -554,7 +554,7 @@ def test_command_writes_page_summary_and_picture(kept: Path, tmp_path: Path) -> 
     done = run(kept, "-o", tmp_path / "r.html", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.svg")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "r.html").read_text() == pages.html(judge([HALO, HOPS]))
-    assert json.loads((tmp_path / "r.json").read_text())["format"] == summary.SUMMARY_FORMAT
+    assert json.loads((tmp_path / "r.json").read_text())["format"] == exports.SUMMARY_FORMAT
     assert "custom is lowest" in done.output and str(tmp_path / "r.html") in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "r.html", "r.json", "r.svg"]
 

@@ -17,7 +17,7 @@ from analysis.compare import compare as versus
 from analysis.compare import sides
 from analysis.figures import rowcol
 from analysis.judge.judged import judge
-from analysis.report import exports, summary
+from analysis.report import exports
 from analysis.stats import medians, ranktest, verdicts
 from analysis.stats.verdicts import Finding
 from railyard.records import noise
@@ -62,7 +62,7 @@ def test_sentence_table_score_and_exports_never_disagree(
     assert printed == {name: str(finding) for name, finding in findings.items()}
     scores = {each.combination: each.score for each in scoreboard.standings([(case, [found])])}
     assert {name.split(" + ")[0]: score.finding for name, score in scores.items() if score} == findings
-    exported = summary.summary(judge([made]))["cases"]
+    exported = exports.json_document(judge([made]))["cases"]
     assert all(f'"verdict": "{finding}"' in str(exported).replace("'", '"') for finding in findings.values())
     assert all(str(finding) in exports.markdown(judge([made])) for finding in findings.values())
     # The sentence ranks against the best group, the table against the baseline: the two agree where both speak.
@@ -145,7 +145,7 @@ def test_a_significant_difference_below_the_noise_floor_is_claimed_nowhere(
     assert shown is (finding is Finding.NO_DIFFERENCE)
     assert "cart-create" in sentence and "significant" in sentence  # 10 % is above the floor
     assert {row.name: row.verdict for row in tables.rows(found)}["custom"] == str(finding)
-    exported = str(summary.summary(judge([made]))["cases"]).replace("'", '"')
+    exported = str(exports.json_document(judge([made]))["cases"]).replace("'", '"')
     assert (f'"verdict": "{Finding.BETTER}"' in exported) is (finding is Finding.BETTER)
     (score,) = (
         each.score
