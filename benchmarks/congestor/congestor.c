@@ -223,13 +223,10 @@ static void write_parameters(struct json *json, const void *state) {
     json_key_integer(json, "window", congestor->load.in_flight);
     json_key_integer(json, "rounds", congestor->config.rounds);
     json_key_integer(json, "warmups", congestor->config.warmups);
-    json_key(json, "seed");
-    json_unsigned(json, congestor->config.seed);
+    json_key_unsigned(json, "seed", congestor->config.seed);
     json_key_integer(json, "rounds_sent", congestor->rounds);
-    json_key(json, "round_bytes");
-    json_unsigned(json, round_bytes(congestor));
-    json_key(json, "elapsed_s");
-    json_double(json, congestor->elapsed_s);
+    json_key_unsigned(json, "round_bytes", round_bytes(congestor));
+    json_key_double(json, "elapsed_s", congestor->elapsed_s);
     json_key_text(json, "ended_by", end_names[congestor->end]);
     if (!congestor->config.beside)
         return;

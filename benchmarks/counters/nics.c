@@ -282,14 +282,12 @@ struct document {
 static void write_energy(struct json *json, const struct document *document) {
     if (document->energy_count == 0)
         return;
-    json_key(json, "energy");
-    json_array(json);
+    json_key_array(json, "energy");
     for (int i = 0; i < document->energy_count; i++) {
         json_object(json);
         json_key_text(json, "node", document->energy[i].node);
         json_key_text(json, "counter", document->energy[i].counter);
-        json_key(json, "joules");
-        json_double(json, document->energy[i].joules);
+        json_key_double(json, "joules", document->energy[i].joules);
         json_object_end(json);
     }
     json_array_end(json);
@@ -306,8 +304,7 @@ static void write_document(FILE *file, const struct nics *nics, const struct doc
     json_object(&json);
     json_key_text(&json, "format", "railyard-nics/1");
     json_key_text(&json, "groups", nics->settings[1] ? nics->settings[1] : "auto");
-    json_key(&json, "nics");
-    json_array(&json);
+    json_key_array(&json, "nics");
     for (int i = 0; i < count; i++)
         if (is_known(&rows[i]))
             write_row(&json, &rows[i]);

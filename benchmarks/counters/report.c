@@ -165,8 +165,7 @@ static void print_text(FILE *file, const struct collection *all) {
 /* ---- JSON ---- */
 
 static void write_units(struct json *json, const struct counter_group *group) {
-    json_key(json, "units");
-    json_object(json);
+    json_key_object(json, "units");
     for (int i = 0; i < group->counter_count; i++)
         json_key_text(json, group->counters[i].name, group->counters[i].unit);
     for (int i = 0; i < group->metric_count; i++)
@@ -177,8 +176,7 @@ static void write_units(struct json *json, const struct counter_group *group) {
 static void write_values(struct json *json, const struct collection *all, int link) {
     const struct counter_group *group = all->group;
     const double *row = row_of(all, link);
-    json_key(json, "counters");
-    json_object(json);
+    json_key_object(json, "counters");
     for (int i = 0; i < group->counter_count; i++) {
         json_key(json, group->counters[i].name);
         if (!isfinite(row[i]))
@@ -187,12 +185,9 @@ static void write_values(struct json *json, const struct collection *all, int li
             json_integer(json, (int64_t)row[i]);
     }
     json_object_end(json);
-    json_key(json, "metrics");
-    json_object(json);
-    for (int i = 0; i < group->metric_count; i++) {
-        json_key(json, group->metrics[i].name);
-        json_double(json, counter_group_value(group, i, row));
-    }
+    json_key_object(json, "metrics");
+    for (int i = 0; i < group->metric_count; i++)
+        json_key_double(json, group->metrics[i].name, counter_group_value(group, i, row));
     json_object_end(json);
 }
 
@@ -201,8 +196,7 @@ static void write_link(struct json *json, const struct collection *all, int link
     json_object(json);
     json_key_text(json, "link", written->name);
     json_key_text(json, "remote", *written->remote ? written->remote : NULL);
-    json_key(json, "rate_gbyte_s");
-    json_double(json, written->rate_gbyte_s > 0 ? written->rate_gbyte_s : (double)NAN);
+    json_key_double(json, "rate_gbyte_s", written->rate_gbyte_s > 0 ? written->rate_gbyte_s : (double)NAN);
     write_values(json, all, link);
     json_object_end(json);
 }
@@ -214,17 +208,14 @@ static void write_json(FILE *file, const struct collection *all, const char *gro
     json_key_text(&json, "format", "railyard-counters-library/1");
     json_key_text(&json, "group", group_name);
     json_key_text(&json, "summary", all->group->summary);
-    json_key(&json, "seconds");
-    json_double(&json, all->seconds);
+    json_key_double(&json, "seconds", all->seconds);
     write_units(&json, all->group);
-    json_key(&json, "leaders");
-    json_array(&json);
+    json_key_array(&json, "leaders");
     for (int leader = 0; leader < all->leaders; leader++) {
         json_object(&json);
         json_key_text(&json, "leader", all->headings[leader].label);
         json_key_text(&json, "host", all->headings[leader].host);
-        json_key(&json, "links");
-        json_array(&json);
+        json_key_array(&json, "links");
         for (int i = 0; i < all->headings[leader].links; i++)
             write_link(&json, all, link++);
         json_array_end(&json);

@@ -230,21 +230,18 @@ static bool is_folded(const struct halo *halo, int dimension) {
 }
 
 static void write_faces(struct json *json, const struct halo *halo) {
-    json_key(json, "face_bytes");
-    json_array(json);
+    json_key_array(json, "face_bytes");
     for (int d = 0; d < halo->config.dimensions; d++)
         json_integer(json, (int64_t)faces_bytes(&halo->faces, d));
     json_array_end(json);
-    json_key(json, "face_folded");
-    json_array(json);
+    json_key_array(json, "face_folded");
     for (int d = 0; d < halo->config.dimensions; d++)
         json_bool(json, is_folded(halo, d));
     json_array_end(json);
 }
 
 static void write_variants(struct json *json, const bool *chosen) {
-    json_key(json, "variants");
-    json_array(json);
+    json_key_array(json, "variants");
     for (int v = 0; v < HALO_VARIANTS; v++)
         if (chosen[v])
             json_text(json, variant_at(v)->name);

@@ -251,10 +251,8 @@ static void release(void *state) {
 
 static void write_parameters(struct json *json, const void *state) {
     const struct noise *noise = state;
-    json_key(json, "quantum_s");
-    json_double(json, noise->config.quantum_s);
-    json_key(json, "steps");
-    json_unsigned(json, noise->steps);
+    json_key_double(json, "quantum_s", noise->config.quantum_s);
+    json_key_unsigned(json, "steps", noise->steps);
     json_key_integer(json, "count", noise->config.count);
     json_key_integer(json, "repeats", noise->config.repeats);
 }

@@ -49,12 +49,9 @@ static struct sum sum_of(const struct totals *totals) {
 static void write_row(struct json *json, const char *name, uint64_t value, uint64_t messages,
                       uint64_t bytes) {
     json_object(json);
-    json_key(json, name);
-    json_unsigned(json, value);
-    json_key(json, "messages");
-    json_unsigned(json, messages);
-    json_key(json, "bytes");
-    json_unsigned(json, bytes);
+    json_key_unsigned(json, name, value);
+    json_key_unsigned(json, "messages", messages);
+    json_key_unsigned(json, "bytes", bytes);
     json_object_end(json);
 }
 
@@ -68,14 +65,12 @@ static void write_document(FILE *file, const void *written) {
     struct json json = json_start(file);
     json_object(&json);
     json_key_text(&json, "format", "railyard-persistent/1");
-    json_key(&json, "ranks");
-    json_array(&json);
+    json_key_array(&json, "ranks");
     for (int rank = 0; rank < document->ranks; rank++)
         write_row(&json, "rank", (uint64_t)rank, document->of_rank[rank].messages,
                   document->of_rank[rank].bytes);
     json_array_end(&json);
-    json_key(&json, "sizes");
-    json_array(&json);
+    json_key_array(&json, "sizes");
     for (int class = 0; class < TOTALS_CLASSES; class ++)
         if (document->all.messages[class] > 0)
             write_row(&json, "size_bytes", largest_of(class), document->all.messages[class],

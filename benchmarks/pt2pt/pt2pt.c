@@ -453,8 +453,7 @@ static bool verify(void *state) {
 /* ---- print and write ---- */
 
 static void write_tests(struct json *json, const bool *chosen) {
-    json_key(json, "tests");
-    json_array(json);
+    json_key_array(json, "tests");
     for (int f = 0; f < FIGURES; f++)
         if (chosen[figures()[f].test] && (f == 0 || figures()[f].test != figures()[f - 1].test))
             json_text(json, figures()[f].name);
@@ -463,8 +462,7 @@ static void write_tests(struct json *json, const bool *chosen) {
 
 static void write_units(struct json *json, const struct run *run) {
     int points = points_list(&run->config.engine.points, (struct point *)run->point);
-    json_key(json, "sample_units");
-    json_array(json);
+    json_key_array(json, "sample_units");
     for (int i = 0; i < points; i++) {
         const struct figure *figure = &figures()[run->point[i].figure];
         json_object(json);
@@ -491,10 +489,8 @@ static void write_parameters(struct json *json, const void *state) {
     json_key_text(json, "buffers", engine->one_buffer ? "single" : "multiple");
     parameters_sampling(json, &engine->sampling);
     parameters_times(json, &engine->sampling);
-    json_key(json, "clock_tick_s");
-    json_double(json, clock_tick_s());
-    json_key(json, "clock_bound_us");
-    json_double(json, 1e6 * run->clock_bound_s);
+    json_key_double(json, "clock_tick_s", clock_tick_s());
+    json_key_double(json, "clock_bound_us", 1e6 * run->clock_bound_s);
     write_units(json, run);
 }
 

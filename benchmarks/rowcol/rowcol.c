@@ -260,14 +260,12 @@ static bool verify(void *state) {
 /* ---- print and write ---- */
 
 static void write_names(struct json *json, const struct rowcol_config *config) {
-    json_key(json, "splits");
-    json_array(json);
+    json_key_array(json, "splits");
     for (int way = 0; way < SPLIT_WAYS; way++)
         if (config->ways[way])
             json_text(json, split_ways()[way].name);
     json_array_end(json);
-    json_key(json, "collectives");
-    json_array(json);
+    json_key_array(json, "collectives");
     for (int c = 0; c < COLLECTIVES; c++)
         if (config->collectives[c])
             json_text(json, collectives()[c].name);
@@ -285,16 +283,11 @@ static void write_parameters(struct json *json, const void *state) {
     parameters_numbers(json, "sizes_bytes", &run->config.sizes);
     json_key_integer(json, "batch", run->config.batch);
     json_key_text(json, "start", start_name(run->start));
-    json_key(json, "late_s");
-    json_double(json, run->config.late_s);
-    json_key(json, "late_percent");
-    json_double(json, run->config.late_percent);
-    json_key(json, "late_most_percent");
-    json_double(json, run->config.late_most_percent);
-    json_key(json, "clock_bound_us");
-    json_double(json, 1e6 * run->clock_bound_s);
-    json_key(json, "clock_error_us");
-    json_double(json, 1e6 * run->clock_error_s);
+    json_key_double(json, "late_s", run->config.late_s);
+    json_key_double(json, "late_percent", run->config.late_percent);
+    json_key_double(json, "late_most_percent", run->config.late_most_percent);
+    json_key_double(json, "clock_bound_us", 1e6 * run->clock_bound_s);
+    json_key_double(json, "clock_error_us", 1e6 * run->clock_error_s);
     json_key_text(json, "memory", memory_name(&run->config.memory));
     parameters_sampling(json, &run->config.sampling);
     parameters_times(json, &run->config.sampling);

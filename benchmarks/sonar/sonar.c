@@ -17,6 +17,7 @@
 #include "lib/engine/benchmark.h"
 #include "lib/measure/idle.h"
 #include "lib/measure/payload.h"
+#include "lib/output/parameters.h"
 #include "lib/run/check.h"
 
 #include <math.h>
@@ -307,17 +308,11 @@ static void write_parameters(struct json *json, const void *state) {
     const struct sonar *sonar = state;
     const struct sonar_config *config = &sonar->config;
     json_key_text(json, "group", railyard_counters_group(sonar->counters));
-    json_key(json, "sizes_bytes");
-    json_array(json);
-    for (int i = 0; i < config->sizes.count; i++)
-        json_integer(json, (int64_t)config->sizes.value[i]);
-    json_array_end(json);
+    parameters_numbers(json, "sizes_bytes", &config->sizes);
     json_key_integer(json, "pings", config->pings);
     json_key_integer(json, "repeats", config->repeats);
-    json_key(json, "settle_s");
-    json_double(json, config->settle_s);
-    json_key(json, "seed");
-    json_unsigned(json, config->seed);
+    json_key_double(json, "settle_s", config->settle_s);
+    json_key_unsigned(json, "seed", config->seed);
 }
 
 static void print_heading(const void *state) {

@@ -1,6 +1,7 @@
 /* The document of topobw: series of every link, and the verdict; see report.h. */
 #include "topobw/report.h"
 
+#include "lib/output/parameters.h"
 #include "lib/run/check.h"
 #include "topobw/verdict/routeprobe.h"
 
@@ -82,42 +83,28 @@ void topobw_write_parameters(struct json *json, const void *context) {
     const struct topobw_config *config = &run->config;
     json_key_text(json, "coordinates", config->coordinates);
     json_key_text(json, "links", config->links);
-    json_key(json, "torus");
-    json_array(json);
-    for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        json_integer(json, run->coordinates.extents[d]);
-    json_array_end(json);
+    parameters_integers(json, "torus", run->coordinates.extents, TORUS_DIMENSIONS);
     json_key_integer(json, "size_bytes", (int64_t)config->stream.message_bytes);
     json_key_integer(json, "messages", config->stream.messages);
     json_key_integer(json, "repeats", config->repeats);
     json_key_integer(json, "retests", config->retests);
-    json_key(json, "tolerance_percent");
-    json_double(json, config->tolerance_percent);
-    json_key(json, "deadline_s");
-    json_double(json, config->stream.limit_s);
-    json_key(json, "soak_s");
-    json_double(json, config->soak_s);
+    json_key_double(json, "tolerance_percent", config->tolerance_percent);
+    json_key_double(json, "deadline_s", config->stream.limit_s);
+    json_key_double(json, "soak_s", config->soak_s);
     json_key_text(json, "routes", topobw_routes_name(config->routes));
-    json_key(json, "seed");
-    json_unsigned(json, config->stream.seed);
+    json_key_unsigned(json, "seed", config->stream.seed);
 }
 
 /* ---- verdict ---- */
 
-static void write_number(struct json *json, const char *key, double value) {
-    json_key(json, key);
-    json_double(json, value);
-}
-
 /* 0 is "not known". */
 static void write_known(struct json *json, const char *key, double value) {
-    write_number(json, key, value > 0 ? value : (double)NAN);
+    json_key_double(json, key, value > 0 ? value : (double)NAN);
 }
 
 static void write_pairs(struct json *json, const struct topobw_document *document, int link) {
     const struct tested_link *tested = &document->run->plan.links[link];
-    json_key(json, "pairs");
-    json_array(json);
+    json_key_array(json, "pairs");
     for (int k = 0; k < tested->sharers; k++) {
         const struct transfer *transfer = &document->run->plan.transfers[tested->first_transfer + k];
         json_object(json);
@@ -142,23 +129,22 @@ static void write_link(struct json *json, const struct topobw_document *document
     (void)snprintf(number, sizeof number, "%d", tested->phase);
     json_key_text(json, "phase", tested->listed ? number : phase_name(phase));
     write_pairs(json, document, link);
-    write_number(json, "seconds", result->seconds);
-    write_number(json, "rate_gbyte_s", result->rate_gbyte_s);
+    json_key_double(json, "seconds", result->seconds);
+    json_key_double(json, "rate_gbyte_s", result->rate_gbyte_s);
     write_known(json, "expected_gbyte_s", result->expected_gbyte_s);
     write_known(json, "peers_gbyte_s", result->peers_gbyte_s);
-    write_number(json, "missing_percent", 100 * result->missing);
-    write_number(json, "routers", result->routers == ROUTE_UNKNOWN ? (double)NAN : result->routers);
+    json_key_double(json, "missing_percent", 100 * result->missing);
+    json_key_double(json, "routers", result->routers == ROUTE_UNKNOWN ? (double)NAN : result->routers);
     json_key_integer(json, "rounds", document->run->stability.of_link[link].rounds);
     json_key_integer(json, "dips", document->run->stability.of_link[link].dips);
-    write_number(json, "lowest_percent", 100 * document->run->stability.of_link[link].lowest);
+    json_key_double(json, "lowest_percent", 100 * document->run->stability.of_link[link].lowest);
     json_key_text(json, "state", verdict_name(result->state));
     json_object_end(json);
 }
 
 static void write_explained(struct json *json, const struct topobw *run, int finding) {
     char name[LINK_NAME_BYTES];
-    json_key(json, "links");
-    json_array(json);
+    json_key_array(json, "links");
     for (int link = 0; link < run->plan.link_count; link++)
         if (run->explained_by[link] == finding) {
             plan_link_name(&run->plan.links[link], name);
@@ -179,7 +165,7 @@ static void write_finding(struct json *json, const struct topobw_document *docum
         json_key_text(json, "part", name);
     }
     json_key_text(json, "state", verdict_name(document->run->results[found->link].state));
-    write_number(json, "missing_percent", 100 * found->missing);
+    json_key_double(json, "missing_percent", 100 * found->missing);
     write_explained(json, document->run, finding);
     json_key_text(json, "text", text);
     json_object_end(json);
@@ -188,18 +174,15 @@ static void write_finding(struct json *json, const struct topobw_document *docum
 void topobw_write_verdict(struct json *json, const void *context) {
     const struct topobw_document *document = context;
     const struct topobw *run = document->run;
-    json_key(json, "verdict");
-    json_object(json);
+    json_key_object(json, "verdict");
     json_key_text(json, "status", topobw_status(run));
     write_known(json, "factor", run->factor);
     write_known(json, "counters_seconds", run->counters_s);
-    json_key(json, "findings");
-    json_array(json);
+    json_key_array(json, "findings");
     for (int finding = 0; finding < run->finding_count; finding++)
         write_finding(json, document, finding);
     json_array_end(json);
-    json_key(json, "links");
-    json_array(json);
+    json_key_array(json, "links");
     for (int link = 0; link < run->plan.link_count; link++)
         write_link(json, document, link);
     json_array_end(json);

@@ -20,13 +20,7 @@ static const struct option_row rows[] = {
      offsetof(struct state, wrong)},
 };
 
-static void settle(void *configuration, unsigned given, struct problem *problem) {
-    (void)configuration;
-    (void)given;
-    (void)problem;
-}
-
-static const struct option_table options = {"engine_program", "a barrier", rows, 2, NULL, settle};
+static const struct option_table options = {"engine_program", "a barrier", rows, 2, NULL, NULL};
 
 /* All ranks' numbers arrive. */
 static bool verify(void *state) {
@@ -54,17 +48,12 @@ static void write_parameters(struct json *json, const void *state) {
     (void)state;
 }
 
-static void print_heading(const void *state) {
-    (void)state;
-}
-
 int main(int argc, char **argv) {
     struct benchmark benchmark = {.options = &options,
                                   .state_bytes = sizeof(struct state),
                                   .verify = verify,
                                   .measure = measure,
-                                  .write_parameters = write_parameters,
-                                  .print_heading = print_heading};
+                                  .write_parameters = write_parameters};
     if (getenv("TEST_NO_VERIFY"))
         benchmark.verify = NULL;
     return benchmark_main(argc, argv, &benchmark);

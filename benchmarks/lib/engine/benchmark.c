@@ -11,7 +11,10 @@ static int report(const struct benchmark *benchmark, const void *state, const st
     struct problem problem = {0};
     if (check_rank() == 0) {
         table_heading(document->benchmark, document->evidence);
-        benchmark->print_heading(state);
+        if (benchmark->print_heading)
+            benchmark->print_heading(state);
+        else
+            (void)printf("; data verified\n\n");
         table_print(document->list);
         if (json)
             output_write(json, document, &problem);

@@ -30,7 +30,8 @@ struct benchmark {
     void (*release)(void *state);  /* frees what the state owns, also after a false prepare; NULL: nothing */
     const struct run_hooks *hooks; /* NULL: none */
     void (*write_parameters)(struct json *json, const void *state);
-    void (*print_heading)(const void *state); /* continues "PROGRAM VERSION: 8 ranks on 2 hosts" */
+    void (*print_heading)(
+        const void *state); /* continues "PROGRAM VERSION: 8 ranks on 2 hosts"; NULL: nothing more */
 };
 
 /* Runs the program and returns its exit status. */

@@ -130,7 +130,8 @@ enum options_outcome options_settle(const struct option_table *table, int argc, 
     enum options_outcome outcome = options_read(table, argc, argv, configuration, &given);
     if (outcome != OPTIONS_RUN)
         return outcome;
-    table->settle(configuration, given, &problem);
+    if (table->settle)
+        table->settle(configuration, given, &problem);
     return problem_agree(&problem, table->program) ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 

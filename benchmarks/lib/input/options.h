@@ -30,7 +30,8 @@ struct option_table {
     const struct option_row *rows;
     int count;                 /* at most 32 */
     const char *more_statuses; /* exit statuses of its own, for --help, as ", 5 a link is bad"; NULL: none */
-    /* Collective. Checks across options, and what they come to on this number of ranks. */
+    /* Collective. Checks options against each other and against the number of ranks; NULL: nothing to check.
+     */
     void (*settle)(void *configuration, unsigned given, struct problem *problem);
 };
 

@@ -51,8 +51,7 @@ void gpus_gather(struct gpus_list *list) {
 void gpus_write(struct json *json, const struct gpus_list *list) {
     if (list->ranks == 0)
         return;
-    json_key(json, "gpus");
-    json_array(json);
+    json_key_array(json, "gpus");
     for (int rank = 0; rank < list->ranks; rank++) {
         const struct gpus_of_rank *of_rank = &list->of_rank[rank];
         bool is_set = of_rank->variable >= 0;

@@ -157,3 +157,28 @@ void json_key_integer(struct json *json, const char *key, int64_t value) {
     json_key(json, key);
     json_integer(json, value);
 }
+
+void json_key_unsigned(struct json *json, const char *key, uint64_t value) {
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+void json_key_double(struct json *json, const char *key, double value) {
+    json_key(json, key);
+    json_double(json, value);
+}
+
+void json_key_bool(struct json *json, const char *key, bool value) {
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+void json_key_object(struct json *json, const char *key) {
+    json_key(json, key);
+    json_object(json);
+}
+
+void json_key_array(struct json *json, const char *key) {
+    json_key(json, key);
+    json_array(json);
+}

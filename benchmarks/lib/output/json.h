@@ -35,8 +35,13 @@ void json_unsigned(struct json *json, uint64_t value);
 void json_double(struct json *json, double value); /* no longer than it must be, at most 12 digits */
 void json_bool(struct json *json, bool value);
 
-/* A key and its value. */
+/* A key and its value, or the start of it. */
 void json_key_text(struct json *json, const char *key, const char *text);
 void json_key_integer(struct json *json, const char *key, int64_t value);
+void json_key_unsigned(struct json *json, const char *key, uint64_t value);
+void json_key_double(struct json *json, const char *key, double value);
+void json_key_bool(struct json *json, const char *key, bool value);
+void json_key_object(struct json *json, const char *key);
+void json_key_array(struct json *json, const char *key);
 
 #endif

@@ -70,8 +70,7 @@ void libraries_write(struct json *json) {
     char last[PATH_BYTES] = "";
     int count = 0;
     FILE *map = fopen("/proc/self/maps", "r");
-    json_key(json, "libraries");
-    json_array(json);
+    json_key_array(json, "libraries");
     while (map && count < LIBRARIES_MOST && fgets(line, sizeof line, map)) {
         const char *path = path_of(line);
         if (!path || !is_known(path) || strcmp(path, last) == 0 || strlen(path) >= sizeof last)

@@ -57,8 +57,7 @@ static void write_layout(struct json *json, const char *layout) {
     line = write_line(json, "cpu", line);
     line = write_line(json, "allowed_cpus", line);
     line = write_line(json, "numa_node", line);
-    json_key(json, "cpu_sets");
-    json_array(json);
+    json_key_array(json, "cpu_sets");
     while (*line)
         line = write_line(json, NULL, line);
     json_array_end(json);
@@ -74,15 +73,12 @@ static void write_row(struct json *json, const struct evidence_row *row) {
 }
 
 void output_ranks(struct json *json, const struct evidence_list *list) {
-    json_key(json, "ranks");
-    json_object(json);
-    json_key(json, "layouts");
-    json_array(json);
+    json_key_object(json, "ranks");
+    json_key_array(json, "layouts");
     for (int i = 0; i < list->layout_count; i++)
         write_layout(json, list->layouts[i]);
     json_array_end(json);
-    json_key(json, "nodes");
-    json_array(json);
+    json_key_array(json, "nodes");
     for (int row = 0; row < list->row_count; row++)
         write_row(json, &list->rows[row]);
     json_array_end(json);
@@ -99,8 +95,7 @@ void output_mpi(struct json *json, int ranks) {
     MPI_CHECK(MPI_Get_version(&version, &subversion));
     (void)snprintf(standard, sizeof standard, "%d.%d", version, subversion);
     library[strcspn(library, "\n")] = '\0'; /* MPICH adds lines about its build */
-    json_key(json, "mpi");
-    json_object(json);
+    json_key_object(json, "mpi");
     json_key_text(json, "library", library);
     json_key_text(json, "standard", standard);
     json_key_integer(json, "ranks", ranks);
@@ -109,8 +104,7 @@ void output_mpi(struct json *json, int ranks) {
 }
 
 static void write_labels(struct json *json, const struct series *series) {
-    json_key(json, "labels");
-    json_object(json);
+    json_key_object(json, "labels");
     for (int i = 0; i < series->label_count; i++) {
         const struct label *label = &series->labels[i];
         if (label->text)
@@ -125,8 +119,7 @@ static void write_measured(struct json *json, const struct series *series) {
     json_object(json);
     json_key_text(json, "fom", series->fom);
     write_labels(json, series);
-    json_key(json, "samples");
-    json_array(json);
+    json_key_array(json, "samples");
     for (int i = 0; i < series->count; i++)
         json_double(json, series->samples[i]);
     json_array_end(json);
@@ -142,8 +135,7 @@ static void write_not_measured(struct json *json, const struct series *series) {
 }
 
 static void write_series(struct json *json, const char *key, const struct series_list *list, bool measured) {
-    json_key(json, key);
-    json_array(json);
+    json_key_array(json, key);
     for (int i = 0; i < list->count; i++)
         if ((list->series[i].samples != NULL) == measured)
             (measured ? write_measured : write_not_measured)(json, &list->series[i]);
@@ -156,13 +148,11 @@ static void write_document(FILE *file, const struct document *document, output_m
     json_key_text(&json, "format", "railyard-benchmark/2");
     json_key_text(&json, "benchmark", document->benchmark);
     json_key_text(&json, "version", RAILYARD_VERSION);
-    json_key(&json, "parameters");
-    json_object(&json);
+    json_key_object(&json, "parameters");
     document->write_parameters(&json, document->context);
     json_object_end(&json);
     output_mpi(&json, document->evidence->ranks);
-    json_key(&json, "verified");
-    json_bool(&json, document->verified);
+    json_key_bool(&json, "verified", document->verified);
     output_ranks(&json, document->evidence);
     write_series(&json, "series", document->list, true);
     write_series(&json, "not_measured", document->list, false);

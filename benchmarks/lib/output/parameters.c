@@ -4,8 +4,7 @@
 #include <stddef.h>
 
 static void write_sizes(struct json *json, const char *key, const size_t *values, int count) {
-    json_key(json, key);
-    json_array(json);
+    json_key_array(json, key);
     for (int i = 0; i < count; i++)
         json_integer(json, (int64_t)values[i]);
     json_array_end(json);
@@ -20,8 +19,7 @@ void parameters_numbers(struct json *json, const char *key, const struct number_
 }
 
 void parameters_integers(struct json *json, const char *key, const int *values, int count) {
-    json_key(json, key);
-    json_array(json);
+    json_key_array(json, key);
     for (int i = 0; i < count; i++)
         json_integer(json, values[i]);
     json_array_end(json);
@@ -33,17 +31,13 @@ void parameters_torus(struct json *json, const char *path, const struct coordina
 }
 
 void parameters_times(struct json *json, const struct sampling *sampling) {
-    json_key(json, "warmup_time_s");
-    json_double(json, sampling->warmup_s);
-    json_key(json, "min_time_per_point_s");
-    json_double(json, sampling->min_time_s);
+    json_key_double(json, "warmup_time_s", sampling->warmup_s);
+    json_key_double(json, "min_time_per_point_s", sampling->min_time_s);
 }
 
 void parameters_sampling(struct json *json, const struct sampling *sampling) {
     json_key_integer(json, "repeats", sampling->repeats);
     json_key_integer(json, "warmups", sampling->warmups);
-    json_key(json, "max_time_per_point_s");
-    json_double(json, sampling->point_time_s);
-    json_key(json, "seed");
-    json_unsigned(json, sampling->seed);
+    json_key_double(json, "max_time_per_point_s", sampling->point_time_s);
+    json_key_unsigned(json, "seed", sampling->seed);
 }

@@ -423,8 +423,7 @@ static void open_stream(struct topobw *run, struct problem *problem) {
     struct json json = json_start(run->rounds_file);
     json.one_line = true;
     json_object(&json);
-    json_key(&json, "links");
-    json_array(&json);
+    json_key_array(&json, "links");
     for (int link = 0; link < run->plan.link_count; link++) {
         plan_link_name(&run->plan.links[link], name);
         json_text(&json, name);
@@ -438,10 +437,8 @@ static void write_round(struct topobw *run, const double *rates) {
     json.one_line = true;
     json_object(&json);
     json_key_integer(&json, "round", run->rounds_done);
-    json_key(&json, "at_s");
-    json_double(&json, MPI_Wtime() - run->begun_s);
-    json_key(&json, "rates_gbyte_s");
-    json_array(&json);
+    json_key_double(&json, "at_s", MPI_Wtime() - run->begun_s);
+    json_key_array(&json, "rates_gbyte_s");
     for (int link = 0; link < run->plan.link_count; link++)
         json_double(&json, rates[link]);
     json_array_end(&json);
