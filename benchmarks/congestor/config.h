@@ -1,5 +1,5 @@
 /*
- * What a user of congestor chooses.
+ * The options of congestor.
  *
  * Leaves out: what a pattern does (patterns.h).
  */
@@ -19,7 +19,7 @@ struct config {
     const char *ready; /* NULL: none; as the next two */
     const char *stop;
     const char *json;
-    const struct load_pattern *beside; /* what the last `beside_ranks` ranks send meanwhile; NULL: nothing */
+    const struct load_pattern *beside; /* second pattern, sent by the last `beside_ranks` ranks; NULL: none */
     struct load_size beside_size;
     int beside_ranks;
 };

@@ -1,15 +1,15 @@
 /*
  * congestor: traffic that fills a network while another program, the victim, is measured.
  *
- * Sends rounds of one pattern (patterns.h) until a stop file appears, a time is over, or so many rounds are
- * sent. A file says when the load is there. The time of every round is kept, so that the same program is a
- * victim, too: with --rounds and a small message it measures an allreduce of 8 bytes. One round before and
- * one after the timed ones are verified.
+ * Sends rounds of one pattern (patterns.h) until a stop file appears, a time limit passes, or --rounds are
+ * sent. It creates a file when the load has started. It records the time of every round, so it can also be
+ * the victim: with --rounds and a small message it measures an allreduce of 8 bytes. One round before and one
+ * after the timed ones are verified.
  *
- * With --beside it is both at once: the last ranks send another pattern until the first ones have ended. So a
- * victim under load runs where only one program can, such as in a simulation.
+ * With --beside it is both: the last ranks send another pattern until the first ranks have finished. A victim
+ * under load can then run where only one program can, such as in a simulation.
  *
- * After GPCNeT's congestors (Chunduri et al., SC'19). Leaves out: the victim, and who starts both
+ * After GPCNeT's congestors (Chunduri et al., SC'19). Leaves out: the victim, and starting both programs
  * (`railyard together`).
  */
 #include "congestor/config.h"
@@ -25,11 +25,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Between two looks for the stop file: each look is a broadcast, in which the load pauses. */
+/* Seconds between two checks for the stop file. Each check is a broadcast, during which the load pauses. */
 static const double look_s = 0.05;
 
-/* Beside another pattern a look costs little, and the ranks that only send must not run ahead of the others.
- */
+/* With --beside a check is cheap, and the ranks that send the second pattern must not run ahead of the
+ * others. */
 enum { SAMPLES_ROOM = 1 << 16, BATCH_MOST = 1 << 20, BATCH_BESIDE = 4 };
 
 enum end { GOES_ON, BY_ROUNDS, BY_STOP, BY_LIMIT };
@@ -37,19 +37,19 @@ static const char *const end_names[] = {"", "rounds", "stop", "limit"};
 
 struct congestor {
     struct config config;
-    struct load_ranks ranks; /* those that send this load */
+    struct load_ranks ranks; /* the ranks that send this load */
     struct load load;
-    double *round_s; /* of this rank; on rank 0 at last the slowest rank's */
+    double *round_s; /* of this rank; finally, on rank 0, of the slowest rank */
     int kept;        /* of them: the first SAMPLES_ROOM rounds */
     int rounds;
     double elapsed_s;
     enum end end;
-    int beside_rounds; /* on all ranks: what the ranks beside sent */
+    int beside_rounds; /* on all ranks: rounds of the second pattern */
 };
 
 enum { TAG_ENDED = 25 };
 
-/* The first of the ranks beside; as many as there are ranks where nothing runs beside. */
+/* Returns the first rank of the second pattern; the number of ranks without --beside. */
 static int first_beside(const struct config *config) {
     return check_ranks() - (config->beside ? config->beside_ranks : 0);
 }
@@ -78,14 +78,14 @@ static void timed_round(struct congestor *congestor) {
     congestor->rounds++;
 }
 
-/* On the first rank beside: whether the first ranks have ended. */
+/* On the first rank of the second pattern: checks whether the first ranks have finished. */
 static enum end look_beside(void) {
     int ended = 0;
     MPI_CHECK(MPI_Iprobe(0, TAG_ENDED, MPI_COMM_WORLD, &ended, MPI_STATUS_IGNORE));
     return ended ? BY_STOP : GOES_ON;
 }
 
-/* On the first rank of those that send. */
+/* On the first rank of a pattern. */
 static enum end look(const struct congestor *congestor, double begun_s) {
     const struct config *config = &congestor->config;
     if (is_beside(config))
@@ -97,7 +97,7 @@ static enum end look(const struct congestor *congestor, double begun_s) {
     return config->rounds && congestor->rounds >= config->rounds ? BY_ROUNDS : GOES_ON;
 }
 
-/* Collective. How it ends, or the rounds until the next look. */
+/* Collective. Returns why the load ends, or sets the number of rounds until the next check. */
 static enum end look_together(struct congestor *congestor, double begun_s, int *batch) {
     int word[] = {GOES_ON, 1};
     if (congestor->load.rank == 0) {
@@ -113,7 +113,8 @@ static enum end look_together(struct congestor *congestor, double begun_s, int *
     return (enum end)word[0];
 }
 
-/* Collective. The first ranks have ended: those beside are told, and all learn how many rounds they sent. */
+/* Collective. After the first ranks have finished: stops the second pattern and shares its number of rounds
+ * with all ranks. */
 static void end_beside(struct congestor *congestor) {
     const struct config *config = &congestor->config;
     int sent = is_beside(config) ? congestor->rounds : 0;
@@ -124,7 +125,8 @@ static void end_beside(struct congestor *congestor) {
     MPI_CHECK(MPI_Allreduce(&sent, &congestor->beside_rounds, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
 }
 
-/* Collective. The first ranks begin when those beside have sent a round: none of theirs is without load. */
+/* Collective. The first ranks start after one round of the second pattern, so that all their rounds are under
+ * load. */
 static void meet_beside(struct congestor *congestor) {
     if (!congestor->config.beside)
         return;
@@ -148,7 +150,8 @@ static void send_rounds(struct congestor *congestor) {
                          congestor->kept, MPI_DOUBLE, MPI_MAX, 0, congestor->load.comm));
 }
 
-/* Collective. The word that the load is there; a problem on rank 0 where it cannot be written. */
+/* Collective. Creates the file that reports that the load has started; false, after a message, if it cannot
+ * be written. */
 static bool write_ready_file(const char *path) {
     struct problem problem = {0};
     FILE *file = path && check_rank() == 0 ? fopen(path, "w") : NULL;
@@ -178,8 +181,7 @@ static void add_series(const struct congestor *congestor, struct series_list *li
     series_add(list, rate);
 }
 
-/* Collective. The NICs are counted while the load is there, and at no other time: the program has no hooks.
- */
+/* Collective. Counts the NICs only during the load, so the program has no hooks. */
 static int measure(void *state, const struct evidence_list *evidence, struct series_list *list) {
     struct congestor *congestor = state;
     for (int i = 0; !is_beside(&congestor->config) && i < congestor->config.warmups; i++)
@@ -195,7 +197,7 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
     return ready ? EXIT_SUCCESS : EXIT_NOT_WRITTEN;
 }
 
-/* Collective. The ranks beside have a communicator of their own, and so have the others. */
+/* Collective. The ranks of each pattern have their own communicator. */
 static bool prepare(void *state) {
     struct congestor *congestor = state;
     const struct config *config = &congestor->config;

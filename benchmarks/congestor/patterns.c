@@ -234,7 +234,7 @@ void load_close(struct load *load) {
 
 bool load_verified_round(struct load *load) {
     memset(load->incoming, 0, load->incoming_bytes);
-    MPI_CHECK(MPI_Barrier(load->comm)); /* nobody writes into a window that is being cleared */
+    MPI_CHECK(MPI_Barrier(load->comm)); /* no rank writes into a window that is being cleared */
     load->pattern->round(load);
     payload_test_fault(load->incoming, load->incoming_bytes, load->rank);
     return load->pattern->arrived(load);

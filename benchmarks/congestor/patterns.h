@@ -1,7 +1,7 @@
 /*
- * Patterns of traffic that fill a network: what one round sends between which ranks, and whether it arrived.
+ * Traffic patterns that fill a network: the messages of one round, and their verification.
  *
- * A round of a pattern is collective over the communicator of its load. Leaves out: how many rounds, and
+ * A round of a pattern is collective over the communicator of its load. Leaves out: the number of rounds, and
  * their times.
  */
 #ifndef RAILYARD_CONGESTOR_PATTERNS_H
@@ -16,14 +16,14 @@ struct load;
 
 struct load_pattern {
     const char *name;
-    bool is_windowed;  /* several messages are in flight at once */
+    bool is_windowed;  /* several messages are in flight at the same time */
     bool is_incast;    /* rank 0 holds a message of every rank */
     bool is_alltoall;  /* every rank holds a message from and to every rank */
     bool is_one_sided; /* the received messages are a window */
     uint64_t (*round_bytes)(uint64_t ranks, uint64_t message_bytes); /* that all ranks send, of payload */
     void (*fill)(struct load *load);                                 /* what this rank sends */
     void (*round)(struct load *load);                                /* collective */
-    bool (*arrived)(const struct load *load); /* whether this rank holds what it was sent */
+    bool (*arrived)(const struct load *load); /* whether this rank received the right data */
 };
 
 /* This rank's part of a pattern. */
@@ -32,7 +32,7 @@ struct load {
     MPI_Comm comm;
     int rank; /* in it */
     int ranks;
-    int to; /* of a permutation: whom this rank sends to, and who sends to it */
+    int to; /* of a permutation: the ranks that this rank sends to and receives from */
     int from;
     size_t bytes;  /* of a message */
     int in_flight; /* messages of a window; 1 where the pattern has none */
@@ -69,7 +69,7 @@ void load_open(struct load *load, const struct load_pattern *pattern, const stru
                struct load_ranks among);
 void load_close(struct load *load);
 
-/* Collective. Clears what was received, sends one round, and looks: false where this rank's data are wrong.
+/* Collective. Clears the receive buffers, sends one round and checks it: false if this rank's data are wrong.
  */
 bool load_verified_round(struct load *load);
 

@@ -188,7 +188,8 @@ static bool set_up(struct railyard_counters *counters) {
     struct problem problem = {0};
     if (read_group(counters, &problem))
         find_site(counters, &problem);
-    /* An empty key says that this rank has a problem: there are no leaders then, and all agree below. */
+    /* An empty key means that this rank has a problem: no leaders are chosen, and the problem is agreed
+     * below. */
     const char *key = problem_is_set(&problem) ? "" : counters->site.key;
     if (counter_leaders(counters->comm, key, &counters->leaders))
         find_links(counters, &problem);
@@ -204,7 +205,8 @@ int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options
                            railyard_counters **counters) {
     *counters = check_alloc(1, sizeof **counters);
     (*counters)->leaders = MPI_COMM_NULL;
-    MPI_CHECK(MPI_Comm_dup(comm, &(*counters)->comm)); /* the library's messages meet nobody else's */
+    MPI_CHECK(
+        MPI_Comm_dup(comm, &(*counters)->comm)); /* the library's messages are separate from the program's */
     evidence_host((*counters)->host);
     take_options(options, *counters);
     if (set_up(*counters))

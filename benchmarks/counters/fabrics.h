@@ -1,5 +1,5 @@
 /*
- * Which counter groups exist for NICs, and where a group's file is.
+ * The counter groups of NICs, and the path of a group's file.
  *
  * Leaves out: groups of routers, which a user names.
  */

@@ -29,8 +29,7 @@ static void full_pattern(const char *root, const char *devices, const struct cou
                    mark ? mark + sizeof router_mark - 1 : "");
 }
 
-/* What the stars of a pattern stand for in a path that it matches, joined by "/". Parts are compared one by
- * one. */
+/* Writes what the stars of a pattern match in a path, joined by "/". Compares component by component. */
 static void device_name(const char *pattern, const char *path, char *name) {
     size_t used = 0;
     name[0] = '\0';
@@ -148,7 +147,7 @@ static void read_files(const struct counter_group *group, const struct counter_l
 
 /* ---- devices ---- */
 
-/* A file of a kernel's word, as "4: ACTIVE"; a file that is not there forbids nothing. */
+/* Checks a kernel state file such as "4: ACTIVE"; a missing file excludes nothing. */
 static bool meets(const char *folder, const struct group_condition *condition) {
     char path[COUNTER_PATH_BYTES];
     char text[VALUE_BYTES] = "";

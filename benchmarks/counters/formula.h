@@ -11,7 +11,7 @@
 
 enum { FORMULA_DEPTH_MAX = 32 };
 
-/* The value of a name, whose end is not marked; false when there is no such name. */
+/* Looks up a name of `length` characters, which is not terminated; false if there is no such name. */
 typedef bool formula_lookup(const char *name, size_t length, double *value, const void *context);
 
 /* The formula's value; false when it is not a formula or names what is not known. A division by 0 is NaN. */

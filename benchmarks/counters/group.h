@@ -90,8 +90,8 @@ int counter_group_metric(const struct counter_group *group, const char *name);
 /* A metric's value for values of all counters; NaN where a value is not finite, or for a division by 0. */
 double counter_group_value(const struct counter_group *group, int metric, const double *counters);
 
-/* Adds up each counter over so many links, to be put into formulas: totals[counter]. Links whose driver does
- * not have a counter (infinity) do not count, unless none has it; NaN where one went backwards. */
+/* Sums each counter over the links, for use in formulas: totals[counter]. Skips links whose driver lacks a
+ * counter (infinity), unless all lack it; NaN if a counter went backwards. */
 void counter_group_totals(const struct counter_group *group, int links, const double *counters,
                           double *totals);
 

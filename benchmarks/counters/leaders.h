@@ -11,13 +11,13 @@
 
 enum counter_part { FOLLOWS, LEADS, ALL_LEAD, NO_LEADERS };
 
-/* Collective. Whether this rank is a leader; ALL_LEAD where all ranks are, NO_LEADERS when any gives an empty
- * key. */
+/* Collective. Whether this rank is a leader; ALL_LEAD if every rank is one, NO_LEADERS if any rank has an
+ * empty key. */
 enum counter_part counter_part(MPI_Comm comm, const char *key);
 
 /* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`
- * itself where all ranks lead. False on all ranks, without leaders, when any gives an empty key. Rank 0 takes
- * memory in proportion to the ranks meanwhile. */
+ * itself if all ranks lead. Returns false on all ranks, without leaders, if any rank has an empty key. Rank 0
+ * temporarily needs memory proportional to the number of ranks. */
 bool counter_leaders(MPI_Comm comm, const char *key, MPI_Comm *leaders);
 
 #endif

@@ -57,7 +57,7 @@ struct energy_row {
     double joules;
 };
 
-/* What a leader sends beside its rows. */
+/* The reason that a leader sends in addition to its rows. */
 struct reason {
     char text[PROBLEM_BYTES];
 };
@@ -121,7 +121,7 @@ static void find_devices(struct nics *nics, struct fabric *fabric) {
         fabric->values[i] = check_alloc(count, sizeof(uint64_t));
 }
 
-/* A fabric whose counters cannot be read is left out, and the reason kept. */
+/* Skips a fabric whose counters cannot be read, and stores the reason. */
 static void read_fabrics(struct nics *nics, int reading) {
     for (int i = 0; i < nics->fabric_count; i++) {
         struct fabric *fabric = &nics->fabrics[i];

@@ -1,10 +1,10 @@
 /*
- * The bytes of every NIC of every node during a program: evidence of the NICs that its ranks really used.
+ * Counts the bytes of every NIC of every node during a program, as evidence of the NICs that its ranks used.
  *
  * One rank of each node reads the counters after MPI's start and again before its end; rank 0 writes the
  * differences to a file (docs/formats.md, "NICs"). Every fabric that a node has is read: Slingshot,
  * Omni-Path, InfiniBand, RoCE, EFA, Ethernet (the counter groups of that name). MPI's own set-up is counted,
- * too. Beside them are the energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank
+ * too. The file also has the energy that the nodes count (lib/measure/energy.h) and the GPUs that each rank
  * sees (lib/output/gpus.h). Rank 0's environment decides for all ranks:
  *
  *     RAILYARD_NICS          the file; without it nothing is counted

@@ -46,7 +46,7 @@ struct railyard_counters_options {
 int railyard_counters_init(MPI_Comm comm, const struct railyard_counters_options *options,
                            railyard_counters **counters);
 
-/* Reads all counters of every leader. The last two readings are kept. */
+/* Reads all counters of every leader. Stores the last two readings. */
 int railyard_counters_read(railyard_counters *counters);
 
 /* Prints what was counted between the last two readings. */

@@ -1,6 +1,6 @@
 /*
- * What the leaders counted, brought to rank 0 and printed: text in the form of Pedretti et al. (CUG'13),
- * Figure 4, and JSON.
+ * Gathers the leaders' counts on rank 0 and prints them: text in the form of Pedretti et al. (CUG'13), Figure
+ * 4, and JSON.
  *
  * Leaves out: samples over time; a report is one difference.
  */
@@ -20,8 +20,8 @@ struct counter_share {
     double seconds;            /* between the two readings */
 };
 
-/* Collective over the leaders. Rank 0 writes the text to that file (NULL: stdout), and JSON where a path is
- * given; it alone may have a problem. */
+/* Collective over the leaders. Rank 0 writes the text to that file (NULL: stdout), and JSON if a path is
+ * given; only rank 0 may have a problem. */
 void counter_report(MPI_Comm leaders, const struct counter_share *share, const char *group_name,
                     const char *output, const char *json, struct problem *problem);
 

@@ -23,7 +23,7 @@ struct short_text {
     char text[SHORT_TEXT_BYTES];
 };
 
-/* Collective. The bytes of rank 0, to be freed, with a zero byte behind them; NULL for NULL. */
+/* Collective. Returns a copy of rank 0's bytes with a terminating zero, to be freed; NULL for NULL. */
 static char *share_bytes(MPI_Comm comm, const char *bytes, size_t length, int *shared_length) {
     struct short_text first = {.bytes = bytes ? (int)length : -1};
     if (bytes)

@@ -1,5 +1,5 @@
 /*
- * What rank 0 of a communicator knows, on all its ranks: texts and files.
+ * Broadcasts texts and files from rank 0 of a communicator.
  *
  * Leaves out: texts of 2 GiB and more.
  */

@@ -4,10 +4,10 @@
  *
  * Two sources: `files` has a file for each counter below each device's folder (Linux network devices,
  * InfiniBand, Omni-Path, Slingshot, the ports of a virtual torus's routers); `gpcd` has the tiles of a
- * Gemini, which interconnect.txt puts together to links. A value is the number that a file begins with;
- * "VALUE@TIME" is one.
+ * Gemini, which interconnect.txt groups into links. A value is the number at the start of a file, which may
+ * have the form "VALUE@TIME".
  *
- * Leaves out: who leads (counters.c), and what the values mean (group.h).
+ * Leaves out: the choice of leaders (counters.c) and the meaning of values (group.h).
  */
 #ifndef RAILYARD_COUNTERS_SOURCE_H
 #define RAILYARD_COUNTERS_SOURCE_H
@@ -28,7 +28,7 @@ enum {
 
 enum { GEMINI_TILES = GEMINI_ROWS * GEMINI_COLUMNS };
 
-/* Where a rank stands. */
+/* The position of a rank. */
 struct counter_site {
     char key[SITE_NAME_BYTES];   /* ranks of one key have one leader */
     char label[SITE_NAME_BYTES]; /* for people: the host, or "(0,1,1)" */
@@ -56,12 +56,12 @@ struct counter_links {
 void counter_files_find(const struct counter_group *group, const char *root, const struct counter_site *site,
                         struct counter_links *links, struct problem *problem);
 
-/* Where this node's Gemini is called, from ROOT/proc/cray_xt/cname: c0-0c0s3n2 hangs on c0-0c0s3g1. */
+/* Reads the name of this node's Gemini from ROOT/proc/cray_xt/cname: c0-0c0s3n2 is attached to c0-0c0s3g1. */
 void counter_gemini_site(const char *root, struct counter_site *site, struct problem *problem);
 
 /*
- * Collective over the leaders. Rank 0 of them reads interconnect.txt and passes it on in pieces; each keeps
- * the tiles of its own Gemini, and learns its coordinate.
+ * Collective over the leaders. Their rank 0 reads interconnect.txt and broadcasts it in pieces; each leader
+ * stores the tiles and the coordinate of its own Gemini.
  */
 void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, const char *root,
                          const char *interconnect, struct counter_site *site, struct counter_links *links,

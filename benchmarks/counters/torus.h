@@ -1,5 +1,5 @@
 /*
- * Where a host stands on a torus, found in a coordinates file (docs/formats.md) without keeping the file.
+ * Finds the position of one host on a torus in a coordinates file (docs/formats.md) without storing the file.
  *
  * Leaves out: all other hosts (lib/ranks/coordinates.h).
  */

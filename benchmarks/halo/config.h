@@ -1,5 +1,5 @@
 /*
- * What a user may ask of halo: its options, and what they come to on this number of ranks.
+ * The options of halo, and their values for this number of ranks.
  *
  * Leaves out: the rank map's contents (grid.h).
  */

@@ -1,5 +1,5 @@
 /*
- * The time that copying takes where a simulator lets none pass while a program computes.
+ * Adds the time of copies in simulated runs, where computation takes no simulated time.
  *
  * Models: bytes that cross the memory bus (a cell that stands alone in its cache line costs the line) over
  * what one core moves, RAILYARD_CORE_GBYTE_S of the environment, which `railyard sim` sets from its
@@ -11,8 +11,8 @@
 
 #include "halo/face.h"
 
-/* Lets the time pass that packing or unpacking the face takes: its lines read or written, its cells the other
- * way. */
+/* Waits for the time that packing or unpacking the face takes: one pass over its cache lines and one over its
+ * cells. */
 void copytime_pass(const struct face_shape *shape);
 
 #endif

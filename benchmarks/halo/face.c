@@ -53,7 +53,7 @@ size_t face_offset(const struct face_shape *shape, size_t i) {
     return block % shape->rows * shape->stride + block / shape->rows * shape->pitch + i % shape->length;
 }
 
-/* Rows of `length` cells from one place to another, each with a stride of its own. */
+/* Copies rows of `length` cells; source and target have separate strides. */
 static void copy_rows(const struct memory *memory, size_t rows, size_t length, const double *from,
                       size_t from_stride, double *to, size_t to_stride) {
     if (memory->kind != MEMORY_HOST)

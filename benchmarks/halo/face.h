@@ -1,5 +1,5 @@
 /*
- * Where the cells of one face, edge or corner of a local array lie in memory, and packing them.
+ * The memory layout of one face, edge or corner of a local array, and packing it.
  *
  * The modelled array has its first dimension (X) contiguous and one double per cell, or `values` consecutive
  * doubles: ghost layers times variables. Below, a cell is one double. A face is a set of blocks of
@@ -32,8 +32,8 @@ struct face_shape {
     size_t pitch;  /* cells by which each further pass is shifted */
 };
 
-/* The doubles that a neighbour gets which is one step (-1, 0, 1) away along each dimension of an array of
- * these cells with so many values each, folded to about limit_bytes if longer. */
+/* Returns the shape of the doubles sent to the neighbour at `step` (-1, 0 or 1 along each dimension), for an
+ * array of these cells with `values` doubles each, folded to about limit_bytes if longer. */
 struct face_shape face_shape(const struct extents *cells, size_t values, const int *step, size_t limit_bytes);
 
 /* The cells of the face. */
@@ -42,7 +42,8 @@ size_t face_cells(const struct face_shape *shape);
 /* The cells of the memory that the face lies in. */
 size_t face_extent(const struct face_shape *shape);
 
-/* Where cell i of the face lies in that memory: written apart from packing, to check it. */
+/* Returns the position of cell i of the face in that memory; independent of the packing code, to verify it.
+ */
 size_t face_offset(const struct face_shape *shape, size_t i);
 
 void face_pack(const struct memory *memory, const struct face_shape *shape, const double *field,

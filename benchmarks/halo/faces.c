@@ -12,7 +12,7 @@ int faces_opposite(int face) {
     return face ^ 1;
 }
 
-/* Strided memory may be long and little used: pages of the host that nobody touches cost nothing. */
+/* Strided memory may be large and sparsely used; untouched pages of host memory cost nothing. */
 static double *allocate_strided(const struct memory *memory, size_t cells) {
     return memory->kind == MEMORY_HOST ? check_alloc(cells, sizeof(double))
                                        : memory_alloc(memory, cells * sizeof(double));
@@ -121,7 +121,7 @@ static void face_name(const struct face *face, char *name) {
     *name = '\0';
 }
 
-/* In test builds: flips a bit of the last ghost cell of the first face, as a corrupting link would have. */
+/* In test builds: flips a bit of the last ghost cell of the first face, like a corrupting link. */
 static void corrupt_if_asked(const struct face *face, int f, double *ghost) {
     if (f == 0)
         payload_test_fault(&ghost[face_offset(&face->shape, (size_t)face->cells - 1)], sizeof(double),

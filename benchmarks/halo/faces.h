@@ -1,6 +1,6 @@
 /*
- * The faces of one rank's local array, and where they are asked for its edges and corners: their memory,
- * their neighbours, and what crosses them.
+ * The faces of one rank's local array, with edges and corners if requested: their memory, their neighbours,
+ * and the bytes exchanged.
  *
  * Leaves out: how the faces are exchanged (variants.h).
  */

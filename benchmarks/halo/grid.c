@@ -125,7 +125,7 @@ void grid_fill(const struct extents *extents, enum grid_order order, struct grid
     find_position(grid);
 }
 
-/* Reads one rank into the map; a problem when it is no rank, or stands there already. */
+/* Reads one rank into the map; sets a problem if it is not a rank or appears twice. */
 static void read_entry(const char *line, int number, const char *path, bool *seen, int *entry,
                        struct problem *problem) {
     uint64_t rank = 0;

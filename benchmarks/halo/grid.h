@@ -1,9 +1,9 @@
 /*
- * A periodic process grid of up to three dimensions, and which rank stands where.
+ * A periodic process grid of up to three dimensions, and the position of each rank.
  *
  * A position's index is row-major: the last dimension is fastest, as in MPI_Cart_create. Orders: "row-major"
  * puts rank r at index r (the Cart_create of Peña et al., EuroMPI 2013); "column-major" puts consecutive
- * ranks along the first dimension (their Plain); a rank map says it position by position (their Custom).
+ * ranks along the first dimension (their Plain); a rank map lists the rank of each position (their Custom).
  * "mpi-cart" and "mpi-dist-graph" let the MPI library choose: MPI_Cart_create and
  * MPI_Dist_graph_create_adjacent with reorder = 1, where many libraries keep the ranks as they are.
  *
@@ -29,7 +29,7 @@ bool parse_grid_order(const char *text, void *field); /* enum grid_order */
 /* The number of positions. */
 size_t grid_size(const struct extents *extents);
 
-/* As MPI_Dims_create spreads the ranks over that many dimensions. */
+/* Returns the grid that MPI_Dims_create makes for this number of dimensions. */
 struct extents grid_default(int ranks, int dimensions);
 
 /* Collective. Fills the grid in any order but a rank map's; the extents must hold exactly the ranks of the
@@ -39,7 +39,7 @@ void grid_fill(const struct extents *extents, enum grid_order order, struct grid
 /* Collective. Fills the grid from a file with one rank a line, by row-major index; must be a permutation. */
 void grid_read(const struct extents *extents, const char *path, struct grid *grid, struct problem *problem);
 
-/* The rank so many steps (-1, 0 or 1) along each dimension, round the torus. */
+/* Returns the rank at an offset (-1, 0 or 1 along each dimension), with periodic boundaries. */
 int grid_neighbour(const struct grid *grid, const int *step);
 
 void grid_free(struct grid *grid);

@@ -5,7 +5,7 @@
  * Models section 4.3 of Peña et al., "Analysis of Topology-Dependent MPI Performance on Gemini Networks"
  * (EuroMPI 2013): non-blocking messages, faces packed from and unpacked to strided memory in between, both
  * inside the time. Other ways to exchange the same faces are variants (variants.h), run in turn, so that
- * drift meets all alike. Any number of ranks may share a node.
+ * drift affects all of them equally. Any number of ranks may share a node.
  *
  * With --stencil full edges and corners are exchanged, too (26 neighbours in 3D), as halo3d-26 of Ember does.
  *
@@ -32,7 +32,7 @@ struct halo {
     struct faces faces;
     struct exchange exchanges[HALO_VARIANTS];
     int samples;       /* of each variant */
-    int verifications; /* each with data of its own */
+    int verifications; /* each with different data */
     bool open;
 };
 
@@ -81,7 +81,7 @@ static void release(void *state) {
 
 /* ---- are the data right? ---- */
 
-/* Collective. One untimed exchange of new data, every ghost cell checked; false on all ranks when any is
+/* Collective. Exchanges new data once, untimed, and checks every ghost cell; false on all ranks if any is
  * wrong. */
 static bool verify_variant(struct halo *halo, int v, int round) {
     struct problem problem = {0};
@@ -114,13 +114,13 @@ struct samples {
     double *of_fom[FOMS];
 };
 
-/* MPI's own packing is part of the exchange, and a copy sends no messages. */
+/* Packing by MPI is part of the exchange, and a copy sends no messages. */
 static bool has_fom(const struct halo_variant *variant, int fom) {
     bool of_packing = fom == FOM_PACK || fom == FOM_UNPACK;
     return fom == FOM_ITERATION || (of_packing ? variant->packs : variant->exchanges);
 }
 
-/* One repeat of this rank, in microseconds. */
+/* Stores one repeat of this rank, in microseconds. */
 static void keep_times(const struct halo_times *times, const struct samples *samples, int repeat) {
     samples->of_fom[FOM_ITERATION][repeat] = 1e6 * times->iteration;
     samples->of_fom[FOM_PACK][repeat] = 1e6 * times->pack;
@@ -129,7 +129,7 @@ static void keep_times(const struct halo_times *times, const struct samples *sam
     samples->of_fom[FOM_WAIT][repeat] = 1e6 * times->wait;
 }
 
-/* Collective. One iteration of each variant, in turn; returns how long this rank took for all. */
+/* Collective. Runs one iteration of each variant in turn; returns this rank's seconds for all of them. */
 static double measure_repeat(struct halo *halo, struct samples *samples, int repeat) {
     double seconds = 0;
     for (int v = 0; v < HALO_VARIANTS; v++) {
@@ -144,7 +144,7 @@ static double measure_repeat(struct halo *halo, struct samples *samples, int rep
     return seconds;
 }
 
-/* The same on all ranks: the slowest decides. */
+/* Returns the maximum over all ranks. */
 static double agreed(double seconds) {
     double longest_s = 0;
     MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
@@ -159,7 +159,7 @@ static void warm_up(struct halo *halo) {
         seconds = agreed(seconds + measure_repeat(halo, NULL, -1));
 }
 
-/* The maximum over ranks of each repeat, on rank 0. */
+/* Replaces each repeat by its maximum over ranks, on rank 0. */
 static void reduce_times(double *samples, int repeats) {
     double *largest = check_alloc((size_t)repeats, sizeof *largest);
     MPI_CHECK(MPI_Reduce(samples, largest, repeats, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
@@ -172,7 +172,7 @@ static void fill_bandwidths(const struct samples *samples, int repeats, size_t b
         samples->of_fom[FOM_BANDWIDTH][i] = (double)bytes / (samples->of_fom[FOM_ITERATION][i] * 1e3);
 }
 
-/* A label says which variant, where there are several. */
+/* Labels the series with the variant if several are measured. */
 static struct series variant_series(const struct halo *halo, int v, int fom, double *samples) {
     return (struct series){
         .fom = foms[fom],
@@ -183,7 +183,7 @@ static struct series variant_series(const struct halo *halo, int v, int fom, dou
     };
 }
 
-/* Collective. The series of one variant; the samples of rank 0 are the ones that count. */
+/* Collective. Adds the series of one variant; only those of rank 0 are used. */
 static void add_series(const struct halo *halo, int v, struct samples *samples, struct series_list *list) {
     int repeats = halo->samples;
     for (int fom = 0; fom < FOM_BANDWIDTH; fom++)

@@ -42,7 +42,7 @@ static void unpack(const struct memory *memory, struct face *face, const double 
     times->unpack += MPI_Wtime() - start_s;
 }
 
-/* All receives are posted, each face is packed and sent at once, each message is unpacked as it arrives. */
+/* Posts all receives, sends each face as soon as it is packed, and unpacks each message as it arrives. */
 static void run_manual(struct exchange *exchange, struct halo_times *times) {
     MPI_Request receives[FACES_MAX];
     MPI_Request sends[FACES_MAX];

@@ -29,7 +29,7 @@ struct halo_times {
     double wait;
 };
 
-/* The faces, and what a variant keeps between iterations. */
+/* The faces, and a variant's state between iterations. */
 struct exchange {
     struct faces *faces;
     MPI_Datatype types[FACES_MAX];

@@ -1,6 +1,6 @@
 /*
- * noise: how much longer a fixed piece of work takes at times on each core, and what that costs an
- * application that meets after each piece.
+ * noise: how much longer a fixed piece of work sometimes takes on each core, and what that costs an
+ * application that synchronises after each piece.
  *
  * Models the fixed work quantum (FWQ): every rank does the same number of steps again and again, and whatever
  * exceeds its own shortest time is noise. Then all ranks do a quantum and an allreduce of 8 bytes in turn.
@@ -31,7 +31,7 @@ struct config {
     const char *json;
 };
 
-/* What is measured in a repeat, over all ranks. */
+/* The figures of merit of a repeat, over all ranks. */
 enum { QUANTUM, MEAN_NOISE, WORST_NOISE, LONGEST_DELAY, ALLREDUCE, ITERATION, DELAY, AMPLIFICATION, FOMS };
 
 static const char *const foms[FOMS] = {"quantum_us",       "mean_noise_percent",   "worst_noise_percent",
@@ -77,7 +77,7 @@ static const struct option_table table = {
 
 /* ---- work ---- */
 
-/* A chain of dependent steps that no compiler can shorten (xorshift64). */
+/* Computes a chain of dependent steps that no compiler can shorten (xorshift64). */
 static uint64_t work(uint64_t steps) {
     uint64_t value = UINT64_C(0x9e3779b97f4a7c15);
     for (uint64_t i = 0; i < steps; i++) {
@@ -88,7 +88,7 @@ static uint64_t work(uint64_t steps) {
     return value;
 }
 
-/* The volatile value keeps the compiler from leaving the work out. */
+/* Returns the seconds of the work. The volatile value prevents the compiler from removing it. */
 static double timed_work(uint64_t steps) {
     double start_s = clock_now_s();
     volatile uint64_t value = work(steps);
@@ -96,7 +96,8 @@ static double timed_work(uint64_t steps) {
     return clock_now_s() - start_s;
 }
 
-/* Collective. Steps of a quantum: the fewest that any rank needs, so that no quantum is longer than asked. */
+/* Collective. Returns the steps per quantum: the minimum over ranks, so that no quantum is longer than
+ * requested. */
 static uint64_t calibrate(double quantum_s) {
     uint64_t steps = 1000;
     double shortest_s = 0;
@@ -117,7 +118,7 @@ static uint64_t allreduced(uint64_t word) {
     return sum;
 }
 
-/* Collective. Every rank did the same work, and the allreduce adds up. */
+/* Collective. Checks that every rank computes the same value and that the allreduce sums them correctly. */
 static bool verify(void *state) {
     const struct noise *noise = state;
     struct problem problem = {0};
@@ -155,7 +156,7 @@ static struct quanta measure_quanta(const struct noise *noise) {
     return quanta;
 }
 
-/* Collective. Seconds of an allreduce after each of so many steps of work, on this rank. */
+/* Collective. Returns this rank's mean seconds per iteration of `steps` of work and an allreduce. */
 static double measure_allreduces(const struct noise *noise, uint64_t steps) {
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     double start_s = clock_now_s();
@@ -172,7 +173,8 @@ static double reduced(double value, MPI_Op op) {
     return result;
 }
 
-/* Collective. What all ranks wait longer for than for the slowest core's undisturbed quantum. */
+/* Collective. Measures one repeat. The delay is the time of an iteration beyond the allreduce and the slowest
+ * core's undisturbed quantum. */
 static void measure_repeat(struct noise *noise, int repeat) {
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     struct quanta quanta = measure_quanta(noise);

@@ -1,10 +1,9 @@
 /*
- * The persistent requests of this process that send: which handle sends how many bytes each time it is
- * started.
+ * The persistent send requests of this process: the bytes that each handle sends when it is started.
  *
- * A hash table. MPI gives the handle of a freed request to a later one, so an entry stays and is used again;
- * there are as many entries as the program had persistent sends at one time, and as MPI has handles for them.
- * Leaves out: threads (the caller holds a lock).
+ * A hash table. MPI reuses the handle of a freed request, so an entry stays and is reused; the table has at
+ * most as many entries as the program had persistent sends at one time. Leaves out: threads (the caller holds
+ * a lock).
  */
 #ifndef RAILYARD_PERSISTENT_REQUESTS_H
 #define RAILYARD_PERSISTENT_REQUESTS_H
@@ -28,7 +27,7 @@ struct requests {
     size_t count;
 };
 
-/* Notes that a handle sends so many bytes; false where there is no memory. */
+/* Records the bytes that a handle sends; false if there is no memory. */
 bool requests_add(struct requests *requests, MPI_Request handle, uint64_t bytes);
 
 /* Forgets a handle; one that is not known is no error. */

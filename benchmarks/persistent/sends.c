@@ -1,5 +1,5 @@
 /*
- * How many bytes a program sends by persistent requests, which profilers do not count.
+ * Counts the bytes that a program sends by persistent requests, which profilers do not count.
  *
  * A library to preload before a profiler (railyard-witness does it where RAILYARD_PERSISTENT is set):
  * MPI_Send_init and its variants give a request its bytes, MPI_Start and MPI_Startall count them, and at

@@ -1,8 +1,8 @@
 /*
- * What a user may ask of pt2pt, and of hops, paths and contention, which are the same program with patterns
- * and options of their own.
+ * The options of pt2pt, and of hops, paths and contention: the same program with different patterns and
+ * options.
  *
- * Leaves out: the coordinates file's contents, and how many ranks the nodes have, which is known later.
+ * Leaves out: the coordinates file's contents, and the number of ranks per node, which is determined later.
  */
 #ifndef RAILYARD_PT2PT_CONFIG_H
 #define RAILYARD_PT2PT_CONFIG_H

@@ -1,4 +1,4 @@
-/* Point-to-point tests of pairs that measure at once; see engine.h. */
+/* Point-to-point tests of pairs that measure at the same time; see engine.h. */
 #include "pt2pt/engine.h"
 
 #include "lib/input/options.h"
@@ -160,14 +160,14 @@ static void post_receive(struct engine *engine, struct end *end, int message) {
                         MPI_COMM_WORLD, &end->requests[end->pending++]));
 }
 
-/* A message that nobody here waits for; the one before has long arrived. */
+/* Sends a message without waiting for its completion; the previous one has completed long ago. */
 static void send_loose(struct end *end, const void *data, int bytes, int tag) {
     MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
     MPI_CHECK(MPI_Isend(data, bytes, MPI_BYTE, end->peer, tag_of(end, tag), MPI_COMM_WORLD, &end->loose));
 }
 
-/* The follower's word that its receives are posted. Behind its own messages it would arrive after all of
- * them. */
+/* Sends the follower's notice that its receives are posted. Sent after its own messages, it would arrive
+ * last. */
 static void send_ready(struct end *end) {
     if (end->owes_ready)
         send_loose(end, NULL, 0, TAG_READY);
@@ -276,13 +276,13 @@ static bool all_have_finished(struct engine *engine) {
     if (engine->pairs == 1)
         return true;
     if (engine->timing == 0 && engine->all_finished == MPI_REQUEST_NULL)
-        return true; /* MPI_Test says so, too, but not SMPI's */
+        return true; /* MPI_Test does this too, but not in SMPI */
     if (engine->timing == 0)
         MPI_CHECK(MPI_Test(&engine->all_finished, &done, MPI_STATUS_IGNORE));
     return done;
 }
 
-/* The leader's word after its timed units: as long as others measure, their load is kept up. */
+/* The leader's request after its timed units: it maintains the load as long as other pairs measure. */
 static void give_word(struct engine *engine, struct end *end) {
     MPI_CHECK(MPI_Wait(&end->loose, MPI_STATUS_IGNORE));
     end->grant = all_have_finished(engine) ? 0 : has_trips(test_of(engine)) ? LOAD_TRIPS : 1;
@@ -293,7 +293,7 @@ static void give_word(struct engine *engine, struct end *end) {
         end->step = FINISHED;
 }
 
-/* Tests whether all have finished, too: SMPI goes on with a non-blocking barrier in no other call. */
+/* Also tests whether all have finished, because SMPI advances a non-blocking barrier in no other call. */
 static void await_word(struct engine *engine, struct end *end) {
     (void)all_have_finished(engine);
     end->step = WORD;
@@ -437,7 +437,7 @@ static double agreed(const struct engine *engine, double seconds) {
     return largest_s;
 }
 
-/* Enough units that all samples together take the least time of a point. */
+/* Chooses enough units for all samples together to take the minimum time of a point. */
 static int enough_units(const struct engine *engine, double unit_s) {
     const struct sampling *sampling = &engine->config->sampling;
     double sample_s = sampling->min_time_s / sampling->repeats;

@@ -4,7 +4,7 @@
  * latency       one way: half of a round trip of one message, as osu_latency
  * bandwidth     `window` messages in flight one way, then a zero-byte answer, as osu_bw
  * bibandwidth   `window` messages in flight both ways at once, as osu_bibw; counts both directions
- * rate          messages a second of the test bandwidth, as osu_mbw_mr
+ * rate          messages per second of the test bandwidth, as osu_mbw_mr
  * tail          percentiles of single round trips of a sample
  *
  * A sample is a number of units: windows, or round trips. It starts with a barrier of all ranks that take
@@ -31,7 +31,7 @@ enum { SMALL_BYTES = 8192 };
 enum test { LATENCY, BANDWIDTH, BIBANDWIDTH, RATE, TAIL, TESTS };
 enum { PERCENTILES = 3, FIGURES = TESTS - 1 + PERCENTILES, POINTS_MAX = FIGURES * PARSE_LIST_MAX };
 
-/* What a user asks for: tests at sizes. */
+/* The requested tests and message sizes. */
 struct test_points {
     bool tests[TESTS];
     struct number_list sizes;
@@ -54,7 +54,7 @@ struct pair {
     int to;
 };
 
-/* One figure that a test gives. */
+/* One figure of merit of a test. */
 struct figure {
     enum test test;
     const char *name;      /* of the test */
@@ -87,7 +87,8 @@ void points_check(const struct test_points *points, struct problem *problem);
  */
 int points_list(const struct test_points *points, struct point *list);
 
-/* The figure's value, of a unit that took that long on average, or of a percentile of round trips. */
+/* Returns the figure's value for a unit that took `seconds` on average, or for a percentile of round trips.
+ */
 double point_value(const struct engine_config *config, const struct point *point, double unit_s);
 
 /* ---- measure ---- */
@@ -108,16 +109,16 @@ struct end {
     int pending;
     int step; /* of a sample; engine.c */
     int units_left;
-    int grant;         /* units that the leader's word allows after the timed ones; 0: the end */
-    MPI_Request loose; /* the last word or answer that nobody waits for here */
-    bool owes_ready;   /* the follower has not said yet that its receives are posted */
+    int grant;         /* units that the leader grants after the timed ones; 0: the end */
+    MPI_Request loose; /* the last notice or answer whose completion is not awaited */
+    bool owes_ready;   /* the follower has not yet reported that its receives are posted */
     struct times times;
     double trip_s;   /* when the current round trip began */
     double *trips_s; /* of the test tail: the round trips of a sample */
     int trip_count;
 };
 
-/* This rank's part in pairs that measure at once. */
+/* This rank's part in pairs that measure at the same time. */
 struct engine {
     const struct engine_config *config;
     MPI_Comm team; /* the ranks of all pairs */
@@ -133,7 +134,7 @@ struct engine {
     MPI_Request all_finished;
 };
 
-/* Collective over the team. Memory for the largest size asked for. */
+/* Collective over the team. Allocates memory for the largest requested size. */
 struct engine engine_open(const struct engine_config *config, MPI_Comm team, const struct pair *pairs,
                           int pair_count);
 void engine_close(struct engine *engine);

@@ -19,7 +19,7 @@ struct search {
     int per_point;
 };
 
-/* The node so many steps further; -1: none, or this rank is not its node's lowest. */
+/* Returns the node `hops` steps away; -1 if there is none, or if this rank is not the lowest of its node. */
 static int partner_of(const struct search *search, int rank, int dimension, int hops) {
     int position[TORUS_DIMENSIONS];
     lattice_position(search->lattice, search->coordinates, rank, position);
@@ -72,7 +72,8 @@ static void add_point(const struct search *search, char letter, size_t hops, str
         list->pairs[list->count++] = missing;
 }
 
-/* All hop counts of a dimension; 1 where there are none, so that the dimension is listed as not measured. */
+/* Returns the largest hop count of a dimension; 1 if there is none, so that the dimension is listed as not
+ * measured. */
 static size_t hops_of(const struct lattice *lattice, char letter) {
     size_t hops = (size_t)lattice->extents[letter - 'X'] / 2;
     return hops ? hops : 1;

@@ -1,10 +1,10 @@
 /*
- * Which nodes measure a torus dimension and hop count.
+ * Chooses the nodes that measure a torus dimension and hop count.
  *
  * Hops are steps from node to node, as Peña et al. count them (EuroMPI 2013, section 4.1): the nodes of a
- * router are neighbours along Y, so with two nodes a router one hop along Y may stay inside it, and h hops
- * cross about h / 2 links. Of each node only its lowest rank takes part. For dimension d and h hops: ranks
- * whose node has another h steps further along d, round the torus, at equal steps from the lowest. A
+ * router are neighbours along Y, so with two nodes per router one hop along Y may stay inside a router, and h
+ * hops cross about h / 2 links. Of each node only its lowest rank takes part. For dimension d and h hops:
+ * ranks whose node has another h steps further along d, round the torus, at equal steps from the lowest. A
  * combination that no two ranks stand for is listed with the reason.
  *
  * Leaves out: the route (dimension-order routing takes the links along d).
@@ -37,7 +37,7 @@ void hop_pairs_ends(int ranks, struct hop_list *list);
 struct hop_request {
     const char *dimensions;         /* letters of "XYZ" */
     const struct number_list *hops; /* none: 1 to extent / 2 of each dimension */
-    int pairs_per_point;            /* at most so many of each dimension and hop count */
+    int pairs_per_point;            /* maximum per dimension and hop count */
 };
 
 /* The pairs by dimension, then hops, then lowest rank. The same on all ranks. */

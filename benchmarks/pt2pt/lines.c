@@ -6,12 +6,12 @@
 
 enum { Y = 1, Z = 2 };
 
-/* The dimension in which the lines lie beside each other. */
+/* Returns the dimension along which parallel lines are adjacent. */
 static int across(int dimension) {
     return dimension == Y ? Z : Y;
 }
 
-/* Positions of the lattice in that many hops. */
+/* Returns the lattice positions that the hops cover. */
 static int stride(const struct lattice *lattice, int dimension, int hops) {
     return dimension == Y ? hops * lattice->nodes_per_router : hops;
 }

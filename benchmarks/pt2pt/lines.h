@@ -1,9 +1,9 @@
 /*
- * Which pairs of ranks stand on parallel lines along a torus dimension.
+ * Chooses pairs of ranks on parallel lines along a torus dimension.
  *
- * The lines are rows of the lattice (lib/ranks/lattice.h) beside each other: next to each other along Y for
- * pairs along X and Z, along Z for pairs along Y. So two paths along X or Z that start at one router's two
- * nodes share all links, and two paths along Y share none, as in Peña et al. (EuroMPI 2013, Figure 4).
+ * The lines are adjacent rows of the lattice (lib/ranks/lattice.h): adjacent along Y for pairs along X and Z,
+ * along Z for pairs along Y. So two paths along X or Z that start at one router's two nodes share all links,
+ * and two paths along Y share none, as in Peña et al. (EuroMPI 2013, Figure 4).
  *
  * Leaves out: all but the first place (lowest rank) where the lines fit.
  */
@@ -17,8 +17,8 @@
 enum { LINES_REASON_BYTES = 96 };
 
 /*
- * Pairs that many hops apart along the dimension (0 to 2), one on each of that many lines. The team has no
- * pairs, and the reason is set, when the ranks have no room for them.
+ * Returns pairs `hops` apart along the dimension (0 to 2), one on each of `paths` lines. If the ranks do not
+ * fit them, the team has no pairs and the reason is set.
  */
 struct team lines_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
                        int dimension, int hops, int paths, char *reason);

@@ -1,8 +1,7 @@
 /*
- * Which ranks share a node, by the hosts' names. Nodes are numbered in the order of their lowest ranks.
+ * Groups ranks by node, using host names. Nodes are numbered in the order of their lowest ranks.
  *
- * Leaves out: where the nodes stand (lib/ranks/coordinates.h), and two hosts whose names have the same 64-bit
- * hash.
+ * Leaves out: node positions (lib/ranks/coordinates.h), and two hosts whose names have the same 64-bit hash.
  */
 #ifndef RAILYARD_PT2PT_NODES_H
 #define RAILYARD_PT2PT_NODES_H
@@ -16,7 +15,7 @@ struct nodes {
 /* Collective. */
 void nodes_find(struct nodes *nodes);
 
-/* Every rank a node of its own. */
+/* Treats every rank as a separate node. */
 void nodes_of_ranks(struct nodes *nodes);
 
 /* How many ranks a node has, and the rank at a place of it. */

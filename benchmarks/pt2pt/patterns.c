@@ -40,7 +40,7 @@ static bool fan_out(const struct where *where, int step, int i, struct node_pair
 
 /* ---- by the torus, where it is known ---- */
 
-/* The node that many steps away along each dimension; -1: none. */
+/* Returns the node at this offset along each dimension; -1 if there is none. */
 static int node_away(const struct where *where, int node, const int *steps) {
     size_t index = 0;
     for (int d = 0; d < TORUS_DIMENSIONS; d++) {

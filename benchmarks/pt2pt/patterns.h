@@ -1,8 +1,8 @@
 /*
  * Patterns: which nodes transfer to which, all at the same time.
  *
- * A pattern is a function that names pair i of a step, as numbers of nodes; it returns false where there is
- * none. Every chosen rank of a node takes part, each with the rank at the same place of the other node.
+ * A pattern is a function that names pair i of a step, as numbers of nodes; it returns false if there is
+ * none. Every chosen rank of a node takes part, with the rank of the same index on the other node.
  *
  * Leaves out: pairs by hops and on parallel lines (hop_pairs.h, lines.h), which need a torus.
  */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The nodes of a run, and where they stand. */
+/* The nodes of a run, and their positions. */
 struct where {
     struct nodes nodes;
     const int (*position)[TORUS_DIMENSIONS]; /* of each node on the torus; NULL: not known */

@@ -5,11 +5,11 @@
  * pt2pt       a pattern from a table: ring, shift, random, bisection, nearest, farthest, incast, fan-out
  * hops        two nodes, by torus dimension and number of hops: section 4.1 of Peña et al., "Analysis of
  *             Topology-Dependent MPI Performance on Gemini Networks" (EuroMPI 2013)
- * paths       parallel lines of nodes along one dimension: Figure 4 of the same. Where paths share links the
- *             aggregate stays what one of them gets; where they do not it grows with their number
- * contention  two groups of nodes, after the LLNL poster on multirail InfiniBand (Catalyst): with n nodes in
- *             each group, rank l of node a of the first meets rank l of node (a + l * spread + round) mod n
- * of the second, so that ranks meet in the nodes' NICs, and the NIC policy shows
+ * paths       parallel lines of nodes along one dimension: Figure 4 of the same. If paths share links the
+ * aggregate equals that of one path; otherwise it grows with their number contention  two groups of nodes,
+ * after the LLNL poster on multirail InfiniBand (Catalyst): with n nodes in each group, rank l of node a of
+ * the first meets rank l of node (a + l * spread + round) mod n of the second, so that ranks meet in the
+ * nodes' NICs, and the NIC policy shows
  *
  * Leaves out: the choice of routes, and where in the network pairs meet.
  */
@@ -32,19 +32,19 @@
 
 struct run;
 
-/* What one name makes of the program. */
+/* What differs between the program's names. */
 struct program {
     const struct option_table *options;
-    /* Collective. What must be known before the pairs, once the torus is. */
+    /* Collective. Prepares what the pairs need, after the torus is read. */
     void (*prepare)(struct run *run, struct problem *problem);
-    /* The pairs of one set, of which there are so many; the same on all ranks. */
+    /* The number of sets, and the pairs of one set; the same on all ranks. */
     int (*set_count)(const struct run *run);
     void (*make_set)(const struct run *run, int index, struct set *set);
     void (*write_parameters)(struct json *json, const struct run *run);
     void (*print_details)(const struct run *run);
 };
 
-/* The units that the samples of a point had in all sets. */
+/* The range of units per sample of a point over all sets. */
 struct units {
     int least;
     int most;
@@ -98,7 +98,7 @@ static void check_per_node(struct run *run, int node_count, const char *option, 
                         list->value[i], node, most, most);
 }
 
-/* The rank at the l-th of so many equal steps through a node. */
+/* Returns the rank at step l of `count` equal steps through a node. */
 static int chosen_rank(const struct nodes *nodes, int node, int l, int count) {
     return nodes_rank(nodes, node, (int)((long)l * nodes_size(nodes, node) / count));
 }
@@ -161,7 +161,7 @@ static void print_torus(const struct run *run) {
 
 /* ---- paths ---- */
 
-/* The hop counts asked for; all that the dimension has when none were. */
+/* Returns the requested hop counts; all of the dimension if none were requested. */
 static int hops_count(const struct run *run, char letter) {
     int most = run->coordinates.extents[letter - 'X'] / 2;
     if (run->config.hops.count > 0)
@@ -283,7 +283,7 @@ static void print_groups(const struct run *run) {
 
 /* ---- patterns ---- */
 
-/* Where each node stands in the lattice, and which node stands there. */
+/* Fills the position of each node in the lattice, and the node at each position. */
 static void find_positions(struct run *run) {
     struct where *where = &run->where;
     const int *extents = run->lattice.extents;

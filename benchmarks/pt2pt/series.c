@@ -25,7 +25,7 @@ static struct series labelled(const struct set *set, const struct figure *figure
     return series;
 }
 
-/* Samples that the clock cannot measure are no figure: the reason stands in their place. */
+/* Samples shorter than the clock can measure are replaced by a reason. */
 static void add(struct series_list *list, struct series series, const char *fom, double *samples) {
     series.fom = fom;
     series.samples = samples;

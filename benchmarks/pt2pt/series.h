@@ -1,5 +1,5 @@
 /*
- * What a team measured, as series.
+ * Turns the measurements of a team into series.
  *
  *     latency_us, bandwidth_gbyte_s, ...   of a pair alone
  *     aggregate_bandwidth_gbyte_s          all data over the time from the first start to the last end
@@ -18,7 +18,7 @@
 
 enum { SET_LABELS_MAX = 4, SET_REASON_BYTES = 96 };
 
-/* Pairs that measure at once, and what tells them from others. */
+/* Pairs that measure at the same time, and the labels that identify them. */
 struct set {
     struct team team; /* no pairs: not measured */
     char reason[SET_REASON_BYTES];

@@ -1,10 +1,10 @@
 /*
- * Pairs of ranks that measure at the same time, while all other ranks sleep, and what they measured together.
+ * Pairs of ranks that measure at the same time while all other ranks sleep, and their combined results.
  *
- * A rank may be in several pairs. All times are brought to one clock, so that the whole of a sample runs from
- * the first start to the last end, and the overlap is the share of it in which all pairs were active.
+ * A rank may be in several pairs. All times are converted to one clock. A sample then lasts from the first
+ * start to the last end, and the overlap is the share of it in which all pairs were active.
  *
- * Leaves out: the single times of very many pairs.
+ * Leaves out: individual times if there are more than DETAIL_PAIRS pairs.
  */
 #ifndef RAILYARD_PT2PT_TEAM_H
 #define RAILYARD_PT2PT_TEAM_H
@@ -58,7 +58,7 @@ double *team_pair_values(const struct team_result *result, const struct engine_c
 double *team_whole_values(const struct team *team, const struct team_result *result,
                           const struct engine_config *config, int point);
 
-/* The mean of all pairs' values. */
+/* Returns the mean over all pairs for each sample. */
 double *team_mean_values(const struct team *team, const struct team_result *result,
                          const struct engine_config *config, int point);
 

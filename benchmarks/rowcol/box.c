@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* The one stretch of used positions along a dimension, round the torus; false when there are several. */
+/* Finds the contiguous range of used positions along a dimension, with wrap-around; false if there is more
+ * than one. */
 static bool find_stretch(const bool *used, int extent, int *origin, int *length) {
     int starts = 0;
     *origin = 0;

@@ -1,8 +1,8 @@
 /*
- * The block of nodes that the ranks fill: contiguous along each dimension of the lattice, round the torus,
- * and without a gap, with as many ranks on each node.
+ * The block of nodes that the ranks fill: contiguous along each dimension of the lattice with wrap-around,
+ * without gaps, with equal ranks per node.
  *
- * Leaves out: allocations of any other shape; they are refused, with the first gap named.
+ * Leaves out: other shapes; they are refused with an error that names the first gap.
  */
 #ifndef RAILYARD_ROWCOL_BOX_H
 #define RAILYARD_ROWCOL_BOX_H
@@ -16,7 +16,7 @@ struct box {
     int ranks_per_node;
 };
 
-/* Finds the box of all ranks; a problem that names the coordinates file when there is none. */
+/* Finds the box of all ranks; sets a problem that names the coordinates file if there is none. */
 void box_find(const struct lattice *lattice, const struct coordinates *coordinates, int ranks,
               const char *path, struct box *box, struct problem *problem);
 

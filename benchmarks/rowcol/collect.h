@@ -1,7 +1,7 @@
 /*
- * Samples from the rank that took them to rank 0, which prints and writes.
+ * Sends samples from the rank that took them to rank 0, which prints and writes them.
  *
- * Leaves out: many ranks at once; the caller goes through them one by one.
+ * Leaves out: many ranks in one call; the caller loops over ranks.
  */
 #ifndef RAILYARD_ROWCOL_COLLECT_H
 #define RAILYARD_ROWCOL_COLLECT_H

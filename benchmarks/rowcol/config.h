@@ -1,8 +1,8 @@
 /*
- * What a user may ask of rowcol: its options.
+ * The options of rowcol.
  *
  * Leaves out: the coordinates file's contents (lib/ranks/coordinates.h), and sizes that are too large for the
- * splits, which are known later.
+ * splits, which are checked later.
  */
 #ifndef RAILYARD_ROWCOL_CONFIG_H
 #define RAILYARD_ROWCOL_CONFIG_H
@@ -25,7 +25,7 @@ struct rowcol_config {
     int batch;
     enum start start;
     double late_s;            /* a sample in which a rank began later than this is dropped ... */
-    double late_percent;      /* ... if it is more than so much of its time, too */
+    double late_percent;      /* ... and by more than this percentage of its time */
     double late_most_percent; /* where samples are dropped, late_percent grows up to this */
     bool clock_pings;
     struct memory memory;

@@ -46,7 +46,7 @@ static void close_group(struct group *group) {
 /* ---- a common start ---- */
 
 static const double least_slack_s = 20e-6;
-static const double most_slack_s = 0.02; /* or so many times what an agreement takes */
+static const double most_slack_s = 0.02; /* or this many times the duration of an agreement */
 static const double most_agreements = 4;
 static const double drift_s = 0.25; /* read the clocks again after so long */
 static const double spin_s = 0.5e-3;
@@ -63,19 +63,19 @@ struct starter {
     double latest_s; /* how late the last sample began on its latest rank */
     struct clock clock;
     bool one_clock; /* of all ranks: it needs no second reading */
-    double slack_s; /* between rank 0's word and the start */
+    double slack_s; /* between rank 0's broadcast and the start */
     double most_slack_s;
     double read_s;   /* when the clocks were read last; rank 0's decides */
     double sample_s; /* what the last sample took on the slowest rank */
 };
 
-/* Rank 0's word before a sample. */
+/* What rank 0 broadcasts before a sample. */
 struct word {
     double start_s;
     int read_clocks;
 };
 
-/* Whether each rank of a node can have a CPU of its own. */
+/* Returns whether each rank of a node can have its own CPU. */
 static bool all_have_cpus(void) {
     MPI_Comm node;
     int ranks = 0;
@@ -106,7 +106,7 @@ static double agreed(double seconds) {
     return longest_s;
 }
 
-/* Collective. How long it takes until every rank has rank 0's word, at most. */
+/* Collective. Returns the longest time for rank 0's broadcast to reach a rank. */
 static double agreement_s(void) {
     struct word word = {0};
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
@@ -172,8 +172,7 @@ static double begin(struct starter *starter, double *late_s) {
     return own_s;
 }
 
-/* What is asked of the next start follows from this one: more time before it and more tolerance after a late
- * one. */
+/* Adapts the next start: a late one gives the next more lead time and more tolerance. */
 static void adapt(struct starter *starter, bool good) {
     starter->slack_s = good ? fmax(least_slack_s, 0.98 * starter->slack_s)
                             : fmin(starter->most_slack_s, 1.5 * starter->slack_s);
@@ -220,7 +219,7 @@ static double warm_up(const struct run *run, const struct group *group, const st
     return agreed(seconds) * run->config.batch;
 }
 
-/* Enough samples for the least time of a point, and not more than its longest allows. */
+/* Returns enough samples for the minimum time of a point, at most SAMPLES_MOST. */
 static int samples_wanted(const struct sampling *sampling, double sample_s) {
     double wanted = sampling->repeats;
     if (sample_s > 0 && sampling->min_time_s > 0)
@@ -304,8 +303,8 @@ static bool measure_points(const struct run *run, const struct group *group, con
     return true;
 }
 
-/* The slowest rank's time of each sample, on the first rank of each split; the mean of all ranks on rank 0.
- */
+/* Reduces each sample to the slowest rank's time on the first rank of each split, and to the mean of all
+ * ranks on rank 0. */
 static void reduce_samples(const struct group *group, struct recording *mine) {
     double *slowest = check_alloc((size_t)mine->total, sizeof *slowest);
     mine->mean_us = check_alloc((size_t)mine->total, sizeof *mine->mean_us);

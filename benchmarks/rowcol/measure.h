@@ -1,12 +1,12 @@
 /*
- * How rowcol measures one way to split: all splits start together, the slowest rank's time counts.
+ * Measures one way to split the ranks: all splits start together, and the slowest rank's time is recorded.
  *
- * They start together at a time that rank 0 names (Hunold and Carpen-Amarie's round time): each rank waits
- * for it by the common clock (lib/measure/clock.h), and a rank's time runs from that moment to its own end. A
- * sample in which any rank came late is dropped and counted. Or they start as they leave a barrier, each with
- * its own clock; then a rank that leaves late finds its work half done.
+ * They start at a time that rank 0 broadcasts (Hunold and Carpen-Amarie's round time): each rank waits for it
+ * on the common clock (lib/measure/clock.h), and a rank's time runs from that moment to its own end. A sample
+ * in which any rank was late is dropped and counted. Alternatively they start when they leave a barrier, each
+ * with its own clock; a rank that leaves late then measures too short a time.
  *
- * Leaves out: where the ranks stand (splits.h), and what becomes of the samples.
+ * Leaves out: the positions of ranks (splits.h), and the reporting of samples.
  */
 #ifndef RAILYARD_ROWCOL_MEASURE_H
 #define RAILYARD_ROWCOL_MEASURE_H

@@ -5,9 +5,9 @@
  * (EuroMPI 2013): Alltoall and Allgather on communicators that are rows (X, Y, Z) or planes (XY, XZ, YZ) of a
  * cube, both nodes of a router counted along Y; and others. All ranks begin a sample together (measure.h),
  * then every split runs its collective. The time of a split is that of its slowest rank; the slowest split is
- * the figure of merit; the mean of all ranks, which Peña et al. print, and each split are kept, too.
+ * the figure of merit; the mean of all ranks, which Peña et al. print, and each split are recorded, too.
  *
- * Leaves out: splits that run alone.
+ * Leaves out: measuring one split at a time.
  */
 #include "counters/nics.h"
 #include "lib/engine/benchmark.h"
@@ -36,7 +36,7 @@ static void list_points(struct run *run) {
     }
 }
 
-/* ---- where the ranks stand ---- */
+/* ---- positions of the ranks ---- */
 
 /* Collective. Finds the box of nodes. */
 static void find_standing(struct run *run, struct problem *problem) {
@@ -125,7 +125,7 @@ static void add_split(const struct run *run, int way, int split, const struct ev
     series_add(list, series);
 }
 
-/* The rates that the times of a point mean; NULL without data. */
+/* Converts the times of a point to rates; NULL if it moves no data. */
 static double *rates_of(const struct point *point, int ranks, const double *samples_us, int count, bool bus) {
     if (!point->collective->bus_share)
         return NULL;
@@ -169,7 +169,7 @@ static void add_point(const struct run *run, int way, const struct recording *re
     add_one(series, "latest_start_us", recording->latest_us[index], list);
 }
 
-/* On rank 0. The slowest split of each point, the mean, then each split. */
+/* On rank 0. Adds the slowest split of each point, the mean, then each split. */
 static void add_way(const struct run *run, int way, const struct recording *recording,
                     double *const *splits_us, const struct evidence_list *evidence,
                     struct series_list *list) {

@@ -25,7 +25,7 @@ struct split_way {
     bool along[TORUS_DIMENSIONS]; /* the dimensions in which a split's positions differ */
 };
 
-/* Where the ranks stand; without coordinates only the way "all" is possible. */
+/* The positions of the ranks; without coordinates only the way "all" is possible. */
 struct standing {
     const char *path; /* of the coordinates file; NULL: none */
     struct coordinates coordinates;
@@ -40,11 +40,11 @@ enum { SPLIT_ALL = SPLIT_WAYS - 1 };
 /* Parser for option tables: names of ways into bool[SPLIT_WAYS]. */
 bool parse_split_ways(const char *text, void *field);
 
-/* The number of splits of that way, and of ranks in each. */
+/* Return the number of groups of this split, and of ranks per group. */
 int split_count(const struct standing *standing, int way);
 int split_ranks(const struct standing *standing, int way);
 
-/* The first rank of a split, and the first rank on its last node. */
+/* Return the first rank of a split, and the first rank on its last node. */
 int split_first(const struct standing *standing, int way, int index);
 int split_last(const struct standing *standing, int way, int index);
 

@@ -1,7 +1,7 @@
 /*
- * What a user may ask of sonar: its options.
+ * The options of sonar.
  *
- * Leaves out: the counters library's own, which stay environment variables (counters/railyard-counters.h).
+ * Leaves out: those of the counters library, which are environment variables (counters/railyard-counters.h).
  */
 #ifndef RAILYARD_SONAR_CONFIG_H
 #define RAILYARD_SONAR_CONFIG_H

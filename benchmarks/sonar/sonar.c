@@ -1,14 +1,14 @@
 /*
- * sonar: what the network's counters see of messages of known size, and how much of what they count is
- * payload.
+ * sonar: compares network counters with messages of known size, and computes the payload's share of the
+ * counted bytes.
  *
  * Models section V of Pedretti et al., "Using the Cray Gemini Performance Counters" (CUG'13): a known "ping"
  * between two nodes, counters read before and after (librailyard-counters). The first and the last rank
  * exchange; all others sleep. A ping is one message (send), one MPI_Put (put) or one MPI_Get (get) of random
- * or zero bytes. What the counters see without a ping, between the same readings, is subtracted.
+ * or zero bytes. The counts of an equally long silence are subtracted.
  *
  * Leaves out: counters of the routers in between (the library prints those for a group of routers), and
- * telling traffic of other programs from the ping's.
+ * distinguishing the traffic of other programs from the ping's.
  */
 #include "sonar/config.h"
 
@@ -71,7 +71,7 @@ static void ping_send(struct sonar *sonar, int bytes) {
                            MPI_STATUS_IGNORE));
 }
 
-/* The origin of a put has the data; the origin of a get wants them. Both are at the source's end here. */
+/* A put is called at the source of the data, a get at the destination. */
 static void ping_put(struct sonar *sonar, int bytes) {
     if (check_rank() != sonar->source)
         return;
@@ -108,7 +108,7 @@ static void read_metrics(const struct sonar *sonar, double *seen) {
         seen[m] = railyard_counters_total(sonar->counters, metric_names[m]);
 }
 
-/* All pings of a sounding; returns its seconds on this rank. */
+/* Sends all pings of a measurement; returns its seconds on this rank. */
 static double ping_all(struct sonar *sonar, int mode, size_t bytes) {
     sync_window(sonar);
     meet(sonar);
@@ -121,15 +121,16 @@ static double ping_all(struct sonar *sonar, int mode, size_t bytes) {
     return seconds;
 }
 
-/* What a sounding does without its pings, for as long: what others send meanwhile grows with time. */
+/* A measurement without pings, of the same duration, because the traffic of other programs grows with time.
+ */
 static void stay_silent(const struct sonar *sonar, double seconds) {
     meet(sonar);
     idle_sleep(seconds);
     meet(sonar);
 }
 
-/* Collective. Counters before and after the pings, or before and after a silence of *seconds, which the pings
- * set; the echo is on rank 0. False when counters failed. */
+/* Collective. Reads counters before and after the pings, or before and after a silence of *seconds, which the
+ * pings set; the result is on rank 0. False if counters failed. */
 static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, struct echo *echo) {
     double seen[METRICS] = {0};
     if (railyard_counters_read(sonar->counters) != 0)
@@ -155,8 +156,8 @@ static bool sound(struct sonar *sonar, int mode, size_t bytes, double *seconds, 
     return true;
 }
 
-/* What one ping adds to silence, not below 0: records hold counts. NaN where the group has no such metric, or
- * a counter went backwards; fmax alone would make that a 0. */
+/* Returns the counts of one ping beyond those of silence, at least 0. NaN if the group has no such metric or
+ * a counter went backwards; fmax alone would return 0. */
 static double per_ping(const struct sonar *sonar, const struct echo *with, const struct echo *without,
                        int end, int metric) {
     double added = with->seen[end][metric] - without->seen[end][metric];
@@ -201,7 +202,7 @@ static struct series point_series(const struct sonar *sonar, const char *fom, in
     };
 }
 
-/* The foms of a point: four metrics at each end, and the efficiency at the source. */
+/* The figures of merit of a point: four metrics at each end, and the efficiency at the source. */
 enum { EFFICIENCY = 2 * METRICS, FOMS };
 
 static const char *const fom_names[FOMS] = {
@@ -221,8 +222,8 @@ static void add_sample(struct series *series, double value) {
         series->samples[series->count++] = value;
 }
 
-/* Payload over all bytes that the source's counters saw, sent and received (the paper's Figure 5b). Counters
- * that saw less than the payload count another network: then there is no efficiency. */
+/* Returns payload over all bytes counted at the source, sent and received (Figure 5b of the paper). NaN if
+ * the counters saw less than the payload, because they then count another network. */
 static double efficiency_percent(const struct sonar *sonar, const struct echo *with,
                                  const struct echo *without, size_t bytes) {
     double counted = per_ping(sonar, with, without, 0, 0) + per_ping(sonar, with, without, 0, 1);
@@ -325,7 +326,7 @@ static void print_heading(const void *state) {
 
 /* ---- set up ---- */
 
-/* Collective. Both ends must lead, or one would not see its counters: two ranks of one node share them. */
+/* Collective. Both ends must be leaders, because two ranks of one node share its counters. */
 static bool both_lead(const struct sonar *sonar) {
     struct problem problem = {0};
     if (takes_part(sonar) && !railyard_counters_leads(sonar->counters))

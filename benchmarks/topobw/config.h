@@ -1,5 +1,5 @@
 /*
- * What a user may ask of topobw: its options.
+ * The options of topobw.
  *
  * Leaves out: the contents of the coordinates file (lib/ranks/coordinates.h) and of the links file
  * (plan/linkrates.h).
@@ -21,7 +21,7 @@ struct topobw_config {
     int retests;
     double tolerance_percent;
     enum routes routes;
-    double soak_s;           /* more rounds until so much time has passed; then unstable links are bad */
+    double soak_s;           /* measure rounds for this long, and treat unstable links as bad */
     const char *rounds_file; /* where rank 0 writes each round; NULL: nowhere */
     const char *counters;
     const char *json;

@@ -15,7 +15,7 @@ static const char *class_of(const struct tested_link *link) {
 
 /* ---- series ---- */
 
-/* Labels point at texts that the caller keeps. */
+/* Labels point to texts that the caller owns. */
 static struct series link_series(const struct topobw *run, int link, const char *fom, const char *name) {
     const struct tested_link *tested = &run->plan.links[link];
     return (struct series){
@@ -29,7 +29,7 @@ static struct series link_series(const struct topobw *run, int link, const char 
     };
 }
 
-/* The link's rate in every round that it was in. */
+/* Adds the link's rate of every round in which it was tested. */
 static void add_rates(const struct topobw *run, int link, const char *name, struct series_list *list) {
     struct series series = link_series(run, link, "bandwidth_gbyte_s", name);
     series.samples = check_alloc((size_t)run->rounds, sizeof(double));

@@ -62,7 +62,7 @@ static double reference_of(const struct link_result *result) {
     return fmax(result->expected_gbyte_s, result->peers_gbyte_s);
 }
 
-/* What is wrong with the first link of the finding. */
+/* Describes what is wrong with the first link of the finding. */
 static void trouble_text(const struct topobw *run, const struct finding *finding, char *text, size_t bytes) {
     const struct link_result *result = &run->results[finding->link];
     double reference = reference_of(result);
@@ -113,7 +113,7 @@ static void print_heading(const struct topobw *run, const struct evidence_list *
         stream->messages, size, run->config.repeats, 2 * run->config.retests);
 }
 
-/* Seconds of the transfer in the round in which its link was fastest. */
+/* Returns the seconds of the transfer in the round in which its link was fastest. */
 static double seconds_of_best(const struct topobw *run, const struct transfer *transfer) {
     double best = run->results[transfer->link].seconds;
     for (int round = 0; round < run->rounds; round++)
@@ -153,7 +153,7 @@ static void print_transfers(const struct topobw *run, const struct evidence_list
     (void)printf("\n");
 }
 
-/* Lowest, mean and highest rate of a dimension's links. */
+/* The lowest, mean and highest rate of a dimension's links. */
 struct spread {
     int count;
     int low_link;
@@ -195,7 +195,7 @@ static void print_spread(const struct topobw *run, int dimension) {
                  spread.count, spread.low, low, spread.high, high, spread.sum / spread.count);
 }
 
-/* Where a test of the link is limited by its nodes: the loss that it cannot see. */
+/* Returns the loss of a link that its test cannot detect, because the nodes limit the rate. */
 static double blind_part(const struct topobw *run, const struct tested_link *link) {
     double hosts = run->rates.host_gbyte_s * link->sharers;
     return link->rate && link->rate->rate_gbyte_s > hosts ? 1 - hosts / link->rate->rate_gbyte_s : 0;
@@ -219,8 +219,8 @@ static void print_coverage(const struct topobw *run, int dimension) {
                      run->plan.kinds[dimension], percent(blind));
 }
 
-/* A detour that costs no rate: a way to another network's address, or a network that has routed around a
- * link. */
+/* Prints notes, such as a detour at full rate: the host name has an address of another network, or the
+ * network routes around a link. */
 static void print_notes(const struct topobw *run) {
     char name[LINK_NAME_BYTES];
     for (int link = 0; link < run->plan.link_count; link++) {

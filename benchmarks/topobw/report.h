@@ -1,5 +1,5 @@
 /*
- * What topobw says: a line for each pair of nodes, a summary by dimension, the findings; and the same as
+ * The output of topobw: a line per pair of nodes, a summary per dimension and the findings, as text and as
  * JSON.
  *
  * Leaves out: deciding anything.
@@ -28,7 +28,7 @@ struct topobw_document {
 void topobw_write_parameters(struct json *json, const void *context);
 void topobw_write_verdict(struct json *json, const void *context);
 
-/* "sound", "faulty", or "cannot tell" where no link is bad and --routes got no count of some. */
+/* "sound", "faulty", or "cannot tell" if no link is bad but --routes has no count for some links. */
 const char *topobw_status(const struct topobw *run);
 
 /* The links without a count of routers as one sentence, without a full stop. */

@@ -2,11 +2,11 @@
  * topobw: the rate of every link between neighbouring routers of a torus, and a verdict on each.
  *
  * Models TopoBW (Ezell, CUG'13): nodes send to the nodes of the next router, dimension by dimension, in
- * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All
- * links are tested in at most 15 phases, whatever the size of the torus; no rank but 0 keeps more than its
- * own part. Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one
- * component (blame.h), links that look bad are tested again before they are named, the routers on each
- * way are counted (routeprobe.h), and a link that does not answer ends as a verdict.
+ * phases in which no router sends and receives at once (phases.h), both nodes of a router together. All links
+ * are tested in at most 15 phases, whatever the size of the torus; only rank 0 stores more than its own part.
+ * Beyond the paper: each link is judged (verdict.h), several bad ones are explained by one component
+ * (blame.h), links that look bad are tested again before they are named, the routers on each way are counted
+ * (routeprobe.h), and a link that does not answer ends as a verdict.
  *
  * Leaves out: two nodes of one router sending to each other, and loads that cross more than one link.
  */
@@ -24,7 +24,7 @@ static const char program[] = "topobw";
 
 enum { START_LIMIT_S = 60, REACH_LIMIT_S = 30, LEAVE_LIMIT_S = 5 };
 
-/* On rank 0: every tested link must stand in the links file. */
+/* On rank 0: every tested link must be listed in the links file. */
 static void check_rates(const struct topobw *run, struct problem *problem) {
     char name[LINK_NAME_BYTES];
     for (int link = 0; run->config.links && link < run->plan.link_count; link++)
@@ -50,7 +50,7 @@ static void plan_run(struct topobw *run, struct problem *problem) {
     check_rates(run, problem);
 }
 
-/* Collective. False on all ranks, after a message, when there is nothing to measure. */
+/* Collective. False on all ranks, after a message, if there is nothing to measure. */
 static bool prepare(struct topobw *run) {
     struct problem problem = {0};
     char host[EVIDENCE_HOST_BYTES];
@@ -116,14 +116,14 @@ static int report(const struct topobw *run) {
     return bad ? EXIT_LINK_FAULT : EXIT_SUCCESS;
 }
 
-/* Collective. What was given up cannot be finalised: all has been said, so the run is ended at once. */
+/* Collective. Aborts a run with a cancelled transfer, because MPI_Finalize would hang; all output is written
+ * by then. */
 static void end_if_stuck(const struct topobw *run, int status) {
     if (run->stuck)
         MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Collective. Starts counting where it was asked for; false on all ranks, after a message, when that fails.
- */
+/* Collective. Starts counting if requested; false on all ranks, after a message, if that fails. */
 static bool start_counting(struct topobw *run, railyard_counters **counters) {
     struct railyard_counters_options options = {.output = run->config.counters};
     double begun_s = MPI_Wtime();
@@ -177,7 +177,7 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-/* Collective. Two ranks that cannot talk, though every link that was tested answered. */
+/* Collective. Aborts with a message if two ranks cannot communicate although every tested link answered. */
 static void end_if_cut_off(int status) {
     if (relay_close(LEAVE_LIMIT_S))
         return;

@@ -1,13 +1,12 @@
 /*
- * Which rank of MPI_COMM_WORLD runs where, for a program that does not say.
+ * Records where each rank of MPI_COMM_WORLD runs, for programs that do not report it.
  *
- * A library to preload (railyard-witness does it): it looks on once, when MPI has started, and
- * rank 0 writes what it saw to the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). Between
- * that and MPI_Finalize it counts what the NICs send, where it is asked to (counters/nics.h). Processes that
- * were meant to be ranks of one world and are not each write a world of one. Of rank 0 it also writes how
- * many OpenMP threads it would start. Further preloaded libraries still get their turn. A program whose main
- * is Fortran starts MPI by a symbol that ends in "_". Leaves out: compilers that name it otherwise, and
- * migrations after the start.
+ * A library to preload (railyard-witness does it). After MPI_Init, rank 0 writes the ranks' hosts and CPUs to
+ * the file that RAILYARD_WITNESS names (docs/formats.md, "Witness"). From then to MPI_Finalize it counts what
+ * the NICs send, if requested (counters/nics.h). Processes that should be ranks of one MPI_COMM_WORLD but are
+ * not each write a world of one rank. Rank 0 also reports its number of OpenMP threads. Other preloaded
+ * libraries are still called. A program whose main is Fortran starts MPI by a symbol that ends in "_". Leaves
+ * out: compilers that name it otherwise, and migrations after the start.
  */
 #include "counters/nics.h"
 #include "lib/output/output.h"

@@ -1,8 +1,8 @@
 /*
  * Refinement of a placement by swaps: the inner loop of placements/orders/optimiser.py.
  *
- * A link's load is kept in seconds. A trial exchanges two ranks (or all ranks of two nodes), follows the
- * routes of their messages before and after, and is kept when it lowers the sum over links of (seconds /
+ * A link's load is stored in seconds. A trial exchanges two ranks (or all ranks of two nodes), follows the
+ * routes of their messages before and after, and is accepted if it lowers the sum over links of (seconds /
  * scale)^power: with a power of 8 and more that sum is the slowest links' and nearly a maximum, but unlike
  * the maximum it also sees progress on the second slowest. Ranks on the slowest links' routes are tried more
  * often.
@@ -56,7 +56,7 @@ struct search {
     int32_t touched_count;
     bool *is_touched;
     int16_t (*place)[DIMENSIONS]; /* coordinate of each chosen node */
-    int32_t *router;              /* router of each chosen node; a row of the table where there is one */
+    int32_t *router;              /* router of each chosen node; a row of the table if there is a table */
     double *heat;                 /* of each rank: what its messages contribute to the sum's slope */
     int32_t links;
     int32_t everything; /* links and both directions of every node */
@@ -144,7 +144,7 @@ static void touch_route(struct search *s, int32_t from, int32_t to, double bytes
         touch(s, links[k], bytes * p->link_s[links[k]]);
 }
 
-/* Adds (sign +1) or removes (-1) all messages of a rank that stands on a chosen node. */
+/* Adds (sign +1) or removes (-1) all messages of a rank that is placed on a chosen node. */
 static void touch_rank(struct search *s, int32_t rank, int32_t node, double sign) {
     const struct problem *p = s->p;
     for (int64_t m = p->first[rank]; m < p->first[rank + 1]; m++) {
@@ -353,7 +353,7 @@ static void release(struct search *s, int32_t *chosen_of) {
     free(s->slot);
 }
 
-/* Coordinates of the chosen nodes, and which ranks stand in their slots. */
+/* Fills the coordinates of the chosen nodes, and the ranks in their slots. */
 static void lay_out(struct search *s, int32_t *chosen_of) {
     const struct problem *p = s->p;
     for (int32_t node = 0; node < p->nodes; node++)

@@ -5,7 +5,7 @@
  * document. Sets the document's "verified", which no program can set itself; a program without a verify
  * function ends with an error.
  *
- * Leaves out: what is measured. topobw, whose links may be dead, has a main of its own.
+ * Leaves out: what is measured. topobw, whose links may be dead, has its own main.
  */
 #ifndef RAILYARD_LIB_ENGINE_BENCHMARK_H
 #define RAILYARD_LIB_ENGINE_BENCHMARK_H

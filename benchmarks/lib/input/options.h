@@ -17,7 +17,7 @@ struct option_row {
     const char *name;     /* without the dashes */
     const char *unit;     /* what the value is: COUNT, SECONDS, FILE, ... */
     const char *fallback; /* the default as a user would type it; NULL: the field stays zero */
-    const char *absent;   /* what --help says about the default when fallback is NULL */
+    const char *absent;   /* what --help prints as the default when fallback is NULL */
     const char *valid;    /* the values taken, for errors and help */
     const char *help;
     bool (*parse)(const char *text, void *field);
@@ -29,7 +29,8 @@ struct option_table {
     const char *purpose;
     const struct option_row *rows;
     int count;                 /* at most 32 */
-    const char *more_statuses; /* exit statuses of its own, for --help, as ", 5 a link is bad"; NULL: none */
+    const char *more_statuses; /* the program's own exit statuses for --help, such as ", 5 a link is bad";
+                                  NULL: none */
     /* Collective. Checks options against each other and against the number of ranks; NULL: nothing to check.
      */
     void (*settle)(void *configuration, unsigned given, struct problem *problem);
@@ -48,7 +49,7 @@ enum options_outcome options_read(const struct option_table *table, int argc, ch
 enum options_outcome options_settle(const struct option_table *table, int argc, char **argv,
                                     void *configuration);
 
-/* The exit status of a program that does not run: help asked for, or options wrong. */
+/* The exit status of a program that only printed its help, or refused its options. */
 int options_status(enum options_outcome outcome);
 
 /* The value of the option of that name, whose parser is parse_text; NULL if it has none. */
@@ -63,10 +64,10 @@ bool options_given(const struct option_table *table, unsigned given, const char 
  */
 bool options_choose(const char *text, const char *const *names, int count, bool *chosen);
 
-/* For parsers of single names: the place of a name, into an enum whose first value is 0. */
+/* For parsers of single names: writes the index of a name into an enum whose first value is 0. */
 bool options_one(const char *text, const char *const *names, int count, void *field);
 
-/* For parsers of two names: the second is true, into a bool. */
+/* For parsers of two names: writes true into a bool for the second. */
 bool options_either(const char *text, const char *const *names, void *field);
 
 /* Parser for option tables: how clocks are compared, "host" or "pings", into a bool. */

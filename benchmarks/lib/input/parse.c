@@ -139,7 +139,7 @@ bool parse_next(const char **rest, char separator, char *part, size_t part_bytes
     size_t length = end ? (size_t)(end - text) : strlen(text);
     *rest = end ? end + 1 : NULL;
     if (length >= part_bytes)
-        length = 0; /* no part is that long: an empty one is refused by whoever reads it */
+        length = 0; /* no part is that long: treat it as empty, which every parser refuses */
     memcpy(part, text, length);
     part[length] = '\0';
     return true;

@@ -31,7 +31,7 @@ bool parse_number(const char *text, uint64_t *value);
 /* A decimal number above 0, with an exponent or without. */
 bool parse_positive(const char *text, double *value);
 
-/* Parsers for option tables: the field is what the comment says. */
+/* Parsers for option tables; the comment names the field's type. */
 bool parse_text(const char *text, void *field);        /* const char *: the text itself, not empty */
 bool parse_seed(const char *text, void *field);        /* uint64_t */
 bool parse_count(const char *text, void *field);       /* int, 1 to 1,000,000 */

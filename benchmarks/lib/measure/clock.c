@@ -46,7 +46,8 @@ double clock_tick_s(void) {
     return (double)tick.tv_sec + 1e-9 * (double)tick.tv_nsec;
 }
 
-/* The boot and the time namespace; where the kernel does not say, a process is a clock of its own. */
+/* Identifies the clock by boot and time namespace; where the kernel does not report them, each process counts
+ * as its own clock. */
 static void clock_name(char *name) {
     char boot[64] = "";
     char space[96] = "";
@@ -96,7 +97,7 @@ void clock_close(struct clock *clock) {
     MPI_CHECK(MPI_Comm_free(&clock->same));
 }
 
-/* Answers a child's pings with the time of rank 0, as far as this rank knows it. */
+/* Answers a child's pings with this rank's estimate of rank 0's time. */
 static void tell_time(MPI_Comm comm, int child, const struct clock_reading *reading) {
     int more = 1;
     MPI_CHECK(MPI_Recv(&more, 1, MPI_INT, child, TAG_ASK, comm, MPI_STATUS_IGNORE));

@@ -36,7 +36,8 @@ double clock_tick_s(void);
 /* Whether the clock's ticks are too coarse for an interval: fewer than 100 of them. */
 bool clock_too_short(double interval_s);
 
-/* Collective. With `pings` every rank is taken for a clock of its own, which shows the error on one host. */
+/* Collective. With `pings` every rank is treated as a separate clock, so that the error can be measured on
+ * one host. */
 struct clock clock_open(MPI_Comm comm, bool pings);
 void clock_close(struct clock *clock);
 

@@ -2,7 +2,7 @@
  * Waiting without using the CPU. Many ranks can share few cores, and MPI libraries wait by polling: a rank
  * that takes no part in a measurement would take time from those that do.
  *
- * Leaves out: a prompt end. A sleeping rank looks every 1 to 20 ms.
+ * Leaves out: an immediate wake-up. A sleeping rank checks every 1 to 20 ms.
  */
 #ifndef RAILYARD_LIB_MEASURE_IDLE_H
 #define RAILYARD_LIB_MEASURE_IDLE_H
@@ -12,11 +12,11 @@
 /* Collective. Returns when every rank has called it; those that wait sleep. */
 void idle_barrier(void);
 
-/* Whether this rank asks MPI for its requests because it waits, and has no work between: a rank of a virtual
- * torus then sleeps until a packet comes. */
+/* Tells railyard-idle.so whether this rank calls MPI only to wait. A rank of a virtual torus then sleeps
+ * until a packet arrives. */
 void idle_only_waits(bool yes);
 
-/* Sleeps that long; a signal cuts it short. */
+/* Sleeps for `seconds`, or until a signal. */
 void idle_sleep(double seconds);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Memory for messages: the host's, or a GPU's by its own runtime library.
  *
- * The CUDA or HIP runtime is loaded when a user asks for its memory, so no build needs it:
+ * The CUDA or HIP runtime is loaded only if its memory is requested, so no build needs it:
  * RAILYARD_GPU_RUNTIME names the file, or the usual names are tried. Each rank of a node takes the next GPU.
- * Payloads are made and checked on the host, and copied.
+ * Payloads are generated and checked on the host, and copied to and from the GPU.
  *
  * Leaves out: kernels, streams, and memory that the host registers.
  */
@@ -36,7 +36,7 @@ struct memory {
 bool parse_memory(const char *text, void *field);
 const char *memory_name(const struct memory *memory);
 
-/* Collective. Loads the runtime and chooses this rank's GPU; a problem where there is none. */
+/* Collective. Loads the runtime and chooses this rank's GPU; sets a problem if there is no GPU. */
 void memory_open(struct memory *memory, struct problem *problem);
 
 /* Whether the host can neither read nor write it. */
@@ -52,8 +52,8 @@ void *memory_get(const struct memory *memory, void *place, size_t bytes);
 void memory_put(const struct memory *memory, void *place, void *contents, size_t bytes);
 void memory_drop(const struct memory *memory, void *place, void *contents);
 
-/* Copies rows of `width` bytes that begin so many bytes after each other, between two places of this memory,
- * and returns when they are there. */
+/* Copies rows of `width` bytes between two buffers of this memory, with the given distance in bytes between
+ * row starts, and returns when the copy is complete. */
 void memory_copy_rows(const struct memory *memory, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
 

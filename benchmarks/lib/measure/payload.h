@@ -1,7 +1,7 @@
 /*
  * Payloads that look random and can be recomputed anywhere: word i of a payload is a hash of its key and i,
- * so that the receiver checks every byte without a copy of what was sent. Random, because networks compress
- * zeros.
+ * so the receiver can check every byte without a copy of the sent data. Random data, because some networks
+ * compress zeros.
  *
  * Leaves out: cryptographic quality, and payloads that model an application's data.
  */
@@ -12,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A key for one payload, from the seed and what tells this payload from the others. */
+/* Returns the key of one payload, made of the seed and the numbers that identify the payload. */
 uint64_t payload_key(uint64_t seed, uint64_t round, uint64_t rank, uint64_t part);
 
-/* Word index of the payload of that key (splitmix64). */
+/* Returns word `index` of the payload with that key (splitmix64). */
 uint64_t payload_word(uint64_t key, uint64_t index);
 
-/* The key of the payload that begins at word index of another. */
+/* Returns the key of the payload that starts at word `index` of another payload. */
 uint64_t payload_key_from(uint64_t key, uint64_t index);
 
 /* The same as a finite double: one exponent bit is cleared, 63 of 64 bits look random. */

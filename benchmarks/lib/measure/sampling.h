@@ -1,5 +1,5 @@
 /*
- * How many samples a point gets, and the payload's seed: what every benchmark lets its user choose.
+ * How many samples a point gets, and the payload's seed: the options that every benchmark has.
  *
  * Leaves out: how a sample is taken, and who takes the time.
  */
@@ -13,21 +13,21 @@ enum { SAMPLES_MIN = 3, SAMPLES_MOST = 10000 };
 struct sampling {
     int repeats;         /* samples wanted */
     int warmups;         /* untimed samples before */
-    double warmup_s;     /* untimed samples until so much time has passed */
-    double min_time_s;   /* longer samples until those of a point take so much time */
+    double warmup_s;     /* seconds of untimed samples before */
+    double min_time_s;   /* make samples longer until a point takes this time */
     double point_time_s; /* fewer samples, at least SAMPLES_MIN, when they would take longer; 0: no limit */
     uint64_t seed;
     const char *json; /* where rank 0 writes the results; NULL: nowhere */
 };
 
-/* The samples to take before the time of a point is judged. */
+/* Returns how many samples to take before deciding how many a point gets. */
 int sampling_first(const struct sampling *sampling);
 
-/* The samples of the point in all, when the first `taken` took that long. */
+/* Returns the total number of samples of a point whose first `taken` samples took `taken_s` seconds. */
 int sampling_count(const struct sampling *sampling, int taken, double taken_s);
 
-/* The same where samples cannot be made longer: more of them, up to SAMPLES_MOST, for the least time of a
- * point. */
+/* The same for samples that cannot be made longer: takes more of them, up to SAMPLES_MOST, to reach the
+ * minimum time of a point. */
 int sampling_total(const struct sampling *sampling, int taken, double taken_s);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Tells the virtual torus when timed samples are taken: the process of a rank has the name railyard-timed as
- * long.
+ * Signals to the virtual torus when timed samples are taken: meanwhile the rank's process is named
+ * railyard-timed.
  *
- * The start of a program, its check of the data and its results load the processors and the network, too. The
- * watcher of the torus (railyard-counters) sees the name ten times a second and judges the machine by the
- * rest. A name crosses containers and schedulers without a file or a variable. Nothing happens elsewhere than
- * on a virtual torus.
+ * Start-up, verification and output also load the processors and the network. The watcher of the torus
+ * (railyard-counters) reads the name ten times per second and judges the machine only during timed samples. A
+ * process name is visible across containers and schedulers without a file or a variable. Outside a virtual
+ * torus these functions do nothing.
  */
 #ifndef RAILYARD_LIB_MEASURE_TIMED_H
 #define RAILYARD_LIB_MEASURE_TIMED_H

@@ -12,7 +12,7 @@ struct json json_start(FILE *file) {
 }
 
 static void put(struct json *json, const char *text) {
-    (void)fputs(text, json->file); /* errors stay in the stream; the owner asks ferror */
+    (void)fputs(text, json->file); /* the stream remembers errors; the caller checks ferror */
 }
 
 static void new_line(struct json *json) {
@@ -22,7 +22,7 @@ static void new_line(struct json *json) {
         (void)fprintf(json->file, "\n%*s", 2 * json->depth, "");
 }
 
-/* What stands before a key, or before an element of an array. */
+/* Writes the separator before a key or an array element. */
 static void separate(struct json *json) {
     bool *filled = &json->filled[json->depth];
     if (json->keyed) {

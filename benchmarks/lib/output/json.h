@@ -1,8 +1,8 @@
 /*
- * A JSON writer: commas, nesting, escapes and numbers are its business, so that no caller glues text.
+ * A JSON writer. It handles commas, nesting, escapes and numbers, so that callers never assemble text.
  *
- * Text that is not UTF-8 becomes U+FFFD; numbers that JSON cannot say (infinities, NaN) become null. Leaves
- * out: reading JSON, and nesting deeper than JSON_DEPTH_MAX.
+ * Text that is not UTF-8 becomes U+FFFD; numbers that JSON cannot represent (infinities, NaN) become null.
+ * Leaves out: reading JSON, and nesting deeper than JSON_DEPTH_MAX.
  */
 #ifndef RAILYARD_LIB_OUTPUT_JSON_H
 #define RAILYARD_LIB_OUTPUT_JSON_H
@@ -16,7 +16,7 @@ enum { JSON_DEPTH_MAX = 16 };
 struct json {
     FILE *file;
     int depth;
-    bool filled[JSON_DEPTH_MAX]; /* whether something stands already at this depth */
+    bool filled[JSON_DEPTH_MAX]; /* whether this depth already has an element */
     bool keyed;                  /* a key was just written */
     bool one_line;               /* no line breaks: for files with a document a line */
 };

@@ -1,4 +1,4 @@
-/* Reads /proc/self/maps and asks the libraries for their versions; see libraries.h. */
+/* Reads /proc/self/maps and calls the libraries' version functions; see libraries.h. */
 #include "lib/output/libraries.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /*
- * Which communication libraries this process has really loaded, by the kernel's map of it.
+ * Lists the communication libraries that this process has loaded, according to /proc/self/maps.
  *
- * Taken after MPI has started, so libraries that MPI loads by itself (UCX, libfabric, PSM2) are there. Leaves
- * out: libraries that are linked into others, and versions of those that have no function to ask.
+ * Read after MPI_Init, so libraries that MPI loads itself (UCX, libfabric, PSM2) are included. Leaves out:
+ * libraries that are linked into others, and versions of libraries without a version function.
  */
 #ifndef RAILYARD_LIB_OUTPUT_LIBRARIES_H
 #define RAILYARD_LIB_OUTPUT_LIBRARIES_H

@@ -1,8 +1,8 @@
 /*
- * What a benchmark leaves: series of raw samples, as a JSON document (docs/formats.md, "Benchmark output")
- * and as a table for people (table.h).
+ * The results of a benchmark: series of raw samples, written as a JSON document (docs/formats.md, "Benchmark
+ * output") and printed as a table (table.h).
  *
- * Leaves out: statistics in the document. Medians are for the table; programs get every sample.
+ * Leaves out: statistics in the document. Only the table has medians; the document has every sample.
  */
 #ifndef RAILYARD_LIB_OUTPUT_OUTPUT_H
 #define RAILYARD_LIB_OUTPUT_OUTPUT_H
@@ -22,13 +22,13 @@ struct label {
 };
 
 struct series {
-    const char *fom; /* carries the unit: "_us", "_gbyte_s" */
+    const char *fom; /* ends in the unit: "_us", "_gbyte_s" */
     int label_count;
     struct label labels[LABELS_MAX];
     int count;
     double *samples;    /* NULL: not measured */
     const char *reason; /* why it was not measured */
-    bool detail;        /* for the document, too much for the table */
+    bool detail;        /* written to the document only */
 };
 
 struct series_list {
@@ -58,11 +58,11 @@ void series_free(struct series_list *list);
 void output_mpi(struct json *json, int ranks);
 void output_ranks(struct json *json, const struct evidence_list *list);
 
-/* Collective. A problem on rank 0 unless a file can be made there: better known before the run than after it.
- * NULL is no file and no problem. */
+/* Collective. Sets a problem on rank 0 unless a file can be created there, so that a run does not fail at its
+ * end. NULL is no file and no problem. */
 void output_probe(const char *path, struct problem *problem);
 
-/* On rank 0. Writes a temporary file beside the path and renames it; a problem if that fails. */
+/* On rank 0. Writes a temporary file in the same folder and renames it; sets a problem if that fails. */
 void output_write(const char *path, const struct document *document, struct problem *problem);
 
 /* The same with more members at the document's end; NULL: none. */

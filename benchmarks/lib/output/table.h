@@ -14,7 +14,7 @@ enum { SIZE_TEXT_BYTES = 32 };
 /* "0 B", "1 KiB", "4 MiB", or the bytes when no unit divides them. */
 void table_size(uint64_t bytes, char *text);
 
-/* "PROGRAM VERSION: 8 ranks on 2 hosts", without an end of line: the caller goes on. */
+/* Prints "PROGRAM VERSION: 8 ranks on 2 hosts" without a newline; the caller continues the line. */
 void table_heading(const char *program, const struct evidence_list *evidence);
 
 /* Prints the list to stdout, aligned; what was not measured comes last, with the reason. */

@@ -1,7 +1,7 @@
 /*
- * A file that is there whole or not at all: it is written under a temporary name beside its own.
+ * Writes a file completely or not at all: under a temporary name first, then renamed.
  *
- * For preloaded libraries, whose program goes on where a file cannot be written. Benchmarks use output.h.
+ * For preloaded libraries, whose program continues even if a file cannot be written. Benchmarks use output.h.
  */
 #ifndef RAILYARD_LIB_OUTPUT_WHOLE_H
 #define RAILYARD_LIB_OUTPUT_WHOLE_H
@@ -12,7 +12,7 @@
 typedef void whole_writer(FILE *file, const void *document);
 
 /* Writes a document to `path`. A failure prints one line that begins with `library`. Processes of several
- * hosts may write to one path: each has a temporary name of its own, and the last one's file remains. */
+ * hosts may write to one path: each uses its own temporary name, and the last file to be renamed remains. */
 void whole_write(const char *library, const char *path, whole_writer *write, const void *document);
 
 #endif

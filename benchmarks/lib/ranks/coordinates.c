@@ -139,8 +139,7 @@ static int compare_entries(const void *left, const void *right) {
     return order != 0 ? order : a->node - b->node;
 }
 
-/* Sorts the hosts, so that each is found in the logarithm of their number; a problem for one that stands
- * there twice. */
+/* Sorts the hosts for binary search; sets a problem for a host that is listed twice. */
 static void index_hosts(const char *path, struct coordinates *coordinates, struct problem *problem) {
     int count = coordinates->node_count;
     coordinates->by_host = check_alloc((size_t)count, sizeof *coordinates->by_host);
@@ -166,7 +165,7 @@ static void read_text(const char *path, struct coordinates *coordinates, struct 
     index_hosts(path, coordinates, problem);
 }
 
-/* The first place whose name, cut to so many characters, is not below a text. */
+/* Returns the first index whose name, truncated to `length` characters, is not less than the text. */
 static int first_from(const struct coordinates *coordinates, const char *text, size_t length) {
     int low = 0;
     int high = coordinates->node_count;
@@ -189,7 +188,8 @@ static int find_exactly(const struct coordinates *coordinates, const char *host,
     return there ? coordinates->by_host[at].node : -1;
 }
 
-/* The only node whose name differs from a host's in its domain alone; -1 where there is none, or several. */
+/* Returns the only node whose name equals the host's apart from its domain; -1 if there is none or more than
+ * one. */
 static int find_by_domain(const struct coordinates *coordinates, const char *host) {
     char longer[EVIDENCE_HOST_BYTES + 1];
     size_t length = (size_t)snprintf(longer, sizeof longer, "%s.", host);

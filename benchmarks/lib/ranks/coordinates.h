@@ -1,8 +1,8 @@
 /*
- * The coordinates file: which torus router each node hangs on (docs/formats.md, "Coordinates file"), and the
- * node of each rank.
+ * The coordinates file: the torus router that each node is attached to (docs/formats.md, "Coordinates file"),
+ * and the node of each rank.
  *
- * Leaves out: links, rates and rails; a benchmark needs to know only where it stands.
+ * Leaves out: links, rates and rails; a benchmark needs only the position of its nodes.
  */
 #ifndef RAILYARD_LIB_RANKS_COORDINATES_H
 #define RAILYARD_LIB_RANKS_COORDINATES_H
@@ -43,8 +43,8 @@ void coordinates_read(const char *path, const char *host, struct coordinates *co
                       struct problem *problem);
 
 /*
- * Collective. The same on rank 0 alone, where memory grows with the nodes; other ranks keep nothing of the
- * file and have an empty structure.
+ * Collective. The same on rank 0 only, so that only its memory grows with the number of nodes; other ranks
+ * get an empty structure.
  */
 void coordinates_gather(const char *path, const char *host, struct coordinates *coordinates,
                         struct problem *problem);

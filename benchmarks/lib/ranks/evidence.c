@@ -1,4 +1,5 @@
-/* Asks the kernel where this rank runs, folds the answers of a node and gathers those; see evidence.h. */
+/* Reads from the kernel where this rank runs, merges the ranks of a node and gathers the nodes; see
+ * evidence.h. */
 #include "lib/ranks/evidence.h"
 
 #include "lib/run/check.h"
@@ -20,7 +21,7 @@ void evidence_host(char *host) {
     MPI_CHECK(MPI_Get_processor_name(name, &length));
     memset(host, 0, EVIDENCE_HOST_BYTES);
     (void)snprintf(host, EVIDENCE_HOST_BYTES, "%.*s", length, name);
-    host[strcspn(host, ".")] = '\0'; /* a simulated host is a NIC, NODE.nicK on rail K; the node is meant */
+    host[strcspn(host, ".")] = '\0'; /* a simulated host is the NIC of rail K, NODE.nicK; return the node */
 }
 #else
 void evidence_host(char *host) {
@@ -109,8 +110,8 @@ static void list_cpus(const cpu_set_t *set, size_t set_bytes, struct text *text)
     free(cpus);
 }
 
-/* The CPUs that this rank may run on; the kernel refuses a set smaller than its own, so ask with larger ones.
- */
+/* Reads the CPUs that this rank may run on, in larger and larger sets, because the kernel refuses one smaller
+ * than its own. */
 static void allowed_cpus(struct text *text) {
     for (size_t room = CPUS_FIRST; room <= CPUS_MAX; room *= 2) {
         size_t bytes = CPU_ALLOC_SIZE(room);
@@ -229,7 +230,7 @@ static void fold_host(const struct node *node, const char *host, struct text *te
     free(sets);
 }
 
-/* The rows of a node: one, but where its ranks give several names for it. */
+/* Counts the rows of a node: one, unless its ranks report different host names. */
 static void fold_node(const struct node *node, struct text *text) {
     for (int i = 0; i < node->count; i++) {
         bool known = false;

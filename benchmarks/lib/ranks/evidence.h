@@ -1,9 +1,9 @@
 /*
- * Where each rank really ran, as seen from inside: host, CPU, allowed CPUs, NUMA node.
+ * Where each rank runs, read from within the rank: host, CPU, allowed CPUs, NUMA node.
  *
- * Taken once, after the measurement. The ranks of a node fold their answers before rank 0 gathers them, so
- * that it holds a few bytes for each rank and one layout for all nodes that are alike. Leaves out: migrations
- * during the run (an unbound rank may move), GPUs and NICs.
+ * Read once. The ranks of a node merge their data before rank 0 gathers them, so rank 0 stores a few bytes
+ * per rank and one layout for all identical nodes. Leaves out: migrations during the run (an unbound rank may
+ * move), GPUs and NICs.
  */
 #ifndef RAILYARD_LIB_RANKS_EVIDENCE_H
 #define RAILYARD_LIB_RANKS_EVIDENCE_H

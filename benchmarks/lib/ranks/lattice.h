@@ -11,7 +11,7 @@
 #include "lib/ranks/coordinates.h"
 
 struct lattice {
-    int nodes_per_router;          /* the most that any router has */
+    int nodes_per_router;          /* the maximum over routers */
     int extents[TORUS_DIMENSIONS]; /* X, Y * nodes_per_router, Z */
     int *slot_of_node;             /* by index into the file's nodes */
     int *rank_at;                  /* the lowest rank at each position, row-major; -1: none */
@@ -20,7 +20,7 @@ struct lattice {
 void lattice_make(const struct coordinates *coordinates, int ranks, struct lattice *lattice);
 void lattice_free(struct lattice *lattice);
 
-/* Where a rank's node stands. */
+/* Returns the position of a rank's node. */
 void lattice_position(const struct lattice *lattice, const struct coordinates *coordinates, int rank,
                       int *position);
 

@@ -1,7 +1,7 @@
 /*
- * What to do when a call that must work does not: say where, and stop the whole run.
+ * Checks calls that must succeed: a failure prints where it happened and aborts the run.
  *
- * Leaves out: recovery. What a user can get wrong goes through problem.h and ends in order.
+ * Leaves out: recovery. User errors use problem.h and end the run normally.
  */
 #ifndef RAILYARD_LIB_RUN_CHECK_H
 #define RAILYARD_LIB_RUN_CHECK_H
@@ -34,11 +34,10 @@ struct run_hooks {
     void (*end)(void *begun);
 };
 
-/* Zeroed memory for count items; aborts the run when there is none. Untouched pages cost nothing. */
+/* Zeroed memory for count items; aborts the run if there is no memory. Untouched pages cost nothing. */
 void *check_alloc(size_t count, size_t item_bytes);
 
-/* The same for a message buffer of that many bytes, aligned to a page, so that copies run alike in every run.
- */
+/* The same for a message buffer, aligned to a page so that copies take the same time in every run. */
 void *check_alloc_pages(size_t bytes);
 
 /* This process's rank, or the number of ranks, in MPI_COMM_WORLD. */

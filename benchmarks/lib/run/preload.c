@@ -1,4 +1,4 @@
-/* Asks the dynamic linker; see preload.h. */
+/* Looks up functions with the dynamic linker; see preload.h. */
 #include "lib/run/preload.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /*
- * What a preloaded library calls in place of a function that it wraps: the next library's function of that
- * name.
+ * Finds the function that a preloaded wrapper must call: that of the same name in the next library.
  *
  * That is a profiler's, or MPI's own. So every library that is preloaded sees each call.
  */
@@ -11,8 +10,8 @@
 
 #define PRELOAD_EXPORTED __attribute__((visibility("default")))
 
-/* Writes the address of the next function of that name to `function`, a pointer to a function, of so many
- * bytes. Aborts this process with one line that names the library, where there is no such function. */
+/* Writes the address of the next function of that name to `function`, a function pointer of `bytes` bytes.
+ * Aborts the process with one line that names the library if there is no such function. */
 void preload_next(const char *library, const char *name, void *function, size_t bytes);
 
 #endif

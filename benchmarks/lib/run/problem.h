@@ -1,8 +1,8 @@
 /*
- * A problem is one line of text, or nothing. Any rank may have one; all ranks learn of the first and end
- * together.
+ * A problem is one line of text, or empty. Any rank may set one; all ranks then agree on the first one and
+ * exit together.
  *
- * Leaves out: more than one problem. The first one set is kept.
+ * Leaves out: more than one problem. Only the first is stored.
  */
 #ifndef RAILYARD_LIB_RUN_PROBLEM_H
 #define RAILYARD_LIB_RUN_PROBLEM_H
@@ -16,7 +16,7 @@ struct problem {
     char text[PROBLEM_BYTES];
 };
 
-/* Keeps the text unless a problem is already there. */
+/* Stores the text unless a problem is already set. */
 __attribute__((format(printf, 2, 3))) void problem_set(struct problem *problem, const char *format, ...);
 
 bool problem_is_set(const struct problem *problem);
@@ -30,10 +30,10 @@ bool problem_agree(const struct problem *problem, const char *program);
 /* The same for the ranks of a communicator, whose rank 0 prints. */
 bool problem_agree_on(MPI_Comm comm, const struct problem *problem, const char *program);
 
-/* The same, and the least of the ranks' numbers by the same message. */
+/* The same, and also returns the minimum of the ranks' numbers in *number, in the same message. */
 bool problem_agree_least(MPI_Comm comm, const struct problem *problem, const char *program, int *number);
 
-/* The same where only rank 0 may have a problem. */
+/* The same if only rank 0 can have a problem. */
 bool problem_tell(MPI_Comm comm, const struct problem *problem, const char *program);
 
 #endif

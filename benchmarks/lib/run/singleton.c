@@ -1,4 +1,4 @@
-/* Asks the launcher's environment and MPI how many ranks there are; see singleton.h. */
+/* Compares the launcher's number of ranks with MPI's; see singleton.h. */
 #include "lib/run/singleton.h"
 
 #include "lib/run/check.h"

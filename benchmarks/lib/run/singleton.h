@@ -1,5 +1,5 @@
 /*
- * Whether the launcher started many processes and MPI made each of them a world of its own.
+ * Detects a launch of many processes in which MPI made each process its own MPI_COMM_WORLD.
  *
  * That happens where a program's MPI does not understand the launcher: MPICH's programs under Open MPI's
  * mpirun, or an image whose MPI is another than the machine's. Every process then runs the whole problem
@@ -11,8 +11,7 @@
 #ifndef RAILYARD_LIB_RUN_SINGLETON_H
 #define RAILYARD_LIB_RUN_SINGLETON_H
 
-/* How many processes the launcher says it started, where MPI says that there is one rank; 0 where they agree.
- */
+/* Returns the launcher's number of processes if MPI reports a single rank; 0 if they agree. */
 int singleton_of(void);
 
 /* Ends this process with one line, printed by the launcher's first process, where singleton_of() is not 0. */

@@ -1,9 +1,8 @@
 /*
- * The links file: what each link of a torus is made of and what it should carry (docs/formats.md, "Links
- * file"). Rank 0 alone reads and keeps it.
+ * The links file: the class and expected rate of each link of a torus (docs/formats.md, "Links file"). Only
+ * rank 0 reads and stores it.
  *
- * Leaves out: which links exist (lib/ranks/coordinates.h knows the torus), and what part of a rate is
- * payload.
+ * Leaves out: which links exist (lib/ranks/coordinates.h knows the torus), and the payload's share of a rate.
  */
 #ifndef RAILYARD_TOPOBW_PLAN_LINKRATES_H
 #define RAILYARD_TOPOBW_PLAN_LINKRATES_H
@@ -14,7 +13,7 @@
 
 struct link_rates {
     double host_gbyte_s;       /* one node's link to its router */
-    struct link_rate *of_link; /* by router (row-major), then X+ X- Y+ Y- Z+ Z-; NULL: no file was given */
+    struct link_rate *of_link; /* by router (row-major), then X+ X- Y+ Y- Z+ Z-; NULL: no links file */
     int extents[TORUS_DIMENSIONS];
     struct listed listed; /* tests one by one, for a network that is no torus */
     char *text;
@@ -23,7 +22,7 @@ struct link_rates {
 /* On rank 0. Reads the file for a torus of those extents. */
 void link_rates_read(const char *path, const int *extents, struct link_rates *rates, struct problem *problem);
 
-/* The directed link that leaves the router at that coordinate; NULL when no file was given. */
+/* Returns the directed link that leaves the router at the coordinate; NULL without a links file. */
 const struct link_rate *link_rate_of(const struct link_rates *rates, const int *coordinate, int dimension,
                                      int step);
 

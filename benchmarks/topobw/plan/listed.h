@@ -1,8 +1,8 @@
 /*
- * Tests of links that the links file lists one by one, for networks that are no torus: "test" lines
- * (docs/formats.md, "Links file"). Rank 0 alone reads and keeps them.
+ * Tests of links that the links file lists individually, for networks other than a torus: "test" lines
+ * (docs/formats.md, "Links file"). Only rank 0 reads and stores them.
  *
- * Leaves out: which pairs of nodes load a link; whoever writes the file knows the routes.
+ * Leaves out: finding the pairs of nodes that load a link; the author of the file knows the routes.
  */
 #ifndef RAILYARD_TOPOBW_PLAN_LISTED_H
 #define RAILYARD_TOPOBW_PLAN_LISTED_H
@@ -38,7 +38,8 @@ struct listed {
     const char *kinds[KINDS_MAX]; /* the classes, as first met */
 };
 
-/* One line without its first word; false when it is not of the form. Changes the line, which must stay. */
+/* Parses one line without its first word; false if it is malformed. Changes the line, which must not be
+ * freed. */
 bool listed_read(char *rest, struct listed *listed);
 
 /* Whether a test's list of parts holds a part. */

@@ -1,5 +1,5 @@
 /*
- * In which order the links of a ring are tested, so that no router sends and receives at once.
+ * Orders the tests of the links of a ring, so that no router sends and receives at the same time.
  *
  * Models the phases of TopoBW (Ezell, CUG'13, Figure 5) for one dimension: even positions send plus, odd ones
  * minus, odd ones plus, even ones minus; a ring of odd length has one more, in which the last and the first

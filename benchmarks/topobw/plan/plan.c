@@ -43,7 +43,7 @@ static size_t router_of_node(const struct coordinates *coordinates, int node) {
     return router_index(coordinates->extents, coordinates->nodes[node].coordinate);
 }
 
-/* Counting sort of the nodes that have a rank, by router; nodes of one router stay in the file's order. */
+/* Sorts the nodes that have a rank by router (a stable counting sort). */
 static struct stations find_stations(const struct coordinates *coordinates) {
     const int *extents = coordinates->extents;
     struct stations stations = {.extents = extents};

@@ -1,10 +1,10 @@
 /*
- * Which rank sends to which in each phase, so that every link between neighbouring routers of an allocation
- * is tested once: made on rank 0, of which every rank learns its own part alone.
+ * Chooses the sender and receiver of each phase, so that every link between neighbouring routers of an
+ * allocation is tested once. Rank 0 makes the plan; every rank receives only its own part.
  *
  * Of each node only its lowest rank takes part. The k-th node of a router sends to the k-th of the next;
- * where one router has fewer nodes than the other, the rest waits. A link that several nodes send over at
- * once is shared.
+ * where one router has fewer nodes than the other, the remaining nodes wait. A link that several nodes use at
+ * the same time is shared.
  *
  * For a network that is no torus the links file lists the tests, each with its pairs of nodes.
  *
@@ -26,7 +26,7 @@ struct tested_link {
     int from[TORUS_DIMENSIONS]; /* coordinates of the routers */
     int to[TORUS_DIMENSIONS];
     int first_transfer;
-    int sharers;                      /* transfers over it at once */
+    int sharers;                      /* simultaneous transfers over it */
     const struct link_rate *rate;     /* NULL: unknown */
     const struct listed_test *listed; /* NULL on a torus */
 };
@@ -60,7 +60,7 @@ struct role {
 
 enum { LINK_NAME_BYTES = 80 };
 
-/* On rank 0. All links that the nodes of the ranks can test. A problem when there is none. */
+/* On rank 0. Plans all links that the nodes of the ranks can test. */
 void plan_make(const struct coordinates *coordinates, const struct link_rates *rates, struct plan *plan);
 
 /* Collective. Fills the caller's roles, PHASES_MAX of them. The plan counts on rank 0. */

@@ -11,7 +11,7 @@
 #ifndef RAILYARD_HOST_FROM_MPI
 enum { OTHERS_WAIT_S = 3 };
 
-/* Only what a signal handler may do. */
+/* Calls only functions that a signal handler may call. */
 static void speak_and_end(int number) {
     static const char line[] = "railyard: not every rank answered in time (--deadline): a link between ranks "
                                "is down or a rank hangs\n";
@@ -54,7 +54,8 @@ bool deadline_wait_status(MPI_Request *request, MPI_Status *status, double until
     return done;
 }
 #else
-/* Simulated networks answer, or the simulator says that nobody can; polling would only cost its time. */
+/* A simulated network always answers, or the simulator reports a deadlock; polling would only slow it down.
+ */
 void deadline_arm(double limit_s) {
     (void)limit_s;
 }

@@ -14,7 +14,8 @@ enum { TAG_GREETING = 51, TAG_TREE = 52, TAG_CALL = 53, PEERS_MAX = 64, POLLS = 
 /* What is no rank among the words of TAG_TREE. Each greeting has one of the last two as its answer. */
 enum { ALL_JOINED = -1, IN_TREE = -2, NOT_YET = -3 };
 
-/* A shaper may let a packet or two through at once and hardly any after them: a greeting is longer. */
+/* A shaper may pass one or two packets immediately and then almost none, so a greeting is longer than that.
+ */
 enum { GREETING_BYTES = 4096 };
 
 static const double first_sleep_s = 0.0002;
@@ -39,7 +40,7 @@ struct tree {
     bool greeted[PEERS_MAX];
     int greetings; /* that have arrived */
     int answers;   /* to this rank's greetings that have arrived */
-    int word;      /* the last answer: a request that is given up may still write it */
+    int word;      /* the last answer; a cancelled request may still write it */
     MPI_Request sends[PEERS_MAX];
     MPI_Request greeting;
     char sent[GREETING_BYTES];
@@ -57,7 +58,8 @@ static struct tree tree;
 
 /* ---- waiting ---- */
 
-/* The index of the request that is done, -1 when none is at that time of MPI_Wtime; 0: never give up. */
+/* Returns the index of the request that completed; -1 if none did before that time of MPI_Wtime. 0: no limit.
+ */
 static int wait_any(MPI_Request *requests, int count, double until_s, MPI_Status *status) {
     double pause_s = first_sleep_s;
     for (int polls = 0;; polls++) {

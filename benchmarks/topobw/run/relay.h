@@ -1,12 +1,12 @@
 /*
- * Collective calls over MPI_COMM_WORLD that survive a dead link: messages along a tree of connections that
- * are known to work.
+ * Collective calls over MPI_COMM_WORLD that survive a dead link: they use a tree of connections that have
+ * been verified.
  *
- * A link that is down breaks every route through it, so MPI's own collectives, which choose partners by
- * rank, would wait for ever, and nobody would learn the verdict. Rank 0 floods a greeting instead: every rank
- * passes it to the ranks 1, 2, 4, ... before and after it. A rank that is greeted greets back, and its parent
- * is the first to answer that from within the tree, so that the ways there and back are known to work. A
- * greeting is longer than what passes a link that is all but dead at once. One that cannot arrive costs
+ * A link that is down breaks every route through it, so MPI's own collectives, which choose partners by rank,
+ * would never return, and no verdict would be reported. Instead, rank 0 floods a greeting: every rank
+ * forwards it to the ranks 1, 2, 4, ... before and after it. A rank that is greeted greets back, and its
+ * parent is the first to answer that from within the tree, so that the ways there and back are known to work.
+ * A greeting is longer than what passes a link that is all but dead at once. One that cannot arrive costs
  * nothing. MPI_Allreduce, MPI_Bcast, MPI_Gather, MPI_Gatherv, MPI_Reduce and MPI_Scatter of MPI_COMM_WORLD
  * then follow the tree in this program, by MPI's profiling interface, so that the library's code need not
  * know. Ranks that wait sleep. Other communicators are MPI's own.

@@ -88,7 +88,7 @@ static double transfer_bytes(const struct stream_config *config) {
     return (double)config->message_bytes * config->messages;
 }
 
-/* Whether a transfer has a small one of so many bytes before it. */
+/* Returns whether a small transfer of the given bytes precedes each transfer. */
 static bool has_first_transfer(const struct stream_config *config, size_t bytes) {
     return transfer_bytes(config) >= (double)bytes * FIRST_PART;
 }
@@ -117,7 +117,7 @@ static bool is_so_on_any(const struct topobw *run, int here) {
     return any;
 }
 
-/* Collective. True on all ranks when any has given up a transfer. */
+/* Collective. Returns true on all ranks if any rank has cancelled a transfer. */
 static bool meet(const struct topobw *run) {
     return is_so_on_any(run, run->stuck);
 }
@@ -136,8 +136,8 @@ static bool tell_time(const struct role *role, double until_s) {
     return true;
 }
 
-/* How far the first sender's clock is ahead: from the reading with the shortest way there and back. False
- * when there was no answer in time; theirs_s must outlive a request that is given up. */
+/* Estimates how far the first sender's clock is ahead, from the reading with the shortest round trip. False
+ * if there was no answer in time; theirs_s must outlive a cancelled request. */
 static bool ask_time(const struct role *role, double until_s, double *theirs_s, double *ahead_s) {
     double shortest_s = INFINITY;
     for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -158,10 +158,9 @@ static bool ask_time(const struct role *role, double until_s, double *theirs_s, 
 }
 
 /*
- * Senders that share a link start together, and tell their times by the clock of the first: a link is
- * measured from the first start to the last end, for a sender that has it to itself for a while would look
- * faster. *ahead_s is what to add to this rank's clock. False when another sharer does not come in time: its
- * receiver gave no word.
+ * Starts the senders that share a link together, with times on the first one's clock. A link is measured from
+ * the first start to the last end, because a sender that has the link to itself for a while looks faster.
+ * *ahead_s is to be added to this rank's clock. False if another sharer is not ready in time.
  */
 static bool meet_sharers(struct topobw *run, const struct role *role, double until_s, double *ahead_s) {
     *ahead_s = 0;
@@ -202,8 +201,8 @@ static void pretend_times(struct topobw *run, int phase, int round) {
 #endif
 }
 
-/* Every rank goes through the whole of a phase, whatever becomes of its own transfer, so that all ranks make
- * the same collective calls: the agreement at its end. */
+/* Every rank completes a phase even if its own transfer fails, so that all ranks make the same collective
+ * calls at its end. */
 static void measure_phase(struct topobw *run, struct stream *stream, int phase, int round,
                           struct problem *problem) {
     const struct role *role = &run->roles[phase];
@@ -368,10 +367,8 @@ bool topobw_is_uncounted(const struct topobw *run, int link) {
     return run->config.routes != ROUTES_OFF && !run->stuck && result->seconds > 0 && result->routers < 1;
 }
 
-/* From the rounds that the link was in: the fastest, infinity when one was given up; 0 without a round. Where
- * the measurement was given up after a single reading, which a disturbance may have made slow, no rate is
- * excluded.
- */
+/* Returns the shortest time of the link over its rounds; infinity if one was cancelled, 0 without a round. If
+ * the measurement stopped after a single reading, which may be disturbed, no rate is excluded. */
 static void read_link(const struct topobw *run, int link, double *readings, struct link_result *result) {
     int count = 0;
     result->seconds = 0;
@@ -409,7 +406,7 @@ static void judge(struct topobw *run) {
         }
 }
 
-/* ---- soak: what is kept of each round ---- */
+/* ---- soak: the data stored of each round ---- */
 
 /* Names of the links first, so that a line needs no more than numbers. */
 static void open_stream(struct topobw *run, struct problem *problem) {
@@ -496,8 +493,8 @@ static double transfer_rate(const struct topobw *run, const struct transfer *tra
     return topobw_rate(run, transfer->link, best) / run->plan.links[transfer->link].sharers;
 }
 
-/* A transfer is bad when its link is and it had less than its share of what the link should carry; of a link
- * that is no more than its transfers, each is. */
+/* A transfer is bad if its link is bad and it got less than its share of the link's expected rate; if the
+ * link is judged as a whole, each of its transfers is bad. */
 static bool is_bad_transfer(const struct topobw *run, const struct transfer *transfer, double rate) {
     const struct link_result *result = &run->results[transfer->link];
     const struct tested_link *link = &run->plan.links[transfer->link];

@@ -19,17 +19,17 @@ struct topobw {
     struct topobw_config config;
     struct role roles[PHASES_MAX];
     int rounds; /* repeats + twice the retests */
-    int slots;  /* phases that are used by any rank: numbers are kept of these alone */
+    int slots;  /* phases that any rank uses: only these have numbers */
     int slot_of_phase[PHASES_MAX];
     double *own; /* of this rank: for each slot the routers behind its sender, then start and end by round */
     int rounds_begun;
     double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */
-    double given_up_bytes; /* of the transfer that was given up, within given_up_s */
+    double given_up_bytes; /* bytes of the cancelled transfer, and its time limit */
     double given_up_s;
-    bool stuck;     /* a transfer was given up; all ranks stop measuring */
-    double clock_s; /* what the first sharer answered last: a request that was given up may still write it */
-    bool verified;  /* all data that were received are right */
-    double counters_s; /* spent in the counters library; 0: it was not asked for */
+    bool stuck;        /* a transfer was cancelled; all ranks stop measuring */
+    double clock_s;    /* last answer of the first sharer; a cancelled request may still write it */
+    bool verified;     /* all data that were received are right */
+    double counters_s; /* spent in the counters library; 0: not used */
 
     /* On rank 0 alone. */
     struct coordinates coordinates;
@@ -51,16 +51,17 @@ struct topobw {
 /* Collective. Measures all links and judges them; a problem when data were wrong. */
 void topobw_measure(struct topobw *run, struct problem *problem);
 
-/* On rank 0. Seconds of a transfer in a round, 0 when it was not in that round, infinity when given up. */
+/* On rank 0. Returns the seconds of a transfer in a round; 0 if it was not in that round, infinity if it was
+ * cancelled. */
 double topobw_seconds(const struct topobw *run, const struct transfer *transfer, int round);
 
 /* On rank 0. Seconds from the first start to the last end of a link's transfers in a round. */
 double topobw_link_seconds(const struct topobw *run, int link, int round);
 
-/* On rank 0. Whether --routes asked for the routers on a link's way, and no datagram showed any. */
+/* On rank 0. Returns whether --routes was to count the routers on a link's route but no datagram arrived. */
 bool topobw_is_uncounted(const struct topobw *run, int link);
 
-/* On rank 0. GB/s of a link whose transfers took that long. */
+/* On rank 0. Returns GB/s of a link whose transfers took `seconds`. */
 double topobw_rate(const struct topobw *run, int link, double seconds);
 
 void topobw_free(struct topobw *run);

@@ -17,7 +17,7 @@ struct end {
     char host[EVIDENCE_HOST_BYTES];
 };
 
-/* A transfer that was given up. */
+/* A transfer that was cancelled. */
 struct silent {
     int link;
     struct end ends[WAYS]; /* sender, receiver */
@@ -34,7 +34,7 @@ static int find_silent(const struct topobw *run, const struct end *ends, struct 
     return count;
 }
 
-/* Sends what this rank has to send and counts what comes; the mark of a datagram is its place in `arrived`.
+/* Sends this rank's datagrams and counts those that arrive; the mark of a datagram is its index in `arrived`.
  */
 static void exchange(const struct route_probe *probe, const struct silent *silent, int count, int *arrived) {
     int expected = 0;

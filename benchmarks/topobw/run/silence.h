@@ -1,19 +1,19 @@
 /*
- * Which direction of a link without an answer is dead: a transfer needs its answers, so a link looks dead,
- * too, when only the way back is.
+ * Finds the dead direction of a link without an answer. A transfer needs its answers, so a link also looks
+ * dead if only the opposite direction is.
  *
- * Both ends send each other datagrams, more than a shaper lets through at once, and rank 0 learns along the
- * tree (relay.h) which arrived. A direction whose datagrams all arrive is not dead.
+ * Both ends send each other more datagrams than a shaper passes immediately, and rank 0 collects along the
+ * tree (relay.h) which ones arrived. A direction whose datagrams all arrive is not dead.
  *
- * Leaves out: listed plans, whose ways back are in general other links; more links than SILENT_MAX.
+ * Leaves out: listed plans, whose return routes usually use other links; more links than SILENT_MAX.
  */
 #ifndef RAILYARD_TOPOBW_RUN_SILENCE_H
 #define RAILYARD_TOPOBW_RUN_SILENCE_H
 
 #include "topobw/run/run.h"
 
-/* Collective, after a transfer was given up. Changes the results on rank 0: a link whose way back alone is
- * dead is not tested, and that way has no answer. */
+/* Collective, after a cancelled transfer. Changes the results on rank 0: if only the opposite direction is
+ * dead, the link counts as not tested and its opposite as without an answer. */
 void silence_probe(struct topobw *run);
 
 #endif

@@ -85,7 +85,7 @@ static int first_place(const struct search *search, const int *router) {
     return low;
 }
 
-/* The next transfer of a router, from a place on; -1 after the last. Moves the place behind it. */
+/* Returns the next transfer of a router from index *next on, and advances it; -1 after the last. */
 static int next_transfer(const struct search *search, const int *router, int *place) {
     int at = *place;
     if (at == place_count(search) || !same_router(search->places[at].router, router))

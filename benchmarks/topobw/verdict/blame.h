@@ -28,7 +28,7 @@ struct finding {
     bool only_node;           /* the router has no other node in the test */
     int link;                 /* the first link explained */
     int links;                /* how many */
-    double missing;           /* the median of theirs, 0 to 1 */
+    double missing;           /* the median of its links, 0 to 1 */
     char *part;               /* of a listed plan: what is to blame, "global:r0-3>r8-0"; else NULL */
 };
 

@@ -18,7 +18,7 @@ struct search {
     struct finding *findings;
 };
 
-/* A test that is good. A disturbed one clears nothing. */
+/* Returns whether a test is good. A disturbed test clears no part. */
 static bool is_good(const struct link_result *result) {
     return result->state != LINK_UNTESTED && !result->slow && !verdict_is_bad(result);
 }
@@ -73,7 +73,7 @@ static void consider(const struct search *search, const char *list, char **best,
     }
 }
 
-/* The part that explains most of what is open, to be freed; NULL when there is none. */
+/* Returns the part that explains most of the open tests, to be freed; NULL if there is none. */
 static char *find_part(const struct search *search) {
     char *best = NULL;
     int most = 0;

@@ -1,10 +1,10 @@
 /*
- * Which part of the network explains the bad tests of a listed plan: a link, or a node that sends or
- * receives.
+ * Finds the parts of the network that explain the bad tests of a listed plan: links, or nodes that send or
+ * receive.
  *
  * A good test clears the parts that it loads in full. A part that is not cleared explains every bad test that
  * loads or crosses it; the one that explains most comes first, until none is left. Of two that explain as
- * much, one that a bad test loads in full is taken before one that it merely crosses. A bad test with no part
+ * much, one that a bad test loads fully is preferred to one that it only crosses. A bad test with no part
  * left makes a finding of its own. Pure; rank 0 alone uses it.
  *
  * Leaves out: cables as one finding (each direction is a part) and larger components.

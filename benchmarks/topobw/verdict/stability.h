@@ -1,11 +1,11 @@
 /*
- * Is a link steady? How often its rate in a round falls below that of its peers in the same round.
+ * Finds unstable links: those whose rate often falls below their peers' in the same round.
  *
  * A link dips in a round when its rate is DIP_PERCENT or more below its peers' median of that round. A load
- * that slows all links at once is no dip. A link is unstable when it dips more often than its peers do on
- * average, by more than four standard deviations of a Poisson process, and still is fast in some rounds. A
- * link that is always slow is left to verdict.h. Memory does not grow with the rounds. Pure; rank 0 alone
- * uses it.
+ * that slows all links at the same time is not a dip. A link is unstable when it dips more often than its
+ * peers do on average, by more than four standard deviations of a Poisson process, and still is fast in some
+ * rounds. verdict.h judges links that are always slow. Memory does not grow with the number of rounds. Pure;
+ * rank 0 alone uses it.
  *
  * Leaves out: when a dip began and ended within a round.
  */

@@ -1,6 +1,6 @@
 /*
- * Is a link sound? Its rate against what its class and sharing promise, and against its peers; the routers on
- * its way against the usual number.
+ * Judges a link: its rate against the expected rate of its class and sharing, and against its peers; the
+ * routers on its route against the usual number.
  *
  * Peers are links of the same class (or, without a links file, of the same dimension and phases), with as
  * many sharers. A link is slow by its peers when it is both the tolerance and PEER_DEVIATIONS robust
@@ -29,7 +29,7 @@ enum link_state {
     LINK_DISTURBED
 };
 
-/* What was seen of one link, and what is said of it. */
+/* The measurements of one link, and its verdict. */
 struct link_result {
     double seconds;          /* of the fastest round; infinity: no answer in time; 0: not tested */
     double rate_gbyte_s;     /* of all its transfers together */
@@ -41,7 +41,7 @@ struct link_result {
     double missing;          /* of the reference, 0 to 1 */
     bool slow;               /* by its peers or by expectation */
     bool proven;             /* slow, and its readings exclude that a disturbance alone made it so */
-    bool bad;                /* a detour is bad when it is proven slow, or where the configuration says so */
+    bool bad;                /* a detour is bad if it is proven slow, or with --routes strict */
     enum link_state state;
 };
 

@@ -1,6 +1,6 @@
-/* Not by `docker exec`: 64 at once take ten times as long, and what it starts is no child of the caller, who
- * could not end it. Namespaces not joined: cgroup (the launch's own limits hold) and user (the engine makes
- * none). */
+/* Joins a container's namespaces directly. With `docker exec`, 64 starts take ten times as long, and the
+ * caller could not end the process, which is not its child. Namespaces not joined: cgroup (the launch's own
+ * limits hold) and user (the engine makes none). */
 #define _GNU_SOURCE
 #include "container.h"
 
@@ -29,7 +29,7 @@ enum {
     MOST_BYTES = 1 << 21
 };
 
-/* What /proc/PID/status says of the first process. */
+/* The fields of the first process in /proc/PID/status. */
 struct identity {
     uid_t user;
     gid_t group;
@@ -81,7 +81,7 @@ int container_open(const char *torus, const char *host) {
     return process;
 }
 
-/* The text behind "NAME:" in /proc/PID/status. */
+/* Returns the text after "NAME:" in /proc/PID/status. */
 static const char *field(const char *status, const char *name) {
     const char *found = strstr(status, name);
     if (found != NULL)

@@ -1,4 +1,4 @@
-/* How railyard-enter ends when it cannot do what it was asked to. */
+/* The error exit of railyard-enter. */
 #ifndef RAILYARD_FAIL_H
 #define RAILYARD_FAIL_H
 

@@ -25,13 +25,13 @@ enum { SUCCESS = 0, OWNER_ONLY = 0600, DECIMAL = 10, PAUSE_US = 1000, PATH_BYTES
 typedef int init_function(int *, char ***);
 typedef int init_thread_function(int *, char ***, int, int *);
 
-/* What is told of this step; empty where Slurm did not start the process. */
+/* The identity of this job step; empty if Slurm did not start the process. */
 static const char *told(const char *name) {
     const char *value = getenv(name);
     return value == NULL ? "" : value;
 }
 
-/* The step's counter, 0 at first; NULL where there is none. */
+/* Map the step's counter, which starts at 0; NULL if there is none. */
 static atomic_int *counter(const char *path) {
     int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
     if (descriptor < 0)
@@ -62,7 +62,7 @@ static void wait_for_all(void) {
     munmap((void *)there, sizeof *there);
 }
 
-/* What a name stands for in the library that is loaded after this one. */
+/* Return the function of that name in the next library. */
 static void find(const char *name, void *function) {
     *(void **)function = dlsym(RTLD_NEXT, name); /* POSIX's own idiom */
 }

@@ -65,8 +65,8 @@ static long long cpu_time_ns(void) {
     return (long long)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* The number of ranks on this node as Open MPI, Hydra or Slurm (`1(x8)`, `2,1`) tells them; 0 where none
- * does. */
+/* Return the number of ranks on this node according to Open MPI, Hydra or Slurm (`1(x8)`, `2,1`); 0 if none
+ * reports it. */
 static long ranks_of_node(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                         "SLURM_STEP_TASKS_PER_NODE"};
@@ -92,11 +92,11 @@ struct loop {
 /* Whether this thread has polled since it last yielded. */
 static _Thread_local int polled;
 
-/* Whether this thread is in a call that asks, and its polls in such calls since anything else. */
+/* Whether this thread is inside a call that polls MPI, and its consecutive polls in such calls. */
 static _Thread_local int asking;
 static _Thread_local int asked;
 
-/* Whether this thread's program said that it only waits. */
+/* Whether this thread's program reported that it only waits. */
 static _Thread_local int only_waits;
 
 void railyard_only_waits(int yes);
@@ -104,8 +104,8 @@ void railyard_only_waits(int yes) {
     only_waits = yes;
 }
 
-/* Counts a poll; says whether it was one too many. What was found starts the count anew: a library may need
- * some more polls to finish what a packet began. */
+/* Count a poll; return whether the limit is exceeded. An event resets the count, because a library may need
+ * some more polls to finish what a packet started. */
 static int spinning(struct loop *loop, int found) {
     long long now_ns = cpu_time_ns();
     int has_computed = now_ns - loop->last_ns >= GAP_NS;
@@ -117,7 +117,7 @@ static int spinning(struct loop *loop, int found) {
     return loop->empty > SPINS && (!asking || asked > ASKED_POLLS);
 }
 
-/* Whether this is a rank of Open MPI that talks to those of its own node over TCP too, as it was told. */
+/* Return whether this is a rank of Open MPI that is configured to use TCP also within its node. */
 static int has_sockets_alone(void) {
     const char *layer = getenv("OMPI_MCA_pml"), *transports = getenv("OMPI_MCA_btl");
     return getenv("OMPI_COMM_WORLD_LOCAL_SIZE") != NULL && layer != NULL && strcmp(layer, "ob1") == 0 &&
@@ -167,8 +167,8 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
     return found;
 }
 
-/* The same for UCX (MPICH), which polls with epoll_wait(). One that looks at several sets in turn is left
- * alone: each would wait for its own packets and miss those of the others. */
+/* The same for UCX (MPICH), which polls with epoll_wait(). A thread that polls several sets in turn is not
+ * changed: it would wait for one set and miss packets of the others. */
 int epoll_wait(int set, struct epoll_event *events, int count, int timeout_ms) {
     static _Thread_local struct loop loop;
     static _Thread_local int last_set = -1;
@@ -198,7 +198,7 @@ int sched_yield(void) {
     return (int)syscall(SYS_sched_yield);
 }
 
-/* A library that was loaded for the caller alone (mpi4py's may be) stands behind no RTLD_NEXT, but behind
+/* RTLD_NEXT does not find a library that was loaded only for the caller (as mpi4py may do), so search from
  * the caller. */
 static void find_asked(void *function, const char *name, void *caller) {
     find_real(function, name);
@@ -213,7 +213,7 @@ static void find_asked(void *function, const char *name, void *caller) {
     }
 }
 
-/* NAME calls the MPI library's function of that name and notes meanwhile that this thread asks. Handles are
+/* NAME calls the MPI library's function of that name, and marks this thread as polling meanwhile. Handles are
  * integers in some MPIs and pointers in others; both pass through a pointer. */
 #define ASKS(NAME, PARAMETERS, ARGUMENTS)                                                                    \
     int NAME PARAMETERS;                                                                                     \

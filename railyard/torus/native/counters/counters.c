@@ -77,7 +77,7 @@ struct torus {
     struct host *hosts;
     size_t count;
     struct ranks *ranks;
-    struct routed *routed; /* where a user-space router carries the packets; then no host counts */
+    struct routed *routed; /* the user-space router's counters; if it is used, hosts are not read */
 };
 
 struct processor {
@@ -99,7 +99,7 @@ static void fail(const char *what, const char *name) {
 
 typedef void take_message(struct host *host, const struct nlmsghdr *message);
 
-/* Ask a host's kernel tables for a dump and hand every message of the answer to `take`. */
+/* Request a dump of a host's kernel tables and pass every message of the answer to `take`. */
 static void dump(struct host *host, uint16_t type, take_message *take) {
     struct {
         struct nlmsghdr header;
@@ -290,7 +290,8 @@ static void add_processor(struct processor *sum, const unsigned long long *v) {
         sum->total += v[i];
 }
 
-/* Of the processors that this process may use: the rest of a larger machine may be idle and helps nobody. */
+/* Count only the processors that this process may use: idle processors elsewhere in a larger machine are of
+ * no use to the torus. */
 static void read_processors(struct processors *now) {
     memset(now, 0, sizeof *now);
     cpu_set_t usable;

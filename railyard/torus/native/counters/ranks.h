@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The name that a rank gives its process while it takes timed samples: benchmarks/lib/measure/timed.c. */
+/* The name of a rank's process while it takes timed samples (benchmarks/lib/measure/timed.c). */
 #define TIMED_NAME "railyard-timed"
 
 struct ranks;

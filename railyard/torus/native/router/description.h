@@ -30,10 +30,10 @@ struct link_name {
  * Print one line and exit where it is wrong: every router must have a way to every address. */
 void description_read(const char *path, struct network *network, struct link_name **names);
 
-/* Change the rates of links as the file DESCRIPTION.hidden says, where there is one: lines HOST PORT
- * RATE_BYTE_S, each a link by where it leaves. It is for tests of what detects faults: whoever compares a
- * torus with its plan learns of such a rate no more than of a shaper that someone changed behind railyard's
- * back. Print one line and exit where it is wrong. */
+/* Change the rates of links according to the file DESCRIPTION.hidden, if it exists: lines HOST PORT
+ * RATE_BYTE_S, where HOST PORT is the start of a link. It is for tests of fault detection: like a shaper that
+ * was changed without railyard, such a rate is not in the torus's own description. Print one line and exit if
+ * the file is malformed. */
 void description_hide(const char *path, struct network *network, const struct link_name *names);
 
 /* Whether two descriptions have the same hosts, links and addresses, so that one can change into the other.

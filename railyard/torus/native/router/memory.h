@@ -1,4 +1,4 @@
-/* Memory or the end: the router cannot go on without, and says so in one line. */
+/* Allocate memory, or print one line and exit: the router cannot continue without it. */
 #ifndef ROUTER_MEMORY_H
 #define ROUTER_MEMORY_H
 

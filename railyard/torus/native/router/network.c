@@ -153,8 +153,8 @@ static void return_credit(struct network *network, const struct cell *cell, uint
     }
 }
 
-/* A cell's head and tail come by `link`: the earliest start on `next`, so that `next` never runs out of data.
- */
+/* Return the earliest start on `next` of a cell whose head and tail arrive by `link`, so that `next` never
+ * runs out of data. */
 static uint64_t earliest_start(const struct network *network, const struct link *link, int32_t next,
                                uint32_t bytes, uint64_t start_ns) {
     double here = bytes * link->ns_per_byte, there = bytes * network->links[next].ns_per_byte;
@@ -373,9 +373,9 @@ static void wait_for(struct network *network, uint32_t index, struct cell *cell,
  * --------------------------------------------------------------------------------------------------------------
  */
 
-/* A cell's chunk has come to as many routers as it may. Return the first link of the way back to its source,
- * or NO_LINK where nobody is told: the source is unknown, or the chunk has more cells, of which others are on
- * their way. */
+/* Handle a chunk whose time to live has expired. Return the first link of the route back to its source, or
+ * NO_LINK if no ICMP message is sent: the source is unknown, or other cells of the chunk are still on their
+ * way. */
 static int32_t turn_round(const struct network *network, int32_t link, struct cell *cell) {
     struct chunk *chunk = cell->chunk;
     int32_t router = network->links[link].target;

@@ -8,8 +8,8 @@
  * latency, and the next link may start at once (cut-through), but never so early that it would run out of
  * data.
  * - A link's far end has a buffer of `buffer_bytes` for each virtual channel. A cell leaves only when its
- * whole size is free there (a credit). The space is free again when the tail of the cell has left and the
- * news has come back.
+ * whole size is free there (a credit). The space is free again after the tail of the cell has left and the
+ * credit has returned.
  * - A link takes its next cell from the inputs of its router round robin, by input and virtual channel. At a
  * NIC the destinations take turns, one cell each.
  * - Channels come in pairs. A cell changes to the upper channel of a pair where it crosses the dateline of a
@@ -19,8 +19,7 @@
  * - A cell counts the routers that it comes to. Where their number reaches the chunk's time to live, the
  * chunk goes no further: it turns round and arrives at its source, which learns where it expired.
  *
- * Leaves out adaptive routing, and errors on links.
- */
+ * Leaves out adaptive routing, and errors on links. */
 #ifndef ROUTER_NETWORK_H
 #define ROUTER_NETWORK_H
 

@@ -89,14 +89,14 @@ static void put_16(unsigned char *bytes, uint32_t value) {
     bytes[1] = (unsigned char)value;
 }
 
-/* Nobody answers an answer: of ICMP, echo requests alone are answered. */
+/* Among ICMP packets, only echo requests cause an ICMP error. */
 static int64_t source_of(const struct network *network, const unsigned char *ip, uint32_t bytes) {
     uint32_t ip_bytes = (ip[0] & 15U) * 4;
     bool answer = ip[PROTOCOL_AT] == IPPROTO_ICMP && (ip_bytes >= bytes || ip[ip_bytes] != ICMP_ECHO);
     return answer ? -1 : network_address(network, address_at(ip + SOURCE_AT));
 }
 
-/* Return a chunk with its cells laid out as the segments that the kernel would have made. */
+/* Return a chunk whose cells are the segments that the kernel would have made. */
 static struct chunk *new_chunk(const unsigned char *data, uint32_t length) {
     struct virtio_net_hdr offload;
     memcpy(&offload, data, sizeof offload);

@@ -19,9 +19,9 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
  * are thrown away and counted. */
 struct chunk *nics_read(struct nics *nics, struct network *network, uint32_t link, bool *empty);
 
-/* Hand a chunk to its node, with its time to live lowered by the routers that it came to. Of one that expired
- * the source gets what a router's kernel would have sent: ICMP, time exceeded, from the address of the router
- * where it expired. */
+/* Deliver a chunk to its node, with its time to live lowered by the number of routers on its route. For an
+ * expired chunk, send its source what a router's kernel would send: ICMP time exceeded, from the address of
+ * the router where it expired. */
 void nics_write(struct nics *nics, struct network *network, struct chunk *chunk);
 
 #endif

@@ -9,7 +9,7 @@
 
 namespace railyard {
 
-/* The words of one line, each parsed as it is asked for. */
+/* The words of one line, parsed on demand. */
 class Words {
   public:
     explicit Words(const std::string &line) : at_(line.c_str()) {}
@@ -30,7 +30,7 @@ class Words {
         return take(end), value;
     }
 
-    /* `most` is how many there are of what is counted; NONE is allowed where `optional` says so. */
+    /* Parse an index below `most`, or NONE if `optional`. */
     int index(std::size_t most, bool optional = false) {
         char *end = nullptr;
         long value = std::strtol(at_, &end, 10);

@@ -2,9 +2,9 @@
  * The network that a simulation runs on, as railyard/torus/simulated/network.py writes it: a flat list of
  * links, nodes, hosts and routes, in which everything is a number (docs/formats.md, "Simulated network").
  *
- * Models: a host is one NIC of one node; a route leads from a point (a router that a host hangs on) to an
- * address (the router of a destination and, in a fat tree, the spine that serves it). Leaves out: topologies,
- * placements, faults and routing rules. What is not in the list does not exist.
+ * Models: a host is one NIC of one node; a route leads from a point (the router that a host is attached to)
+ * to an address (the router of a destination and, in a fat tree, the spine that serves it). Leaves out:
+ * topologies, placements, faults and routing rules. Only what is listed exists.
  */
 #pragma once
 
@@ -82,7 +82,7 @@ class Description {
     std::size_t place(int point, int address) const;
 
     std::size_t reach_ = 0;          /* links that a message passes in its own time; 0: any number */
-    std::size_t most_stretches_ = 0; /* the most times that time, however long the way; 0: no limit */
+    std::size_t most_stretches_ = 0; /* upper limit of that factor for long routes; 0: no limit */
     int points_ = 0;
     int addresses_ = 0;
     std::vector<LinkLine> links_;

@@ -2,7 +2,7 @@
  * A SimGrid platform made of a description (description.hpp): `smpirun -platform railyard-simgrid.so`.
  *
  * Environment: RAILYARD_NETWORK names the description; RAILYARD_LINK_BYTES, if set, a file that gets the
- * payload bytes of every link at the end, one line a link.
+ * payload bytes of every link at the end, one line per link.
  *
  * Models: links that are shared equally, each direction on its own; a memory for each node, through which its
  * own ranks exchange; the answer's own route back, which SimGrid loads with 5 % of the data; long ways, whose
@@ -101,8 +101,9 @@ class Network : public routing::NetZoneImpl {
     void get_local_route(const routing::NetPoint *source, const routing::NetPoint *target,
                          routing::Route *into, double *latency) override {
         walk(host(source), host(target), [this, into, latency](int link, int times) {
-            /* A link that is named twice gives a message half: the solver counts each mention. Answers, for
-             * whose way SimGrid asks without latency, are short and take their own time. */
+            /* A route that lists a link twice gives a message half its rate, because the solver counts each
+             * mention. SimGrid requests the route of an answer without latency; answers are short and keep
+             * their own time. */
             into->link_list_.insert(into->link_list_.end(), latency ? static_cast<std::size_t>(times) : 1,
                                     links_[static_cast<std::size_t>(link)]);
         });
@@ -187,8 +188,8 @@ class LinkBytes {
     std::vector<double> bytes_;
 };
 
-/* SimGrid asks for the bandwidth factor of every message once: the one public place that sees size and ends.
- */
+/* SimGrid calls this once per message for its bandwidth factor; no other public callback has size and
+ * endpoints. */
 void count_bytes(const railyard::Description &description, Network &network, const char *path) {
     auto bytes = std::make_shared<LinkBytes>(description, network, path);
     see_messages(
