@@ -134,9 +134,8 @@ static void read_entry(const char *line, int number, const char *path, bool *see
         problem_set(problem, "--rank-map %s: line %d: %s is not a rank; expected 0 to %d, each once", path,
                     number, line, ranks - 1);
     else if (seen[rank])
-        problem_set(problem,
-                    "--rank-map %s: line %d: rank %s stands there twice; expected 0 to %d, each once", path,
-                    number, line, ranks - 1);
+        problem_set(problem, "--rank-map %s: line %d: rank %s is listed twice; expected 0 to %d, each once",
+                    path, number, line, ranks - 1);
     else
         seen[rank] = true;
     *entry = (int)rank;

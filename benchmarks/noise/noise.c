@@ -53,7 +53,7 @@ struct noise {
 static const struct option_row rows[] = {
     {"quantum", "SECONDS", "1e-3", NULL, "above 0, like 1e-3", "undisturbed time of a piece of work",
      parse_rate, FIELD(quantum_s)},
-    {"count", "COUNT", "1000", NULL, "1 to 1000000", "quanta, and allreduces, of a repeat", parse_count,
+    {"count", "COUNT", "1000", NULL, "1 to 1000000", "quanta, and allreduces, per repeat", parse_count,
      FIELD(count)},
     {"repeats", "COUNT", "10", NULL, "1 to 1000000", "repeats of all three measurements", parse_count,
      FIELD(repeats)},
@@ -261,7 +261,7 @@ static void write_parameters(struct json *json, const void *state) {
 
 static void print_heading(const void *state) {
     const struct noise *noise = state;
-    (void)printf("\n%d quanta of %llu steps a repeat; the work of all ranks verified\n\n",
+    (void)printf("\n%d quanta of %llu steps per repeat; the work of all ranks verified\n\n",
                  noise->config.count, (unsigned long long)noise->steps);
 }
 

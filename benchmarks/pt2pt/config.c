@@ -38,15 +38,16 @@ static bool parse_units(const char *text, void *field) {
         ROW("tests", "LIST", which, TEST_NAMES, "what to measure", parse_tests, FIELD(engine.points.tests)), \
         ROW("window", "COUNT", "64", "1 to 1000000", "messages in flight for bandwidth (OSU: 64)",           \
             parse_count, FIELD(engine.window)),                                                              \
-        ROW("windows", "COUNT", "1", "1 to 1000000", "windows of a sample, at least", parse_count,           \
+        ROW("windows", "COUNT", "1", "1 to 1000000", "minimum number of windows per sample", parse_count,    \
             FIELD(engine.windows)),                                                                          \
         ROW("batch", "COUNT", "10", "1 to 1000000",                                                          \
-            "round trips of a sample up to 8 KiB, at least; 1 above", parse_count, FIELD(engine.batch)),     \
+            "minimum number of round trips per sample up to 8 KiB; 1 above", parse_count,                    \
+            FIELD(engine.batch)),                                                                            \
         ROW("buffers", "NAME", "multiple", "multiple, single (as OSU)",                                      \
-            "where the messages of a window are received", parse_buffers, FIELD(engine.one_buffer)),         \
+            "receive buffers of the messages of a window", parse_buffers, FIELD(engine.one_buffer)),         \
         ROW_CLOCK(FIELD(engine.clock_pings)), ROW_MEMORY(FIELD(engine.memory)),                              \
         ROW_REPEATS("20", "samples per point", FIELD(engine.sampling.repeats)),                              \
-        ROW_WARMUPS("2", "untimed samples before, at least", FIELD(engine.sampling.warmups)),                \
+        ROW_WARMUPS("2", "minimum number of untimed samples before", FIELD(engine.sampling.warmups)),        \
         ROW_WARMUP_TIME(FIELD(engine.sampling.warmup_s)), ROW_MIN_TIME(FIELD(engine.sampling.min_time_s)),   \
         ROW_POINT_TIME(FIELD(engine.sampling.point_time_s)), ROW_SEED(FIELD(engine.sampling.seed)),          \
         ROW_JSON(FIELD(engine.sampling.json))
@@ -71,8 +72,8 @@ static const struct option_row hops_rows[] = {
     ROW_COORDINATES("none: ranks 0 and N-1", FIELD(coordinates)),
     ROW_DIMENSIONS(FIELD(dimensions)),
     ROW_HOPS(FIELD(hops)),
-    ROW("pairs-per-point", "COUNT", "1", "1 to 1000000", "pairs of each dimension and hop count, at most",
-        parse_count, FIELD(pairs_per_point)),
+    ROW("pairs-per-point", "COUNT", "1", "1 to 1000000",
+        "maximum number of pairs per dimension and hop count", parse_count, FIELD(pairs_per_point)),
     ROWS_ENGINE("0-4MiB", "latency,bandwidth,bibandwidth"),
 };
 
@@ -98,7 +99,7 @@ const struct option_table hops_options = {
 /* ---- paths ---- */
 
 static const struct option_row paths_rows[] = {
-    ROW_COORDINATES("none: it must be given", FIELD(coordinates)),
+    ROW_COORDINATES("none: required", FIELD(coordinates)),
     ROW_DIMENSIONS(FIELD(dimensions)),
     ROW_HOPS(FIELD(hops)),
     {"paths", "LIST", "1,2", NULL, "counts and ranges from 1, like 1-4",

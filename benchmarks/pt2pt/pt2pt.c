@@ -121,9 +121,10 @@ static void prepare_hops(struct run *run, struct problem *problem) {
     for (int i = 0; i < run->hop_pairs.count; i++)
         if (run->hop_pairs.pairs[i].from >= 0)
             return;
-    problem_set(problem,
-                "--coordinates %s: no two of the %d ranks are the asked hops apart along %s (torus %dx%dx%d)",
-                config->coordinates, check_ranks(), config->dimensions, extents[0], extents[1], extents[2]);
+    problem_set(
+        problem,
+        "--coordinates %s: no two of the %d ranks are the requested hops apart along %s (torus %dx%dx%d)",
+        config->coordinates, check_ranks(), config->dimensions, extents[0], extents[1], extents[2]);
 }
 
 static int count_hops(const struct run *run) {
@@ -155,7 +156,7 @@ static void print_torus(const struct run *run) {
     const int *extents = run->coordinates.extents;
     int nodes = run->lattice.nodes_per_router;
     if (run->config.coordinates)
-        (void)printf(", torus %dx%dx%d, %d node%s a router", extents[0], extents[1], extents[2], nodes,
+        (void)printf(", torus %dx%dx%d, %d node%s per router", extents[0], extents[1], extents[2], nodes,
                      nodes > 1 ? "s" : "");
 }
 
@@ -205,7 +206,7 @@ static void prepare_paths(struct run *run, struct problem *problem) {
             return;
         memcpy(reason, i == 0 ? set.reason : reason, sizeof reason);
     }
-    problem_set(problem, "--coordinates %s: the %d ranks stand on none of the paths that were asked for (%s)",
+    problem_set(problem, "--coordinates %s: the %d ranks are on none of the requested paths (%s)",
                 run->config.coordinates, check_ranks(), reason);
 }
 
@@ -312,8 +313,8 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
                     "--units nodes: all ranks run on one node; expected ranks on 2 nodes or more, or "
                     "--units ranks");
     else if (config->coordinates && config->every_rank)
-        problem_set(problem, "--units ranks: the ranks of a node stand at one place; valid without "
-                             "--coordinates");
+        problem_set(problem,
+                    "--units ranks: the ranks of a node have one position; valid without --coordinates");
     else
         check_per_node(run, run->where.nodes.count, "per-node", problem);
     if (!problem_is_set(problem) && config->coordinates)

@@ -63,8 +63,8 @@ static void check_even(const struct coordinates *coordinates, int ranks, const c
     for (int i = 0; i < coordinates->node_count; i++)
         if (ranks_on[i] > 0 && ranks_on[i] != box->ranks_per_node)
             problem_set(problem,
-                        "--coordinates %s: %d ranks on %s, %d on %s; expected as many ranks on each node",
-                        path, ranks_on[i], coordinates->nodes[i].host, box->ranks_per_node,
+                        "--coordinates %s: %d ranks on %s, %d on %s; expected equal ranks on each node", path,
+                        ranks_on[i], coordinates->nodes[i].host, box->ranks_per_node,
                         coordinates->nodes[coordinates->node_of_rank[0]].host);
     free(ranks_on);
 }

@@ -82,9 +82,8 @@ static void check_ways(const struct run *run, struct problem *problem) {
     for (int way = 0; way < SPLIT_WAYS; way++)
         if (run->config.ways[way] && is_measured(run, way))
             return;
-    problem_set(
-        problem,
-        "--splits: every split that was asked for has 1 rank; expected dimensions with 2 nodes or more");
+    problem_set(problem,
+                "--splits: every requested split has 1 rank; expected dimensions with 2 nodes or more");
 }
 
 /* ---- series ---- */
@@ -297,10 +296,11 @@ static void print_heading(const void *state) {
     const struct run *run = state;
     const struct box *box = &run->standing.box;
     if (run->standing.path)
-        (void)printf(", %dx%dx%d nodes, %d a router (along Y), %d rank%s a node", box->length[0],
+        (void)printf(", %dx%dx%d nodes, %d per router (along Y), %d rank%s per node", box->length[0],
                      box->length[1], box->length[2], run->standing.lattice.nodes_per_router,
                      box->ranks_per_node, box->ranks_per_node > 1 ? "s" : "");
-    (void)printf("\nthe slowest of all splits at once; every size verified; each split is in the JSON\n");
+    (void)printf(
+        "\nthe slowest of all simultaneous splits; every size verified; each split is in the JSON\n");
     (void)printf("start by %s; clocks within %.3g us of each other\n\n", start_name(run->start),
                  1e6 * run->clock_bound_s);
 }

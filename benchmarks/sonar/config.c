@@ -42,19 +42,19 @@ static bool parse_ping_sizes(const char *text, void *field) {
 
 static const struct option_row rows[] = {
     {"pings", "LIST", "send", NULL, "send, put, get", "kinds of ping", parse_modes, FIELD(modes)},
-    {"payloads", "LIST", "random,zero", NULL, "random, zero", "what a ping carries", parse_payloads,
+    {"payloads", "LIST", "random,zero", NULL, "random, zero", "data of a ping", parse_payloads,
      FIELD(payloads)},
     {"sizes", "LIST", "1-1MiB", NULL, "sizes and ranges (powers of two) from 1 B, with B, KiB or MiB",
-     "bytes of a ping", parse_ping_sizes, FIELD(sizes)},
+     "bytes per ping", parse_ping_sizes, FIELD(sizes)},
     {"count", "COUNT", "10", NULL, "1 to 1000000", "pings between two readings", parse_count, FIELD(pings)},
-    {"repeats", "COUNT", "5", NULL, "1 to 1000000", "soundings of each size", parse_count, FIELD(repeats)},
+    {"repeats", "COUNT", "5", NULL, "1 to 1000000", "measurements of each size", parse_count, FIELD(repeats)},
     {"settle", "SECONDS", "0.05", NULL, "0 to 1000000", "pause before the second reading, for late answers",
      parse_seconds, FIELD(settle_s)},
     {"group", "NAME", "auto", NULL,
      "a counter group of nodes, a file with a slash in its name, or auto (the fabric of rank 0's node)",
-     "what is counted", parse_text, FIELD(group)},
-    {"root", "FOLDER", NULL, "RAILYARD_COUNTERS_ROOT, or /", "a folder", "where the group's paths begin",
-     parse_text, FIELD(root)},
+     "counters to read", parse_text, FIELD(group)},
+    {"root", "FOLDER", NULL, "RAILYARD_COUNTERS_ROOT, or /", "a folder",
+     "folder below which the group's paths are", parse_text, FIELD(root)},
     ROW_SEED(FIELD(seed)),
     ROW_JSON(FIELD(json)),
 };
@@ -76,7 +76,7 @@ size_t sonar_largest_size(const struct sonar_config *config) {
 
 const struct option_table sonar_options = {
     .program = "sonar",
-    .purpose = "what the network's counters see of a message of known size",
+    .purpose = "network counters compared with messages of known size",
     .rows = rows,
     .count = sizeof rows / sizeof rows[0],
     .settle = settle,

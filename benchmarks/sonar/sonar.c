@@ -318,10 +318,11 @@ static void write_parameters(struct json *json, const void *state) {
 
 static void print_heading(const void *state) {
     const struct sonar *sonar = state;
-    (void)printf(": %s to %s, counter group %s; %d pings per sounding, silence subtracted, data verified\n\n",
-                 evidence_host_of(sonar->evidence, sonar->source),
-                 evidence_host_of(sonar->evidence, sonar->destination),
-                 railyard_counters_group(sonar->counters), sonar->config.pings);
+    (void)printf(
+        ": %s to %s, counter group %s; %d pings per measurement, silence subtracted, data verified\n\n",
+        evidence_host_of(sonar->evidence, sonar->source),
+        evidence_host_of(sonar->evidence, sonar->destination), railyard_counters_group(sonar->counters),
+        sonar->config.pings);
 }
 
 /* ---- set up ---- */

@@ -108,9 +108,9 @@ static void print_heading(const struct topobw *run, const struct evidence_list *
     (void)printf("topobw %s: %d ranks on %d hosts, %s %dx%dx%d, %d links in %d phases\n", RAILYARD_VERSION,
                  evidence->ranks, evidence_hosts(evidence), run->plan.is_listed ? "switches" : "torus",
                  extents[0], extents[1], extents[2], run->plan.link_count, phases);
-    (void)printf(
-        "%d x %s a transfer, fastest of %d rounds, up to %d more for links that look bad; data verified\n\n",
-        stream->messages, size, run->config.repeats, 2 * run->config.retests);
+    (void)printf("%d x %s per transfer, fastest of %d rounds, up to %d more for links that look bad; data "
+                 "verified\n\n",
+                 stream->messages, size, run->config.repeats, 2 * run->config.retests);
 }
 
 /* Returns the seconds of the transfer in the round in which its link was fastest. */

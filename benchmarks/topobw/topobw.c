@@ -45,7 +45,7 @@ static void plan_run(struct topobw *run, struct problem *problem) {
     plan_make(&run->coordinates, &run->rates, &run->plan);
     if (run->plan.link_count == 0)
         problem_set(problem,
-                    "--coordinates %s: no two of the %d ranks stand on neighbouring routers (torus %dx%dx%d)",
+                    "--coordinates %s: no two of the %d ranks are on neighbouring routers (torus %dx%dx%d)",
                     run->config.coordinates, check_ranks(), extents[0], extents[1], extents[2]);
     check_rates(run, problem);
 }
@@ -183,7 +183,7 @@ static void end_if_cut_off(int status) {
         return;
     if (check_rank() == 0 && status == EXIT_SUCCESS)
         (void)fprintf(stderr,
-                      "%s: two ranks cannot talk to each other, though every tested link answers: a "
+                      "%s: two ranks cannot communicate, although every tested link answers: a "
                       "link outside the test is down\n",
                       program);
     MPI_Abort(MPI_COMM_WORLD, status == EXIT_SUCCESS ? EXIT_LINK_FAULT : status);

@@ -42,7 +42,7 @@ static void set_defaults(const struct option_table *table, void *configuration, 
     for (int i = 0; i < table->count; i++) {
         const struct option_row *row = &table->rows[i];
         if (row->fallback && !row->parse(row->fallback, field_of(row, configuration)))
-            problem_set(problem, "--%s %s: a default that its own parser refuses", row->name, row->fallback);
+            problem_set(problem, "--%s %s: invalid default", row->name, row->fallback);
     }
 }
 

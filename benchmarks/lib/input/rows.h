@@ -24,24 +24,24 @@
     ROW("warmups", "COUNT", fallback, "0 to 1000000", what, parse_count0, offset)
 #define ROW_POINT_TIME(offset)                                                                               \
     ROW("max-time-per-point", "SECONDS", "2", "0 (no limit) to 1000000",                                     \
-        "take fewer samples, but 3, where they take longer", parse_seconds, offset)
+        "maximum time of the samples of a point, at least 3 of them", parse_seconds, offset)
 #define ROW_WARMUP_TIME(offset)                                                                              \
-    ROW("warmup-time", "SECONDS", "0.05", "0 to 1000000", "untimed samples until so much time has passed",   \
-        parse_seconds, offset)
+    ROW("warmup-time", "SECONDS", "0.05", "0 to 1000000", "minimum time of untimed samples", parse_seconds,  \
+        offset)
 #define ROW_MIN_TIME(offset)                                                                                 \
-    ROW("min-time-per-point", "SECONDS", "0.2", "0 to 1000000",                                              \
-        "make samples longer until all of a point take so much time", parse_seconds, offset)
+    ROW("min-time-per-point", "SECONDS", "0.2", "0 to 1000000", "minimum time of the samples of a point",    \
+        parse_seconds, offset)
 #define ROW_CLOCK(offset)                                                                                    \
     ROW("clock", "NAME", "host", "host (ranks of one kernel share a clock), pings (none do)",                \
-        "how the ranks' clocks are compared", parse_clock_source, offset)
+        "how the clocks of ranks are compared", parse_clock_source, offset)
 #define ROW_SEED(offset)                                                                                     \
-    ROW("seed", "NUMBER", "1", "0 to 2^64-1", "of the random payload", parse_seed, offset)
+    ROW("seed", "NUMBER", "1", "0 to 2^64-1", "seed of the random payload", parse_seed, offset)
 #define ROW_JSON(offset)                                                                                     \
-    ROW_ABSENT("json", "FILE", "none", "a path that can be written", "where rank 0 writes the results",      \
-               parse_text, offset)
+    ROW_ABSENT("json", "FILE", "none", "a path that can be written",                                         \
+               "file to which rank 0 writes the results", parse_text, offset)
 #define ROW_COORDINATES(absent, offset)                                                                      \
     ROW_ABSENT("coordinates", "FILE", absent, "a coordinates file: torus X Y Z, then HOST X Y Z lines",      \
-               "where the nodes stand", parse_text, offset)
+               "positions of the nodes", parse_text, offset)
 #define ROW_DIMENSIONS(offset)                                                                               \
     ROW("dimensions", "LETTERS", "XYZ", "letters of XYZ, each once", "torus dimensions to measure",          \
         parse_dimension_letters, offset)

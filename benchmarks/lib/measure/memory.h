@@ -32,7 +32,7 @@ struct memory {
 /* Rows of option tables, and their parser: the field is a struct memory, of which the kind is set. */
 #define MEMORY_NAMES "host, cuda, cuda-managed, hip, hip-managed"
 #define ROW_MEMORY(offset)                                                                                   \
-    { "memory", "NAME", "host", NULL, MEMORY_NAMES, "where the messages lie", parse_memory, offset }
+    { "memory", "NAME", "host", NULL, MEMORY_NAMES, "memory of the message buffers", parse_memory, offset }
 bool parse_memory(const char *text, void *field);
 const char *memory_name(const struct memory *memory);
 

@@ -148,7 +148,7 @@ static void index_hosts(const char *path, struct coordinates *coordinates, struc
     qsort(coordinates->by_host, (size_t)count, sizeof *coordinates->by_host, compare_entries);
     for (int i = 1; i < count; i++)
         if (strcmp(coordinates->by_host[i - 1].host, coordinates->by_host[i].host) == 0)
-            problem_set(problem, "--coordinates %s: line %d: host %s stands there twice", path,
+            problem_set(problem, "--coordinates %s: line %d: host %s is listed twice", path,
                         coordinates->nodes[coordinates->by_host[i].node].line, coordinates->by_host[i].host);
 }
 

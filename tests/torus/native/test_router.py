@@ -172,8 +172,8 @@ def test_a_message_comes_to_as_many_routers_as_it_lives(
         ("x+ 5 x- 1000000", "x+ 5 x- inf", "expected: link HOST PORT"),
         ("x+ 5 x- 1000000", "x+ 5 x- 1e-300", "expected: link HOST PORT"),
         ("link 4 x+ 5", "link 4294967300 x+ 5", "expected: link HOST PORT"),
-        ("route 5 ", "router r4\nroute 5 ", "expected routes alone behind the first one"),
-        ("route 5 ", "address 0 10.0.1.0\nroute 5 ", "expected routes alone behind the first one"),
+        ("route 5 ", "router r4\nroute 5 ", "expected only routes after the first one"),
+        ("route 5 ", "address 0 10.0.1.0\nroute 5 ", "expected only routes after the first one"),
         (
             "".join(f"address {i} 10.0.0.{i}\n" for i in range(4)),
             "",

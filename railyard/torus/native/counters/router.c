@@ -27,7 +27,7 @@ struct routed {
 
 static void give_up(const char *what) {
     fprintf(stderr, "railyard-counters: cannot %s the counters of the router: %s\n", what,
-            errno ? strerror(errno) : "they are not complete");
+            errno ? strerror(errno) : "the file is incomplete");
     exit(EXIT_FAILURE);
 }
 

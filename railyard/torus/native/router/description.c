@@ -150,7 +150,7 @@ static void read_line(struct reader *reader, const char *line) {
     if (strncmp(line, "route ", 6) == 0)
         add_route(reader, line);
     else if (reader->bits != NULL)
-        wrong(reader, "expected routes alone behind the first one");
+        wrong(reader, "expected only routes after the first one");
     else if (strncmp(line, "link ", 5) == 0)
         add_link(reader, line);
     else if (strncmp(line, "address ", 8) == 0)

@@ -263,15 +263,15 @@ static void run(struct router *router) {
 }
 
 static void usage(FILE *file) {
-    fputs("usage: railyard-router DESCRIPTION COUNTERS NETNS\n"
-          "       railyard-router --simulate DESCRIPTION < MESSAGES\n"
-          "\n"
-          "Carries the packets of a virtual torus. DESCRIPTION: its hosts, links and routes "
-          "(description.h).\n"
-          "COUNTERS: the file to count in. NETNS: the path of the network namespace to live in.\n"
-          "With --simulate no packet is carried: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
-          "(simulate.h).\n",
-          file);
+    fputs(
+        "usage: railyard-router DESCRIPTION COUNTERS NETNS\n"
+        "       railyard-router --simulate DESCRIPTION < MESSAGES\n"
+        "\n"
+        "Carries the packets of a virtual torus. DESCRIPTION: its hosts, links and routes (description.h).\n"
+        "COUNTERS: the file to count in. NETNS: the path of the network namespace to live in.\n"
+        "With --simulate no packet is carried: MESSAGES has lines AT_NS LINK ADDRESS BYTES "
+        "(simulate.h).\n",
+        file);
 }
 
 static void live_in(const char *path) {
