@@ -14,8 +14,8 @@ static uint64_t key(const struct load *load, int from, int to) {
     return payload_key(load->seed, (uint64_t)to, (uint64_t)from, PART);
 }
 
-static bool holds(const struct load *load, const char *place, int from, int to) {
-    return payload_first_difference(place, load->bytes, key(load, from, to)) == load->bytes;
+static bool holds(const struct load *load, const char *index, int from, int to) {
+    return payload_first_difference(index, load->bytes, key(load, from, to)) == load->bytes;
 }
 
 static void fill_one(struct load *load) {
@@ -39,15 +39,15 @@ static void send_window(struct load *load, int to, int *pending) {
                             &load->requests[(*pending)++]));
 }
 
-static void receive_window(struct load *load, int from, int place, int *pending) {
+static void receive_window(struct load *load, int from, int index, int *pending) {
     for (int i = 0; i < load->in_flight; i++)
-        MPI_CHECK(MPI_Irecv(slot(load, place, i), (int)load->bytes, MPI_BYTE, from, TAG, load->comm,
+        MPI_CHECK(MPI_Irecv(slot(load, index, i), (int)load->bytes, MPI_BYTE, from, TAG, load->comm,
                             &load->requests[(*pending)++]));
 }
 
-static bool window_holds(const struct load *load, int from, int place) {
+static bool window_holds(const struct load *load, int from, int index) {
     for (int i = 0; i < load->in_flight; i++)
-        if (!holds(load, slot(load, place, i), from, 0))
+        if (!holds(load, slot(load, index, i), from, 0))
             return false;
     return true;
 }

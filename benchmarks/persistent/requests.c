@@ -19,47 +19,47 @@ static uint64_t key_of(MPI_Request handle) {
 
 /* The place of a key, or the free one where it belongs; the table has a free place. */
 static struct request *find_place(const struct requests *requests, uint64_t key) {
-    size_t last = requests->places - 1;
+    size_t last = requests->slots - 1;
     size_t at = (size_t)((key * spread) >> 32) & last;
-    while (requests->place[at].taken && requests->place[at].key != key)
+    while (requests->slot[at].taken && requests->slot[at].key != key)
         at = (at + 1) & last;
-    return &requests->place[at];
+    return &requests->slot[at];
 }
 
 static bool grow(struct requests *requests) {
-    struct requests larger = {.places = requests->places ? 2 * requests->places : FIRST_PLACES,
+    struct requests larger = {.slots = requests->slots ? 2 * requests->slots : FIRST_PLACES,
                               .count = requests->count};
-    larger.place = calloc(larger.places, sizeof *larger.place);
-    if (!larger.place)
+    larger.slot = calloc(larger.slots, sizeof *larger.slot);
+    if (!larger.slot)
         return false;
-    for (size_t i = 0; i < requests->places; i++)
-        if (requests->place[i].taken)
-            *find_place(&larger, requests->place[i].key) = requests->place[i];
-    free(requests->place);
+    for (size_t i = 0; i < requests->slots; i++)
+        if (requests->slot[i].taken)
+            *find_place(&larger, requests->slot[i].key) = requests->slot[i];
+    free(requests->slot);
     *requests = larger;
     return true;
 }
 
 bool requests_add(struct requests *requests, MPI_Request handle, uint64_t bytes) {
     uint64_t key = key_of(handle);
-    if (2 * requests->count >= requests->places && !grow(requests))
+    if (2 * requests->count >= requests->slots && !grow(requests))
         return false;
-    struct request *place = find_place(requests, key);
-    requests->count += !place->taken;
-    *place = (struct request){.key = key, .bytes = bytes, .taken = true, .sends = true};
+    struct request *slot = find_place(requests, key);
+    requests->count += !slot->taken;
+    *slot = (struct request){.key = key, .bytes = bytes, .taken = true, .sends = true};
     return true;
 }
 
 void requests_remove(struct requests *requests, MPI_Request handle) {
-    if (requests->places > 0)
+    if (requests->slots > 0)
         find_place(requests, key_of(handle))->sends = false;
 }
 
 bool requests_find(const struct requests *requests, MPI_Request handle, uint64_t *bytes) {
-    if (requests->places == 0)
+    if (requests->slots == 0)
         return false;
-    const struct request *place = find_place(requests, key_of(handle));
-    if (place->sends)
-        *bytes = place->bytes;
-    return place->sends;
+    const struct request *slot = find_place(requests, key_of(handle));
+    if (slot->sends)
+        *bytes = slot->bytes;
+    return slot->sends;
 }

@@ -22,8 +22,8 @@ struct request {
 
 /* Zeroed at first. */
 struct requests {
-    struct request *place;
-    size_t places; /* 0, or a power of two */
+    struct request *slot;
+    size_t slots; /* 0, or a power of two */
     size_t count;
 };
 

@@ -84,8 +84,8 @@ int nodes_size(const struct nodes *nodes, int node) {
     return nodes->first[node + 1] - nodes->first[node];
 }
 
-int nodes_rank(const struct nodes *nodes, int node, int place) {
-    return nodes->ranks[nodes->first[node] + place];
+int nodes_rank(const struct nodes *nodes, int node, int index) {
+    return nodes->ranks[nodes->first[node] + index];
 }
 
 void nodes_free(struct nodes *nodes) {

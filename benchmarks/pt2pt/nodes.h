@@ -20,7 +20,7 @@ void nodes_of_ranks(struct nodes *nodes);
 
 /* How many ranks a node has, and the rank at a place of it. */
 int nodes_size(const struct nodes *nodes, int node);
-int nodes_rank(const struct nodes *nodes, int node, int place);
+int nodes_rank(const struct nodes *nodes, int node, int index);
 
 void nodes_free(struct nodes *nodes);
 

@@ -6,33 +6,33 @@
 
 /* ---- whoever the nodes are ---- */
 
-static bool ring(const struct where *where, int step, int i, struct node_pair *pair) {
+static bool ring(const struct layout *layout, int step, int i, struct node_pair *pair) {
     (void)step;
-    *pair = (struct node_pair){i, (i + 1) % where->nodes.count};
+    *pair = (struct node_pair){i, (i + 1) % layout->nodes.count};
     return true;
 }
 
-static bool shift(const struct where *where, int step, int i, struct node_pair *pair) {
-    *pair = (struct node_pair){i, (i + step) % where->nodes.count};
+static bool shift(const struct layout *layout, int step, int i, struct node_pair *pair) {
+    *pair = (struct node_pair){i, (i + step) % layout->nodes.count};
     return pair->from != pair->to;
 }
 
 /* Along the cycle of a random order: no node meets itself. */
-static bool random_permutation(const struct where *where, int step, int i, struct node_pair *pair) {
+static bool random_permutation(const struct layout *layout, int step, int i, struct node_pair *pair) {
     (void)step;
-    *pair = (struct node_pair){where->shuffled[i], where->shuffled[(i + 1) % where->nodes.count]};
+    *pair = (struct node_pair){layout->shuffled[i], layout->shuffled[(i + 1) % layout->nodes.count]};
     return true;
 }
 
-static bool incast(const struct where *where, int step, int i, struct node_pair *pair) {
-    (void)where;
+static bool incast(const struct layout *layout, int step, int i, struct node_pair *pair) {
+    (void)layout;
     (void)step;
     *pair = (struct node_pair){i, 0};
     return i > 0;
 }
 
-static bool fan_out(const struct where *where, int step, int i, struct node_pair *pair) {
-    (void)where;
+static bool fan_out(const struct layout *layout, int step, int i, struct node_pair *pair) {
+    (void)layout;
     (void)step;
     *pair = (struct node_pair){0, i};
     return i > 0;
@@ -41,13 +41,13 @@ static bool fan_out(const struct where *where, int step, int i, struct node_pair
 /* ---- by the torus, where it is known ---- */
 
 /* Returns the node at this offset along each dimension; -1 if there is none. */
-static int node_away(const struct where *where, int node, const int *steps) {
+static int node_away(const struct layout *layout, int node, const int *steps) {
     size_t index = 0;
     for (int d = 0; d < TORUS_DIMENSIONS; d++) {
-        int extent = where->extents[d];
-        index = index * (size_t)extent + (size_t)((where->position[node][d] + steps[d]) % extent);
+        int extent = layout->extents[d];
+        index = index * (size_t)extent + (size_t)((layout->position[node][d] + steps[d]) % extent);
     }
-    return where->node_at[index];
+    return layout->node_at[index];
 }
 
 /* A pair, where both nodes are there. */
@@ -56,44 +56,44 @@ static bool meet(int node, int other, struct node_pair *pair) {
     return other >= 0 && other != node;
 }
 
-static int longest_dimension(const struct where *where) {
+static int longest_dimension(const struct layout *layout) {
     int longest = 0;
     for (int d = 1; d < TORUS_DIMENSIONS; d++)
-        if (where->extents[d] > where->extents[longest])
+        if (layout->extents[d] > layout->extents[longest])
             longest = d;
     return longest;
 }
 
 /* Half way round the longest dimension: all data cross the middle of the machine, its narrowest cut. */
-static bool bisection(const struct where *where, int step, int i, struct node_pair *pair) {
+static bool bisection(const struct layout *layout, int step, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS] = {0};
-    int half = where->nodes.count / 2;
+    int half = layout->nodes.count / 2;
     (void)step;
-    if (!where->position)
+    if (!layout->position)
         return i < half && meet(i, i + half, pair);
-    int d = longest_dimension(where);
-    steps[d] = where->extents[d] / 2;
-    return where->position[i][d] < steps[d] && meet(i, node_away(where, i, steps), pair);
+    int d = longest_dimension(layout);
+    steps[d] = layout->extents[d] / 2;
+    return layout->position[i][d] < steps[d] && meet(i, node_away(layout, i, steps), pair);
 }
 
-static bool nearest(const struct where *where, int step, int i, struct node_pair *pair) {
+static bool nearest(const struct layout *layout, int step, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS] = {0};
     (void)step;
-    if (!where->position)
-        return i % 2 == 0 && i + 1 < where->nodes.count && meet(i, i + 1, pair);
-    int d = longest_dimension(where);
+    if (!layout->position)
+        return i % 2 == 0 && i + 1 < layout->nodes.count && meet(i, i + 1, pair);
+    int d = longest_dimension(layout);
     steps[d] = 1;
-    return where->position[i][d] % 2 == 0 && meet(i, node_away(where, i, steps), pair);
+    return layout->position[i][d] % 2 == 0 && meet(i, node_away(layout, i, steps), pair);
 }
 
-static bool farthest(const struct where *where, int step, int i, struct node_pair *pair) {
+static bool farthest(const struct layout *layout, int step, int i, struct node_pair *pair) {
     int steps[TORUS_DIMENSIONS];
     (void)step;
-    if (!where->position)
-        return i < where->nodes.count / 2 && meet(i, where->nodes.count - 1 - i, pair);
+    if (!layout->position)
+        return i < layout->nodes.count / 2 && meet(i, layout->nodes.count - 1 - i, pair);
     for (int d = 0; d < TORUS_DIMENSIONS; d++)
-        steps[d] = where->extents[d] / 2;
-    return node_away(where, i, steps) > i && meet(i, node_away(where, i, steps), pair);
+        steps[d] = layout->extents[d] / 2;
+    return node_away(layout, i, steps) > i && meet(i, node_away(layout, i, steps), pair);
 }
 
 static const struct pattern table[] = {

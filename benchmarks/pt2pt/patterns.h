@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* The nodes of a run, and their positions. */
-struct where {
+struct layout {
     struct nodes nodes;
     const int (*position)[TORUS_DIMENSIONS]; /* of each node on the torus; NULL: not known */
     const int *node_at;                      /* first node at each position, row-major; -1: none */
@@ -35,7 +35,7 @@ struct node_pair {
 struct pattern {
     const char *name;
     const char *help;
-    bool (*pair)(const struct where *where, int step, int i, struct node_pair *pair);
+    bool (*pair)(const struct layout *layout, int step, int i, struct node_pair *pair);
     bool steps; /* `step` means something: each of --steps is measured */
 };
 

@@ -58,7 +58,7 @@ struct run {
     int verified;
     struct coordinates coordinates;
     struct lattice lattice;
-    struct where where;
+    struct layout layout;
     int (*position)[TORUS_DIMENSIONS];
     int *node_at;
     struct hop_list hop_pairs;
@@ -72,9 +72,9 @@ struct run {
 
 static void find_nodes(struct run *run, bool every_rank) {
     if (every_rank)
-        nodes_of_ranks(&run->where.nodes);
+        nodes_of_ranks(&run->layout.nodes);
     else
-        nodes_find(&run->where.nodes);
+        nodes_find(&run->layout.nodes);
 }
 
 /* The fewest ranks of the first `count` nodes. */
@@ -89,7 +89,7 @@ static int fewest_ranks(const struct nodes *nodes, int count, int *node) {
 static void check_per_node(struct run *run, int node_count, const char *option, struct problem *problem) {
     struct number_list *list = &run->config.per_node;
     int node = 0;
-    int most = fewest_ranks(&run->where.nodes, node_count, &node);
+    int most = fewest_ranks(&run->layout.nodes, node_count, &node);
     if (list->count == 0)
         *list = (struct number_list){.count = 1, .value = {(size_t)most}};
     for (int i = 0; i < list->count; i++)
@@ -224,7 +224,7 @@ static void write_paths(struct json *json, const struct run *run) {
 static void prepare_contention(struct run *run, struct problem *problem) {
     enum grouping grouping = run->config.grouping;
     find_nodes(run, grouping == GROUPS_RANKS);
-    run->group_nodes = run->where.nodes.count / 2;
+    run->group_nodes = run->layout.nodes.count / 2;
     if (run->group_nodes == 0)
         problem_set(
             problem,
@@ -246,7 +246,7 @@ static int node_at(const struct run *run, bool second, int place) {
 }
 
 static void make_contention(const struct run *run, int index, struct set *set) {
-    const struct nodes *nodes = &run->where.nodes;
+    const struct nodes *nodes = &run->layout.nodes;
     int count = (int)run->config.per_node.value[index / run->config.rounds];
     int round = index % run->config.rounds;
     set->ranks = true;
@@ -263,7 +263,7 @@ static void make_contention(const struct run *run, int index, struct set *set) {
 }
 
 static int resting_nodes(const struct run *run) {
-    return run->where.nodes.count - 2 * run->group_nodes;
+    return run->layout.nodes.count - 2 * run->group_nodes;
 }
 
 static void write_contention(struct json *json, const struct run *run) {
@@ -286,21 +286,21 @@ static void print_groups(const struct run *run) {
 
 /* Fills the position of each node in the lattice, and the node at each position. */
 static void find_positions(struct run *run) {
-    struct where *where = &run->where;
+    struct layout *layout = &run->layout;
     const int *extents = run->lattice.extents;
     size_t volume = (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2];
-    run->position = check_alloc((size_t)where->nodes.count, sizeof *run->position);
+    run->position = check_alloc((size_t)layout->nodes.count, sizeof *run->position);
     run->node_at = check_alloc(volume, sizeof *run->node_at);
-    memcpy(where->extents, extents, sizeof where->extents);
+    memcpy(layout->extents, extents, sizeof layout->extents);
     for (size_t i = 0; i < volume; i++)
         run->node_at[i] = -1;
-    for (int node = 0; node < where->nodes.count; node++) {
+    for (int node = 0; node < layout->nodes.count; node++) {
         int *at = run->position[node];
-        lattice_position(&run->lattice, &run->coordinates, nodes_rank(&where->nodes, node, 0), at);
+        lattice_position(&run->lattice, &run->coordinates, nodes_rank(&layout->nodes, node, 0), at);
         run->node_at[(at[0] * extents[1] + at[1]) * extents[2] + at[2]] = node;
     }
-    where->position = (const int(*)[TORUS_DIMENSIONS])run->position;
-    where->node_at = run->node_at;
+    layout->position = (const int(*)[TORUS_DIMENSIONS])run->position;
+    layout->node_at = run->node_at;
 }
 
 static void prepare_pattern(struct run *run, struct problem *problem) {
@@ -308,7 +308,7 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
     find_nodes(run, config->every_rank);
     if (!config->pattern->steps)
         config->steps.count = 1;
-    if (run->where.nodes.count < 2)
+    if (run->layout.nodes.count < 2)
         problem_set(problem,
                     "--units nodes: all ranks run on one node; expected ranks on 2 nodes or more, or "
                     "--units ranks");
@@ -316,7 +316,7 @@ static void prepare_pattern(struct run *run, struct problem *problem) {
         problem_set(problem,
                     "--units ranks: the ranks of a node have one position; valid without --coordinates");
     else
-        check_per_node(run, run->where.nodes.count, "per-node", problem);
+        check_per_node(run, run->layout.nodes.count, "per-node", problem);
     if (!problem_is_set(problem) && config->coordinates)
         find_positions(run);
 }
@@ -332,21 +332,21 @@ static int *shuffle(int nodes, uint64_t seed, int step) {
         order[i] = i;
     for (int i = nodes - 1; i > 0; i--) {
         int other = (int)(payload_word(seed + (uint64_t)step, (uint64_t)i) % (uint64_t)(i + 1));
-        int kept = order[i];
+        int swapped = order[i];
         order[i] = order[other];
-        order[other] = kept;
+        order[other] = swapped;
     }
     return order;
 }
 
 static void make_pattern(const struct run *run, int index, struct set *set) {
     const struct pt2pt_config *config = &run->config;
-    const struct nodes *nodes = &run->where.nodes;
-    struct where where = run->where;
+    const struct nodes *nodes = &run->layout.nodes;
+    struct layout layout = run->layout;
     int count = (int)config->per_node.value[index / config->steps.count];
     int step = (int)config->steps.value[index % config->steps.count];
     int *order = shuffle(nodes->count, config->engine.sampling.seed, step);
-    where.shuffled = order;
+    layout.shuffled = order;
     set->ranks = true;
     set_label(set, "pattern", config->pattern->name, 0);
     set_label(set, "step", NULL, step);
@@ -355,7 +355,7 @@ static void make_pattern(const struct run *run, int index, struct set *set) {
     set->team.pairs = 0;
     for (int i = 0; i < nodes->count; i++) {
         struct node_pair pair;
-        if (config->pattern->pair(&where, step, i, &pair))
+        if (config->pattern->pair(&layout, step, i, &pair))
             for (int l = 0; l < count; l++)
                 set->team.pair[set->team.pairs++] = (struct pair){chosen_rank(nodes, pair.from, l, count),
                                                                   chosen_rank(nodes, pair.to, l, count)};
@@ -370,12 +370,12 @@ static void write_pattern(struct json *json, const struct run *run) {
     json_key_text(json, "pattern", config->pattern->name);
     parameters_numbers(json, "steps", &config->steps);
     json_key_text(json, "units", config->every_rank ? "ranks" : "nodes");
-    json_key_integer(json, "nodes", run->where.nodes.count);
+    json_key_integer(json, "nodes", run->layout.nodes.count);
     parameters_numbers(json, "per_node", &config->per_node);
 }
 
 static void print_pattern(const struct run *run) {
-    (void)printf(", pattern %s over %d %s", run->config.pattern->name, run->where.nodes.count,
+    (void)printf(", pattern %s over %d %s", run->config.pattern->name, run->layout.nodes.count,
                  run->config.every_rank ? "ranks" : "nodes");
     print_torus(run);
 }
@@ -531,7 +531,7 @@ static bool prepare(void *state) {
 static void release(void *state) {
     struct run *run = state;
     hop_pairs_free(&run->hop_pairs);
-    nodes_free(&run->where.nodes);
+    nodes_free(&run->layout.nodes);
     free(run->sets);
     free(run->position);
     free(run->node_at);

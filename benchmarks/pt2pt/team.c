@@ -135,8 +135,8 @@ static struct point_times times_make(const struct engine *engine) {
 /* Collective over the team. Measures the figures of a test at a size; returns how many there were, 0 when
  * data were wrong. */
 static int measure_figures(struct engine *engine, struct clock *clock, struct point_times *times, int at,
-                           struct recording *mine, struct problem *problem) {
-    const struct point *point = &mine->point[at];
+                           struct recording *record, struct problem *problem) {
+    const struct point *point = &record->point[at];
     const struct figure *figure = &figures()[point->figure];
     int count = figure->share > 0 ? PERCENTILES : 1;
     if (engine->pairs > 1)
@@ -147,20 +147,20 @@ static int measure_figures(struct engine *engine, struct clock *clock, struct po
         clock_read_again(clock);
     double *durations_s = durations(engine, times, figure->test == BIBANDWIDTH);
     for (int i = 0; i < count; i++)
-        mine->part[at + i] = make_part(engine, times, clock, durations_s, figure->share > 0 ? i : -1);
-    mine->clock_bound_s = fmax(mine->clock_bound_s, fmax(clock->first.bound_s, clock->last.bound_s));
+        record->part[at + i] = make_part(engine, times, clock, durations_s, figure->share > 0 ? i : -1);
+    record->clock_bound_s = fmax(record->clock_bound_s, fmax(clock->first.bound_s, clock->last.bound_s));
     free(durations_s);
     return count;
 }
 
 static void measure_points(const struct team *team, MPI_Comm comm, const struct engine_config *config,
-                           struct recording *mine, struct problem *problem) {
+                           struct recording *record, struct problem *problem) {
     struct engine engine = engine_open(config, comm, team->pair, team->pairs);
     struct clock clock = clock_open(comm, config->clock_pings);
     struct point_times times = times_make(&engine);
     int done = 1;
-    for (int i = 0; i < mine->points && done > 0; i += done)
-        done = measure_figures(&engine, &clock, &times, i, mine, problem);
+    for (int i = 0; i < record->points && done > 0; i += done)
+        done = measure_figures(&engine, &clock, &times, i, record, problem);
     free(times.of_end);
     free(times.percentiles_s);
     clock_close(&clock);
@@ -197,20 +197,20 @@ static struct whole *reduce_wholes(const struct part *part, int count) {
 }
 
 /* Where each rank's values go: those of the pairs that it leads, in their order. */
-static void find_places(const struct team *team, int count, int *counts, int *places) {
+static void find_places(const struct team *team, int count, int *counts, int *offsets) {
     for (int i = 0; i < team->pairs; i++)
         counts[team->pair[i].from] += count;
     for (int rank = 1; rank < check_ranks(); rank++)
-        places[rank] = places[rank - 1] + counts[rank - 1];
+        offsets[rank] = offsets[rank - 1] + counts[rank - 1];
 }
 
 /* From the order of ranks to that of pairs. */
-static double *order_by_pair(const struct team *team, int count, const double *gathered, int *places) {
+static double *order_by_pair(const struct team *team, int count, const double *gathered, int *offsets) {
     double *values = check_alloc((size_t)team->pairs * (size_t)count, sizeof *values);
     for (int i = 0; i < team->pairs; i++) {
-        int *place = &places[team->pair[i].from];
-        memcpy(values + (size_t)i * (size_t)count, gathered + *place, (size_t)count * sizeof *values);
-        *place += count;
+        int *offset = &offsets[team->pair[i].from];
+        memcpy(values + (size_t)i * (size_t)count, gathered + *offset, (size_t)count * sizeof *values);
+        *offset += count;
     }
     return values;
 }
@@ -218,62 +218,62 @@ static double *order_by_pair(const struct team *team, int count, const double *g
 /* Collective. Rank 0 has the samples of every pair. */
 static double *gather_pairs(const struct team *team, const struct part *part, int count) {
     int *counts = check_alloc((size_t)check_ranks(), sizeof *counts);
-    int *places = check_alloc((size_t)check_ranks(), sizeof *places);
+    int *offsets = check_alloc((size_t)check_ranks(), sizeof *offsets);
     double *values = NULL;
     double *gathered = check_alloc((size_t)team->pairs * (size_t)count, sizeof *gathered);
-    find_places(team, count, counts, places);
-    MPI_CHECK(MPI_Gatherv(part->unit_s, part->ends * count, MPI_DOUBLE, gathered, counts, places, MPI_DOUBLE,
+    find_places(team, count, counts, offsets);
+    MPI_CHECK(MPI_Gatherv(part->unit_s, part->ends * count, MPI_DOUBLE, gathered, counts, offsets, MPI_DOUBLE,
                           0, MPI_COMM_WORLD));
     if (check_rank() == 0)
-        values = order_by_pair(team, count, gathered, places);
+        values = order_by_pair(team, count, gathered, offsets);
     free(gathered);
-    free(places);
+    free(offsets);
     free(counts);
     return values;
 }
 
-static void collect(const struct team *team, const struct recording *mine, struct team_result *result) {
-    for (int i = 0; i < mine->points; i++) {
-        int shape[2] = {mine->part[i].count, mine->part[i].units};
+static void collect(const struct team *team, const struct recording *record, struct team_result *result) {
+    for (int i = 0; i < record->points; i++) {
+        int shape[2] = {record->part[i].count, record->part[i].units};
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, shape, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
         result->count[i] = shape[0];
         result->units[i] = shape[1];
-        result->whole[i] = reduce_wholes(&mine->part[i], shape[0]);
+        result->whole[i] = reduce_wholes(&record->part[i], shape[0]);
         if (team->pairs <= DETAIL_PAIRS)
-            result->pair_s[i] = gather_pairs(team, &mine->part[i], shape[0]);
+            result->pair_s[i] = gather_pairs(team, &record->part[i], shape[0]);
     }
-    MPI_CHECK(
-        MPI_Reduce(&mine->clock_bound_s, &result->clock_bound_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Reduce(&record->clock_bound_s, &result->clock_bound_s, 1, MPI_DOUBLE, MPI_MAX, 0,
+                         MPI_COMM_WORLD));
 }
 
-static void free_recording(struct recording *mine) {
-    for (int i = 0; i < mine->points; i++) {
-        free(mine->part[i].unit_s);
-        free(mine->part[i].samples);
+static void free_recording(struct recording *record) {
+    for (int i = 0; i < record->points; i++) {
+        free(record->part[i].unit_s);
+        free(record->part[i].samples);
     }
-    free(mine);
+    free(record);
 }
 
 bool team_measure(const struct team *team, const struct engine_config *config, const char *program,
                   struct team_result *result) {
     struct problem problem = {0};
-    struct recording *mine = check_alloc(1, sizeof *mine);
+    struct recording *record = check_alloc(1, sizeof *record);
     MPI_Comm comm = MPI_COMM_NULL;
     bool member = is_member(team, check_rank());
     *result = (struct team_result){0};
-    mine->points = points_list(&config->points, mine->point);
-    result->points = mine->points;
-    memcpy(result->point, mine->point, sizeof result->point);
+    record->points = points_list(&config->points, record->point);
+    result->points = record->points;
+    memcpy(result->point, record->point, sizeof result->point);
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, check_rank(), &comm));
     if (member) {
-        measure_points(team, comm, config, mine, &problem);
+        measure_points(team, comm, config, record, &problem);
         MPI_CHECK(MPI_Comm_free(&comm));
     }
     idle_barrier();
     bool good = !problem_agree(&problem, program);
     if (good)
-        collect(team, mine, result);
-    free_recording(mine);
+        collect(team, record, result);
+    free_recording(record);
     return good;
 }
 

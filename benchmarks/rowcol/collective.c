@@ -117,12 +117,12 @@ static size_t check_words(const struct group *group, size_t first, size_t words,
     uint64_t a = key_of(group, bytes, 0, 1);
     uint64_t b = key_of(group, bytes, 0, 2);
     for (size_t i = 0; i < words; i++) {
-        uint64_t found;
+        uint64_t actual;
         uint64_t sum = (uint64_t)group->ranks * payload_word(a, first + i) +
                        sum_of_ranks(group->ranks) * payload_word(b, first + i);
-        memcpy(&found, group->incoming + i * sizeof found, sizeof found);
-        if (found != sum)
-            return i * sizeof found;
+        memcpy(&actual, group->incoming + i * sizeof actual, sizeof actual);
+        if (actual != sum)
+            return i * sizeof actual;
     }
     return SIZE_MAX;
 }
@@ -177,11 +177,11 @@ static size_t check_floats(const struct group *group, size_t bytes) {
     for (int rank = 0; rank < group->ranks; rank++)
         of_ranks += (uint64_t)(rank % 8);
     for (size_t i = 0; i < bytes / sizeof(float); i++) {
-        float found;
+        float actual;
         uint64_t sum = (uint64_t)group->ranks * (payload_word(key, i) % 512) + of_ranks;
-        memcpy(&found, group->incoming + i * sizeof found, sizeof found);
-        if ((double)found != (double)sum)
-            return i * sizeof found;
+        memcpy(&actual, group->incoming + i * sizeof actual, sizeof actual);
+        if ((double)actual != (double)sum)
+            return i * sizeof actual;
     }
     return SIZE_MAX;
 }

@@ -182,11 +182,11 @@ static void adapt(struct starter *starter, bool good) {
 
 /* Collective. Whether every rank began in time for a sample that took so long. */
 static bool began_together(struct starter *starter, double late_s, double sample_s) {
-    double mine[] = {late_s, sample_s};
+    double record[] = {late_s, sample_s};
     double most[2];
     if (starter->start == START_BARRIER)
         return true;
-    MPI_CHECK(MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(record, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
     starter->latest_s = fmax(0, most[0]);
     starter->sample_s = most[1];
     bool good = most[0] <= tolerance_s(starter);
@@ -227,16 +227,16 @@ static int samples_wanted(const struct sampling *sampling, double sample_s) {
     return (int)wanted;
 }
 
-static void keep_sample(struct recording *mine, double seconds) {
-    if (mine->total == mine->room) {
-        mine->room = mine->room ? 2 * mine->room : 1024;
-        double *larger = check_alloc((size_t)mine->room, sizeof *larger);
-        if (mine->samples_us)
-            memcpy(larger, mine->samples_us, (size_t)mine->total * sizeof *larger);
-        free(mine->samples_us);
-        mine->samples_us = larger;
+static void keep_sample(struct recording *record, double seconds) {
+    if (record->total == record->room) {
+        record->room = record->room ? 2 * record->room : 1024;
+        double *larger = check_alloc((size_t)record->room, sizeof *larger);
+        if (record->samples_us)
+            memcpy(larger, record->samples_us, (size_t)record->total * sizeof *larger);
+        free(record->samples_us);
+        record->samples_us = larger;
     }
-    mine->samples_us[mine->total++] = 1e6 * seconds;
+    record->samples_us[record->total++] = 1e6 * seconds;
 }
 
 /* How long samples may be dropped. */
@@ -246,13 +246,13 @@ static double patience_s(const struct sampling *sampling) {
 
 /* Collective. Adds the samples of a point; none where the ranks cannot begin together. */
 static void measure_point(const struct run *run, const struct group *group, int index,
-                          struct starter *starter, struct recording *mine) {
+                          struct starter *starter, struct recording *record) {
     const struct sampling *sampling = &run->config.sampling;
     const struct point *point = &run->points[index];
     int wanted = samples_wanted(sampling, warm_up(run, group, point, starter));
     starter->late_share = starter->least_late_share;
     int first = sampling_first(sampling);
-    int before = mine->total;
+    int before = record->total;
     double taken_s = 0;
     int count = 0;
     int dropped = 0;
@@ -266,8 +266,8 @@ static void measure_point(const struct run *run, const struct group *group, int 
                 break;
             continue;
         }
-        keep_sample(mine, seconds);
-        mine->latest_us[index] = fmax(mine->latest_us[index], 1e6 * starter->latest_s);
+        keep_sample(record, seconds);
+        record->latest_us[index] = fmax(record->latest_us[index], 1e6 * starter->latest_s);
         taken_s += seconds * run->config.batch;
         if (++count == first && sampling->point_time_s > 0 && wanted > first)
             wanted =
@@ -275,9 +275,9 @@ static void measure_point(const struct run *run, const struct group *group, int 
     }
     timed_end();
     if (count < first)
-        mine->total = before;
-    mine->count[index] = count < first ? 0 : count;
-    mine->dropped[index] = dropped;
+        record->total = before;
+    record->count[index] = count < first ? 0 : count;
+    record->dropped[index] = dropped;
 }
 
 /* Collective. True on all ranks when the data of this point are right. */
@@ -292,11 +292,11 @@ static bool verify(const struct point *point, const struct group *group, const c
 
 /* Collective. All points of one way; false on all ranks when data were wrong. */
 static bool measure_points(const struct run *run, const struct group *group, const char *program,
-                           struct starter *starter, struct recording *mine) {
+                           struct starter *starter, struct recording *record) {
     for (int i = 0; i < run->point_count; i++) {
         if (!verify(&run->points[i], group, program, true))
             return false;
-        measure_point(run, group, i, starter, mine);
+        measure_point(run, group, i, starter, record);
         if (!verify(&run->points[i], group, program, false))
             return false;
     }
@@ -305,29 +305,29 @@ static bool measure_points(const struct run *run, const struct group *group, con
 
 /* Reduces each sample to the slowest rank's time on the first rank of each split, and to the mean of all
  * ranks on rank 0. */
-static void reduce_samples(const struct group *group, struct recording *mine) {
-    double *slowest = check_alloc((size_t)mine->total, sizeof *slowest);
-    mine->mean_us = check_alloc((size_t)mine->total, sizeof *mine->mean_us);
-    MPI_CHECK(MPI_Reduce(mine->samples_us, slowest, mine->total, MPI_DOUBLE, MPI_MAX, 0, group->comm));
-    MPI_CHECK(
-        MPI_Reduce(mine->samples_us, mine->mean_us, mine->total, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
-    for (int i = 0; i < mine->total; i++)
-        mine->mean_us[i] /= check_ranks();
-    free(mine->samples_us);
-    mine->samples_us = slowest;
+static void reduce_samples(const struct group *group, struct recording *record) {
+    double *slowest = check_alloc((size_t)record->total, sizeof *slowest);
+    record->mean_us = check_alloc((size_t)record->total, sizeof *record->mean_us);
+    MPI_CHECK(MPI_Reduce(record->samples_us, slowest, record->total, MPI_DOUBLE, MPI_MAX, 0, group->comm));
+    MPI_CHECK(MPI_Reduce(record->samples_us, record->mean_us, record->total, MPI_DOUBLE, MPI_SUM, 0,
+                         MPI_COMM_WORLD));
+    for (int i = 0; i < record->total; i++)
+        record->mean_us[i] /= check_ranks();
+    free(record->samples_us);
+    record->samples_us = slowest;
 }
 
-bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *mine) {
+bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *record) {
     struct group group = open_group(run, way);
     struct starter starter = open_starter(run);
-    *mine = (struct recording){.start = starter.start};
-    keep_sample(mine, 0);
-    mine->total = 0;
-    bool good = measure_points(run, &group, program, &starter, mine);
-    mine->clock_bound_s = clock_bound_s(&starter.clock, MPI_COMM_WORLD);
-    mine->clock_error_s = clock_known_error_s(&starter.clock, MPI_COMM_WORLD);
+    *record = (struct recording){.start = starter.start};
+    keep_sample(record, 0);
+    record->total = 0;
+    bool good = measure_points(run, &group, program, &starter, record);
+    record->clock_bound_s = clock_bound_s(&starter.clock, MPI_COMM_WORLD);
+    record->clock_error_s = clock_known_error_s(&starter.clock, MPI_COMM_WORLD);
     if (good)
-        reduce_samples(&group, mine);
+        reduce_samples(&group, record);
     clock_close(&starter.clock);
     close_group(&group);
     return good;

@@ -53,6 +53,6 @@ struct recording {
  * the split's slowest rank; its samples and means are to be freed. False on all ranks when data were wrong,
  * with the message printed.
  */
-bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *mine);
+bool rowcol_measure(const struct run *run, int way, const char *program, struct recording *record);
 
 #endif

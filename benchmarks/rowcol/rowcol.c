@@ -195,38 +195,39 @@ static void add_way(const struct run *run, int way, const struct recording *reco
 }
 
 /* Collective. Every split's samples to rank 0, which makes series of them. */
-static void collect_way(const struct run *run, int way, const struct recording *mine,
+static void collect_way(const struct run *run, int way, const struct recording *record,
                         const struct evidence_list *evidence, struct series_list *list) {
     int splits = split_count(&run->standing, way);
     double **splits_us = check_alloc((size_t)splits, sizeof *splits_us);
     for (int split = 0; split < splits; split++) {
-        int total = mine->total;
-        splits_us[split] = collect_doubles(split_first(&run->standing, way, split), mine->samples_us, &total);
+        int total = record->total;
+        splits_us[split] =
+            collect_doubles(split_first(&run->standing, way, split), record->samples_us, &total);
     }
     if (check_rank() == 0)
-        add_way(run, way, mine, splits_us, evidence, list);
+        add_way(run, way, record, splits_us, evidence, list);
     for (int split = 0; split < splits; split++)
         free(splits_us[split]);
     free(splits_us);
 }
 
-static void note_clock(struct run *run, const struct recording *mine) {
-    run->start = mine->start;
-    run->clock_bound_s = fmax(run->clock_bound_s, mine->clock_bound_s);
-    run->clock_error_s = fmax(run->clock_error_s, mine->clock_error_s);
+static void note_clock(struct run *run, const struct recording *record) {
+    run->start = record->start;
+    run->clock_bound_s = fmax(run->clock_bound_s, record->clock_bound_s);
+    run->clock_error_s = fmax(run->clock_error_s, record->clock_error_s);
 }
 
 static bool run_way(struct run *run, int way, const struct evidence_list *evidence,
                     struct series_list *list) {
-    struct recording mine;
-    bool good = rowcol_measure(run, way, program, &mine);
+    struct recording record;
+    bool good = rowcol_measure(run, way, program, &record);
     run->measured++;
     run->verified += good;
     if (good)
-        collect_way(run, way, &mine, evidence, list);
-    note_clock(run, &mine);
-    free(mine.samples_us);
-    free(mine.mean_us);
+        collect_way(run, way, &record, evidence, list);
+    note_clock(run, &record);
+    free(record.samples_us);
+    free(record.mean_us);
     return good;
 }
 

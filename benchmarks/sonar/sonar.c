@@ -338,16 +338,16 @@ static bool both_lead(const struct sonar *sonar) {
 
 /* Collective. All ranks have the window, or none: an MPI may fail on some only. */
 static void open_window(struct sonar *sonar) {
-    int made = 0;
-    int made_by_all = 0;
+    int created = 0;
+    int created_by_all = 0;
     size_t bytes = sonar_largest_size(&sonar->config);
     char *exposed = check_rank() == sonar->destination ? sonar->remote : sonar->local;
     if (!sonar->config.modes[MODE_PUT] && !sonar->config.modes[MODE_GET])
         return;
-    made = MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                          &sonar->window) == MPI_SUCCESS;
-    MPI_CHECK(MPI_Allreduce(&made, &made_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (!made_by_all) {
+    created = MPI_Win_create(exposed, takes_part(sonar) ? (MPI_Aint)bytes : 0, 1, MPI_INFO_NULL,
+                             MPI_COMM_WORLD, &sonar->window) == MPI_SUCCESS;
+    MPI_CHECK(MPI_Allreduce(&created, &created_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (!created_by_all) {
         sonar->window = MPI_WIN_NULL; /* where it was made it is lost: only all ranks could free it */
         return;
     }

@@ -154,18 +154,18 @@ static void write_explained(struct json *json, const struct topobw *run, int fin
 }
 
 static void write_finding(struct json *json, const struct topobw_document *document, int finding) {
-    const struct finding *found = &document->run->findings[finding];
+    const struct finding *described = &document->run->findings[finding];
     char text[FINDING_TEXT_BYTES];
-    topobw_finding_text(document->run, document->evidence, found, text);
+    topobw_finding_text(document->run, document->evidence, described, text);
     json_object(json);
-    json_key_text(json, "component", component_name(found->component));
-    if (found->part) {
+    json_key_text(json, "component", component_name(described->component));
+    if (described->part) {
         char name[LINK_NAME_BYTES];
-        plan_part_name(found->part, name);
+        plan_part_name(described->part, name);
         json_key_text(json, "part", name);
     }
-    json_key_text(json, "state", verdict_name(document->run->results[found->link].state));
-    json_key_double(json, "missing_percent", 100 * found->missing);
+    json_key_text(json, "state", verdict_name(document->run->results[described->link].state));
+    json_key_double(json, "missing_percent", 100 * described->missing);
     write_explained(json, document->run, finding);
     json_key_text(json, "text", text);
     json_object_end(json);

@@ -28,10 +28,10 @@ typedef int openmp_function(void);
 /* Threads of a parallel region in this process; 0 where no OpenMP is loaded, so the program has none. */
 static int openmp_threads(void) {
     openmp_function *count = NULL;
-    void *found = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    if (!found)
+    void *function = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    if (!function)
         return 0;
-    memcpy(&count, &found, sizeof count);
+    memcpy(&count, &function, sizeof count);
     return count();
 }
 

@@ -387,7 +387,7 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
     s.links = p->links;
     s.everything = s.links + 2 * p->nodes;
     int32_t *chosen_of = NULL;
-    double found = -1.0;
+    double longest_s = -1.0;
     if (allocate(&s, &chosen_of)) {
         lay_out(&s, chosen_of);
         load_all(&s);
@@ -406,7 +406,7 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
                 try_ranks(&s, one, other, scale, power);
             }
         }
-        found = slowest(&s);
+        longest_s = slowest(&s);
         if (host_s_out) {
             *host_s_out = 0.0;
             for (int32_t k = s.links; k < s.everything; k++)
@@ -414,5 +414,5 @@ double railyard_refine(const struct problem *p, int32_t *at, int64_t trials, int
         }
     }
     release(&s, chosen_of);
-    return found;
+    return longest_s;
 }

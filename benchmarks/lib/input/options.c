@@ -63,9 +63,9 @@ static void set_option(const struct option_row *row, const char *value, void *co
 }
 
 /* Reads the option at argv[at]; returns how many arguments it took. */
-static int read_one(const struct option_table *table, char **argv, int at, void *configuration,
+static int read_one(const struct option_table *table, char **argv, int index, void *configuration,
                     unsigned *given, struct problem *problem) {
-    const char *argument = argv[at];
+    const char *argument = argv[index];
     const char *name = argument + 2;
     size_t length = strcspn(name, "=");
     int row = strncmp(argument, "--", 2) == 0 ? find_row(table, name, length) : -1;
@@ -75,7 +75,7 @@ static int read_one(const struct option_table *table, char **argv, int at, void 
         return 1;
     }
     *given |= 1u << row;
-    set_option(&table->rows[row], joined ? name + length + 1 : argv[at + 1], configuration, problem);
+    set_option(&table->rows[row], joined ? name + length + 1 : argv[index + 1], configuration, problem);
     return joined ? 1 : 2;
 }
 
@@ -110,9 +110,9 @@ enum options_outcome options_read(const struct option_table *table, int argc, ch
     int any_help = 0;
     *given = 0;
     set_defaults(table, configuration, &problem);
-    for (int at = 1; at < argc && !problem_is_set(&problem) && !help;) {
-        help = is_help(argv[at]);
-        at += help ? 1 : read_one(table, argv, at, configuration, given, &problem);
+    for (int index = 1; index < argc && !problem_is_set(&problem) && !help;) {
+        help = is_help(argv[index]);
+        index += help ? 1 : read_one(table, argv, index, configuration, given, &problem);
     }
     MPI_CHECK(MPI_Allreduce(&help, &any_help, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (any_help) {
@@ -165,10 +165,10 @@ bool options_choose(const char *text, const char *const *names, int count, bool 
     bool read[CHOICES_MAX] = {false};
     char name[32];
     while (parse_next(&text, ',', name, sizeof name)) {
-        int found = find_name(name, names, count);
-        if (found < 0)
+        int index = find_name(name, names, count);
+        if (index < 0)
             return false;
-        read[found] = true;
+        read[index] = true;
     }
     memcpy(chosen, read, (size_t)count * sizeof *chosen);
     return true;

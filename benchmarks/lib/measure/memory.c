@@ -105,41 +105,41 @@ static void expect_success(int status, const char *what) {
 }
 
 void *memory_alloc(const struct memory *memory, size_t bytes) {
-    void *place = NULL;
+    void *buffer = NULL;
     if (memory->kind == MEMORY_HOST)
         return check_alloc_pages(bytes);
     size_t most = bytes ? bytes : 1;
-    expect_success(memory_is_remote(memory) ? memory->allocate(&place, most)
-                                            : memory->allocate_managed(&place, most, ATTACH_GLOBAL),
+    expect_success(memory_is_remote(memory) ? memory->allocate(&buffer, most)
+                                            : memory->allocate_managed(&buffer, most, ATTACH_GLOBAL),
                    "allocating");
-    memory_put(memory, place, memset(memory_get(memory, place, bytes), 0, bytes), bytes);
-    return place;
+    memory_put(memory, buffer, memset(memory_get(memory, buffer, bytes), 0, bytes), bytes);
+    return buffer;
 }
 
-void memory_free(const struct memory *memory, void *place) {
+void memory_free(const struct memory *memory, void *buffer) {
     if (memory->kind == MEMORY_HOST)
-        free(place);
+        free(buffer);
     else
-        expect_success(memory->release(place), "freeing");
+        expect_success(memory->release(buffer), "freeing");
 }
 
-void *memory_get(const struct memory *memory, void *place, size_t bytes) {
+void *memory_get(const struct memory *memory, void *buffer, size_t bytes) {
     if (!memory_is_remote(memory))
-        return place;
+        return buffer;
     void *contents = check_alloc(bytes, 1);
-    expect_success(memory->copy(contents, place, bytes, COPY_DEFAULT), "copying to the host");
+    expect_success(memory->copy(contents, buffer, bytes, COPY_DEFAULT), "copying to the host");
     return contents;
 }
 
-void memory_put(const struct memory *memory, void *place, void *contents, size_t bytes) {
+void memory_put(const struct memory *memory, void *buffer, void *contents, size_t bytes) {
     if (memory_is_remote(memory))
-        expect_success(memory->copy(place, contents, bytes, COPY_DEFAULT), "copying from the host");
-    memory_drop(memory, place, contents);
+        expect_success(memory->copy(buffer, contents, bytes, COPY_DEFAULT), "copying from the host");
+    memory_drop(memory, buffer, contents);
 }
 
-void memory_drop(const struct memory *memory, void *place, void *contents) {
+void memory_drop(const struct memory *memory, void *buffer, void *contents) {
     (void)memory;
-    if (contents != place)
+    if (contents != buffer)
         free(contents);
 }
 

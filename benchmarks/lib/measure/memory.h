@@ -20,9 +20,9 @@ enum memory_kind { MEMORY_HOST, MEMORY_CUDA, MEMORY_CUDA_MANAGED, MEMORY_HIP, ME
 /* The calls of a runtime library; all NULL for the host's memory. Each returns 0 when it worked. */
 struct memory {
     enum memory_kind kind;
-    int (*allocate)(void **place, size_t bytes);
-    int (*allocate_managed)(void **place, size_t bytes, unsigned flags);
-    int (*release)(void *place);
+    int (*allocate)(void **address, size_t bytes);
+    int (*allocate_managed)(void **address, size_t bytes, unsigned flags);
+    int (*release)(void *address);
     int (*copy)(void *to, const void *from, size_t bytes, int direction);
     int (*copy_rows)(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t rows, int direction);
@@ -44,13 +44,13 @@ bool memory_is_remote(const struct memory *memory);
 
 /* Zeroed memory, aligned to a page; the run ends when there is none. */
 void *memory_alloc(const struct memory *memory, size_t bytes);
-void memory_free(const struct memory *memory, void *place);
+void memory_free(const struct memory *memory, void *address);
 
 /* The contents on the host: the memory itself where the host can use it, and otherwise a copy. What was
  * changed takes effect by memory_put, which frees the copy; memory_drop frees it without. */
-void *memory_get(const struct memory *memory, void *place, size_t bytes);
-void memory_put(const struct memory *memory, void *place, void *contents, size_t bytes);
-void memory_drop(const struct memory *memory, void *place, void *contents);
+void *memory_get(const struct memory *memory, void *address, size_t bytes);
+void memory_put(const struct memory *memory, void *address, void *contents, size_t bytes);
+void memory_drop(const struct memory *memory, void *address, void *contents);
 
 /* Copies rows of `width` bytes between two buffers of this memory, with the given distance in bytes between
  * row starts, and returns when the copy is complete. */

@@ -54,14 +54,14 @@ static size_t first_difference_in(const unsigned char *left, const unsigned char
 }
 
 size_t payload_first_difference(const void *buffer, size_t bytes, uint64_t key) {
-    const unsigned char *found = buffer;
+    const unsigned char *actual = buffer;
     for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
         uint64_t word = payload_word(key, done / sizeof word);
         unsigned char expected[sizeof word];
         size_t part = bytes - done < sizeof word ? bytes - done : sizeof word;
         memcpy(expected, &word, sizeof word);
-        if (memcmp(found + done, expected, part) != 0)
-            return done + first_difference_in(found + done, expected, part);
+        if (memcmp(actual + done, expected, part) != 0)
+            return done + first_difference_in(actual + done, expected, part);
     }
     return bytes;
 }

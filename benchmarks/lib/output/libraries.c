@@ -34,16 +34,16 @@ static void find_version(const char *path, char version[VERSION_BYTES]) {
     version[0] = '\0';
     if (!library)
         return;
-    void *found = dlsym(library, "fi_version");
-    if (found && strstr(path, "libfabric")) {
+    void *function = dlsym(library, "fi_version");
+    if (function && strstr(path, "libfabric")) {
         fabric_version *ask = NULL;
-        memcpy(&ask, &found, sizeof ask);
+        memcpy(&ask, &function, sizeof ask);
         (void)snprintf(version, VERSION_BYTES, "%u.%u", ask() >> 16, ask() & 0xffffU);
     }
-    found = dlsym(library, "ucp_get_version_string");
-    if (found && strstr(path, "libucp")) {
+    function = dlsym(library, "ucp_get_version_string");
+    if (function && strstr(path, "libucp")) {
         ucx_version *ask = NULL;
-        memcpy(&ask, &found, sizeof ask);
+        memcpy(&ask, &function, sizeof ask);
         (void)snprintf(version, VERSION_BYTES, "%s", ask());
     }
     (void)dlclose(library);

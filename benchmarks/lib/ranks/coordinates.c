@@ -195,19 +195,19 @@ static int find_by_domain(const struct coordinates *coordinates, const char *hos
     size_t length = (size_t)snprintf(longer, sizeof longer, "%s.", host);
     int at = first_from(coordinates, longer, length);
     int matches = 0;
-    int found = -1;
+    int index = -1;
     for (; at < coordinates->node_count && strncmp(coordinates->by_host[at].host, longer, length) == 0;
          at++) {
-        found = coordinates->by_host[at].node;
+        index = coordinates->by_host[at].node;
         if (++matches > 1)
             return -1;
     }
     for (const char *dot = strchr(host, '.'); dot; dot = strchr(dot + 1, '.')) {
         int node = find_exactly(coordinates, host, (size_t)(dot - host));
         matches += node >= 0;
-        found = node >= 0 ? node : found;
+        index = node >= 0 ? node : index;
     }
-    return matches == 1 ? found : -1;
+    return matches == 1 ? index : -1;
 }
 
 static int find_host(const struct coordinates *coordinates, const char *host) {

@@ -208,11 +208,11 @@ static void measure_phase(struct topobw *run, struct stream *stream, int phase, 
     const struct role *role = &run->roles[phase];
     double ahead_s = 0;
     stream_prepare(stream, role->from);
-    bool met =
+    bool ready =
         stream_meet(stream, role->to, role->from) && meet_sharers(run, role, stream->until_s, &ahead_s);
-    run->stuck = !met;
+    run->stuck = !ready;
     struct stream_times times = {MPI_Wtime(), INFINITY};
-    if (met)
+    if (ready)
         times = stream_run(stream, role->to, role->from, &run->stuck);
     if (role->to >= 0) {
         times_of(run, run->own, phase, round)[0] = times.start_s + ahead_s;

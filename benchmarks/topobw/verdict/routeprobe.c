@@ -51,14 +51,14 @@ void route_probe_volley(const struct route_probe *probe, const char *host, int p
     unsigned char datagram[DATAGRAM_BYTES] = {mark};
     char service[PORT_TEXT_BYTES];
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found = NULL;
+    struct addrinfo *addresses = NULL;
     (void)snprintf(service, sizeof service, "%d", port);
-    if (probe->socket < 0 || port < 0 || getaddrinfo(host, service, &hints, &found) != 0)
+    if (probe->socket < 0 || port < 0 || getaddrinfo(host, service, &hints, &addresses) != 0)
         return;
     for (int i = 0; i < count; i++)
         (void)sendto(probe->socket, datagram, bytes < sizeof datagram ? bytes : sizeof datagram, MSG_DONTWAIT,
-                     found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
+                     addresses->ai_addr, addresses->ai_addrlen);
+    freeaddrinfo(addresses);
 }
 
 static int routers_crossed(struct msghdr *message) {
@@ -92,9 +92,9 @@ static bool receive_one(int socket, unsigned char *mark, int *routers) {
 int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
     while (probe->socket >= 0 && poll(&waiting, 1, timeout_ms) > 0) {
-        unsigned char found = 0;
+        unsigned char addresses = 0;
         int routers = ROUTE_UNKNOWN;
-        if (receive_one(probe->socket, &found, &routers) && found == mark)
+        if (receive_one(probe->socket, &addresses, &routers) && addresses == mark)
             return routers;
     }
     return ROUTE_UNKNOWN;
@@ -104,10 +104,10 @@ void route_probe_count(const struct route_probe *probe, int *counts, int marks, 
                        int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
     while (probe->socket >= 0 && expected > 0 && poll(&waiting, 1, timeout_ms) > 0) {
-        unsigned char found = 0;
+        unsigned char addresses = 0;
         int routers = ROUTE_UNKNOWN;
-        if (receive_one(probe->socket, &found, &routers) && found < marks) {
-            counts[found]++;
+        if (receive_one(probe->socket, &addresses, &routers) && addresses < marks) {
+            counts[addresses]++;
             expected--;
         }
     }

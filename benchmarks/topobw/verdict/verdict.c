@@ -142,13 +142,13 @@ static void judge_by_peers(const struct verdict_config *config, const struct pla
 /* ---- routes and the whole ---- */
 
 static int usual_routers(const struct plan *plan, const struct link_result *results) {
-    double *known = check_alloc((size_t)plan->link_count, sizeof *known);
+    double *rates = check_alloc((size_t)plan->link_count, sizeof *rates);
     int count = 0;
     for (int i = 0; i < plan->link_count; i++)
         if (results[i].routers != ROUTE_UNKNOWN)
-            known[count++] = results[i].routers;
-    int usual = (int)verdict_median(known, count);
-    free(known);
+            rates[count++] = results[i].routers;
+    int usual = (int)verdict_median(rates, count);
+    free(rates);
     return usual;
 }
 

@@ -83,27 +83,27 @@ int container_open(const char *torus, const char *host) {
 
 /* Returns the text after "NAME:" in /proc/PID/status. */
 static const char *field(const char *status, const char *name) {
-    const char *found = strstr(status, name);
-    if (found != NULL)
-        return found + strlen(name);
+    const char *value = strstr(status, name);
+    if (value != NULL)
+        return value + strlen(name);
     errno = EINVAL;
     fail("find in /proc/PID/status:", name);
 }
 
 static struct identity identity_of(int process) {
     const char *status = contents(process, "status");
-    struct identity found = {
+    struct identity value = {
         .user = (uid_t)strtoul(field(status, "\nUid:"), NULL, DECIMAL),
         .group = (gid_t)strtoul(field(status, "\nGid:"), NULL, DECIMAL),
         .capabilities = strtoull(field(status, "\nCapBnd:"), NULL, HEXADECIMAL),
     };
     const char *rest = field(status, "\nGroups:");
-    while (found.group_count < GROUPS && (rest += strspn(rest, " \t"))[0] != '\n' && *rest != '\0') {
+    while (value.group_count < GROUPS && (rest += strspn(rest, " \t"))[0] != '\n' && *rest != '\0') {
         char *end;
-        found.groups[found.group_count++] = (gid_t)strtoul(rest, &end, DECIMAL);
+        value.groups[value.group_count++] = (gid_t)strtoul(rest, &end, DECIMAL);
         rest = end;
     }
-    return found;
+    return value;
 }
 
 static void join(int process) {
@@ -160,14 +160,14 @@ static void take_identity(const struct identity *who) {
 /* `block` is NAME=VALUE texts, each ended by a NUL, as /proc/PID/environ has them. */
 static void take_environment(char *block, const char *torus, int preload) {
     const char *terminal = getenv("TERM");
-    char *kept = terminal == NULL ? NULL : strdup(terminal);
+    char *copy = terminal == NULL ? NULL : strdup(terminal);
     char *name = strdup(torus);
     clearenv();
     for (char *entry = block; *entry != '\0'; entry += strlen(entry) + 1)
         putenv(entry);
     const char *idle = getenv("RAILYARD_IDLE");
     int failed = name == NULL || setenv("RAILYARD_TORUS", name, 1) != 0;
-    failed |= kept != NULL && setenv("TERM", kept, 0) != 0;
+    failed |= copy != NULL && setenv("TERM", copy, 0) != 0;
     failed |= preload && idle != NULL && setenv("LD_PRELOAD", idle, 1) != 0;
     if (failed)
         fail("set", "the environment");

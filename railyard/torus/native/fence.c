@@ -26,7 +26,7 @@ typedef int init_function(int *, char ***);
 typedef int init_thread_function(int *, char ***, int, int *);
 
 /* The identity of this job step; empty if Slurm did not start the process. */
-static const char *told(const char *name) {
+static const char *identity(const char *name) {
     const char *value = getenv(name);
     return value == NULL ? "" : value;
 }
@@ -46,11 +46,11 @@ static atomic_int *counter(const char *path) {
 }
 
 static void wait_for_all(void) {
-    int tasks = (int)strtol(told("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
+    int tasks = (int)strtol(identity("SLURM_STEP_NUM_TASKS"), NULL, DECIMAL);
     char path[PATH_BYTES];
     /* A job that Slurm started again has the same number, and its first start may have left a counter. */
-    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s.%s", told("RAILYARD_TORUS"),
-             told("SLURM_JOB_ID"), told("SLURM_STEP_ID"), told("SLURM_RESTART_COUNT"));
+    snprintf(path, sizeof path, "/run/railyard/%s/slurm/fences/%s.%s.%s", identity("RAILYARD_TORUS"),
+             identity("SLURM_JOB_ID"), identity("SLURM_STEP_ID"), identity("SLURM_RESTART_COUNT"));
     int by_mpirun = getenv("OMPI_COMM_WORLD_SIZE") != NULL; /* the step's tasks are its daemons then */
     atomic_int *there = tasks > 1 && !by_mpirun ? counter(path) : NULL;
     if (there == NULL)

@@ -94,7 +94,7 @@ static _Thread_local int polled;
 
 /* Whether this thread is inside a call that polls MPI, and its consecutive polls in such calls. */
 static _Thread_local int asking;
-static _Thread_local int asked;
+static _Thread_local int requested;
 
 /* Whether this thread's program reported that it only waits. */
 static _Thread_local int only_waits;
@@ -106,15 +106,15 @@ void railyard_only_waits(int yes) {
 
 /* Count a poll; return whether the limit is exceeded. An event resets the count, because a library may need
  * some more polls to finish what a packet started. */
-static int spinning(struct loop *loop, int found) {
+static int spinning(struct loop *loop, int ready) {
     long long now_ns = cpu_time_ns();
     int has_computed = now_ns - loop->last_ns >= GAP_NS;
     polled = 1;
-    asked = asking && !has_computed ? asked + 1 : 0;
-    loop->empty = found == 0 && !has_computed ? loop->empty + 1 : 0;
+    requested = asking && !has_computed ? requested + 1 : 0;
+    loop->empty = ready == 0 && !has_computed ? loop->empty + 1 : 0;
     loop->last_ns = now_ns;
     loop->waited_ms = loop->empty > 0 ? loop->waited_ms : 0;
-    return loop->empty > SPINS && (!asking || asked > ASKED_POLLS);
+    return loop->empty > SPINS && (!asking || requested > ASKED_POLLS);
 }
 
 /* Return whether this is a rank of Open MPI that is configured to use TCP also within its node. */
@@ -139,9 +139,9 @@ static int next_wait_ms(const struct loop *loop) {
 }
 
 /* Notes what a wait found. */
-static void end_wait(struct loop *loop, int ms, int found) {
-    loop->empty = found == 0 && !asking ? SPINS : 0;
-    loop->waited_ms = found == 0 ? ms : 0;
+static void end_wait(struct loop *loop, int ms, int ready) {
+    loop->empty = ready == 0 && !asking ? SPINS : 0;
+    loop->waited_ms = ready == 0 ? ms : 0;
 }
 
 /* POSIX's own idiom: an object pointer from dlsym, stored as the function pointer it is. */
@@ -158,13 +158,13 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
         errno = ENOSYS;
         return -1;
     }
-    int found = real(descriptors, count, timeout_ms);
-    if (timeout_ms == 0 && spinning(&loop, found)) {
+    int ready = real(descriptors, count, timeout_ms);
+    if (timeout_ms == 0 && spinning(&loop, ready)) {
         int ms = next_wait_ms(&loop);
-        found = real(descriptors, count, ms);
-        end_wait(&loop, ms, found);
+        ready = real(descriptors, count, ms);
+        end_wait(&loop, ms, ready);
     }
-    return found;
+    return ready;
 }
 
 /* The same for UCX (MPICH), which polls with epoll_wait(). A thread that polls several sets in turn is not
@@ -179,15 +179,15 @@ int epoll_wait(int set, struct epoll_event *events, int count, int timeout_ms) {
         errno = ENOSYS;
         return -1;
     }
-    int found = real(set, events, count, timeout_ms);
+    int ready = real(set, events, count, timeout_ms);
     loop.empty = set == last_set ? loop.empty : 0;
     last_set = set;
-    if (timeout_ms == 0 && spinning(&loop, found)) {
+    if (timeout_ms == 0 && spinning(&loop, ready)) {
         int ms = next_wait_ms(&loop);
-        found = real(set, events, count, ms);
-        end_wait(&loop, ms, found);
+        ready = real(set, events, count, ms);
+        end_wait(&loop, ms, ready);
     }
-    return found;
+    return ready;
 }
 
 int sched_yield(void) {

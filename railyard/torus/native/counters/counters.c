@@ -171,34 +171,34 @@ static void take_link(struct host *host, const struct nlmsghdr *message) {
     const struct rtattr *name = attribute(first, length, IFLA_IFNAME);
     if (!name || strcmp(RTA_DATA(name), "lo") == 0 || strcmp(RTA_DATA(name), "mgmt0") == 0)
         return;
-    struct interface *found = find(host, body->ifi_index);
-    if (!found)
-        found = add(host, body->ifi_index);
-    snprintf(found->name, sizeof found->name, "%s", (const char *)RTA_DATA(name));
-    copy(&found->stats, sizeof found->stats, attribute(first, length, IFLA_STATS64));
+    struct interface *match = find(host, body->ifi_index);
+    if (!match)
+        match = add(host, body->ifi_index);
+    snprintf(match->name, sizeof match->name, "%s", (const char *)RTA_DATA(name));
+    copy(&match->stats, sizeof match->stats, attribute(first, length, IFLA_STATS64));
 }
 
 static void take_queue(struct host *host, const struct nlmsghdr *message) {
     const struct tcmsg *body = NLMSG_DATA(message);
-    struct interface *found = find(host, body->tcm_ifindex);
+    struct interface *match = find(host, body->tcm_ifindex);
     const struct rtattr *first = TCA_RTA(body);
     size_t length = TCA_PAYLOAD(message);
     const struct rtattr *kind = attribute(first, length, TCA_KIND);
-    if (!found || body->tcm_parent != TC_H_ROOT || !kind || strcmp(RTA_DATA(kind), "tbf") != 0)
+    if (!match || body->tcm_parent != TC_H_ROOT || !kind || strcmp(RTA_DATA(kind), "tbf") != 0)
         return;
     const struct rtattr *stats = attribute(first, length, TCA_STATS2);
     const struct rtattr *options = attribute(first, length, TCA_OPTIONS);
     struct gnet_stats_basic basic;
     struct tc_tbf_qopt tbf;
     copy(&basic, sizeof basic, inside(stats, TCA_STATS_BASIC));
-    copy(&found->queue, sizeof found->queue, inside(stats, TCA_STATS_QUEUE));
+    copy(&match->queue, sizeof match->queue, inside(stats, TCA_STATS_QUEUE));
     copy(&tbf, sizeof tbf, inside(options, TCA_TBF_PARMS));
-    found->rate_byte_s = tbf.rate.rate;
+    match->rate_byte_s = tbf.rate.rate;
     const struct rtattr *wide = inside(options, TCA_TBF_RATE64);
     if (wide)
-        copy(&found->rate_byte_s, sizeof found->rate_byte_s, wide);
-    found->bytes = basic.bytes;
-    found->packets = basic.packets;
+        copy(&match->rate_byte_s, sizeof match->rate_byte_s, wide);
+    match->bytes = basic.bytes;
+    match->packets = basic.packets;
 }
 
 /* The torus.
@@ -209,10 +209,10 @@ static int socket_in(const char *path, const char *name) {
     if (namespace < 0 || setns(namespace, CLONE_NEWNET) != 0)
         fail("enter", name);
     close(namespace);
-    int made = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    if (made < 0)
+    int written = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (written < 0)
         fail("open a socket in", name);
-    return made;
+    return written;
 }
 
 /* Ranks are on every host but the head. */
@@ -355,17 +355,17 @@ static void sweep(struct torus *torus, double seconds, bool timed, const struct 
             i->packets_before = i->packets;
         }
     }
-    struct busiest found = {.share = largest, .packets = packets, .bytes = bytes};
+    struct busiest match = {.share = largest, .packets = packets, .bytes = bytes};
     if (torus->routed) {
-        found = routed_sweep(torus->routed, seconds, timed);
+        match = routed_sweep(torus->routed, seconds, timed);
     } else if (busiest) {
-        found.host = busiest_host->name;
-        found.port = busiest->name;
+        match.host = busiest_host->name;
+        match.port = busiest->name;
     }
     struct processor all = since(&after->all, &before->all), hot = hottest(after, before);
     printf("t %.4f %lu %lu %lu %lu %.4f %s %s %lu %lu %lu %lu %lu\n", seconds, all.total, all.idle,
-           all.softirq, all.steal, found.share, found.host ? found.host : "-", found.port ? found.port : "-",
-           found.packets, found.bytes, hot.total, hot.idle, hot.softirq);
+           all.softirq, all.steal, match.share, match.host ? match.host : "-", match.port ? match.port : "-",
+           match.packets, match.bytes, hot.total, hot.idle, hot.softirq);
 }
 
 static void remember(struct torus *torus) {

@@ -120,12 +120,12 @@ static void remember(struct ranks *ranks, uint32_t pid) {
     if (grown == NULL)
         return;
     ranks->processes = grown;
-    struct process found = {
+    struct process current = {
         .pid = pid, .schedstat = open_file(pid, "schedstat"), .comm = open_file(pid, "comm")};
-    if (read_times(&found))
-        ranks->processes[ranks->count++] = found;
+    if (read_times(&current))
+        ranks->processes[ranks->count++] = current;
     else
-        close_files(&found);
+        close_files(&current);
 }
 
 void ranks_find(struct ranks *ranks) {
