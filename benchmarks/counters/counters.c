@@ -1,7 +1,6 @@
 /* The library's calls; see railyard-counters.h. */
 #include "counters/railyard-counters.h"
 
-#include "counters/fabrics.h"
 #include "counters/leaders.h"
 #include "counters/report.h"
 #include "counters/shared.h"

@@ -97,4 +97,12 @@ void counter_group_totals(const struct counter_group *group, int links, const do
 
 void counter_group_free(struct counter_group *group);
 
+enum { COUNTER_FABRICS = 6 };
+
+/* The groups of NICs, in the order in which a node is searched for their devices. */
+extern const char *const counter_fabrics[COUNTER_FABRICS];
+
+/* Writes the path of a group's file, COUNTER_PATH_BYTES at most; a name with a slash is a path already. */
+void counter_group_path(const char *name, char *path);
+
 #endif

@@ -2,7 +2,6 @@
 #include "counters/nics.h"
 
 #ifndef RAILYARD_HOST_FROM_MPI
-#include "counters/fabrics.h"
 #include "counters/leaders.h"
 #include "counters/shared.h"
 #include "counters/source.h"

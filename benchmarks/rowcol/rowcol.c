@@ -13,7 +13,6 @@
 #include "lib/engine/benchmark.h"
 #include "lib/output/parameters.h"
 #include "lib/run/check.h"
-#include "rowcol/collect.h"
 #include "rowcol/config.h"
 #include "rowcol/measure.h"
 #include "rowcol/splits.h"
@@ -192,6 +191,27 @@ static void add_way(const struct run *run, int way, const struct recording *reco
         }
         offset += recording->count[i];
     }
+}
+
+enum { TAG_COUNT = 11, TAG_VALUES = 12 };
+
+static double *receive(int from, int *count) {
+    MPI_CHECK(MPI_Recv(count, 1, MPI_INT, from, TAG_COUNT, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    double *values = check_alloc((size_t)*count, sizeof *values);
+    MPI_CHECK(MPI_Recv(values, *count, MPI_DOUBLE, from, TAG_VALUES, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    return values;
+}
+
+/* Sends samples from the rank that took them to rank 0, which returns them, to be freed. */
+static double *collect_doubles(int from, const double *values, int *count) {
+    int rank = check_rank();
+    if (rank == 0)
+        return from == 0 ? part_of(values, *count) : receive(from, count);
+    if (rank == from) {
+        MPI_CHECK(MPI_Send(count, 1, MPI_INT, 0, TAG_COUNT, MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Send(values, *count, MPI_DOUBLE, 0, TAG_VALUES, MPI_COMM_WORLD));
+    }
+    return NULL;
 }
 
 /* Collective. Every split's samples to rank 0, which makes series of them. */
