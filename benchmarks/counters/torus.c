@@ -1,20 +1,15 @@
 /* One host's line of a coordinates file; see torus.h. */
 #include "counters/torus.h"
 
-#include "lib/input/parse.h"
 #include "lib/input/textfile.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static bool read_three(char *rest, int *numbers) {
-    for (int d = 0; d < 3; d++) {
-        uint64_t number = 0;
-        const char *word = textfile_word(&rest);
-        if (!word || !parse_number(word, &number) || number > 1 << 20)
+    for (int d = 0; d < 3; d++)
+        if (!textfile_integer(&rest, 0, 1 << 20, &numbers[d]))
             return false;
-        numbers[d] = (int)number;
-    }
     return true;
 }
 

@@ -144,19 +144,12 @@ static double measure_repeat(struct halo *halo, struct samples *samples, int rep
     return seconds;
 }
 
-/* Returns the maximum over all ranks. */
-static double agreed(double seconds) {
-    double longest_s = 0;
-    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return longest_s;
-}
-
 /* Collective. Untimed iterations. */
 static void warm_up(struct halo *halo) {
     const struct sampling *sampling = &halo->config.sampling;
     double seconds = 0;
     for (int i = 0; i < sampling->warmups || (seconds < sampling->warmup_s && i < SAMPLES_MOST); i++)
-        seconds = agreed(seconds + measure_repeat(halo, NULL, -1));
+        seconds = sampling_longest(seconds + measure_repeat(halo, NULL, -1));
 }
 
 /* Replaces each repeat by its maximum over ranks, on rank 0. */
@@ -212,7 +205,7 @@ static int measure(void *state, const struct evidence_list *evidence, struct ser
     for (int repeat = 0; repeat < halo->samples; repeat++) {
         seconds += measure_repeat(halo, samples, repeat);
         if (repeat + 1 == first)
-            halo->samples = sampling_total(sampling, first, agreed(seconds) / chosen_count(halo));
+            halo->samples = sampling_total(sampling, first, sampling_longest(seconds) / chosen_count(halo));
     }
     timed_end();
     for (int v = 0; v < HALO_VARIANTS; v++)

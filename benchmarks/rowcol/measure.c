@@ -99,13 +99,6 @@ static enum start choose_start(enum start asked) {
     return SIMULATED || !all_have_cpus() ? START_BARRIER : START_CLOCK;
 }
 
-/* The same on all ranks: the slowest decides. */
-static double agreed(double seconds) {
-    double longest_s = 0;
-    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return longest_s;
-}
-
 /* Collective. Returns the longest time for rank 0's broadcast to reach a rank. */
 static double agreement_s(void) {
     struct word word = {0};
@@ -113,7 +106,7 @@ static double agreement_s(void) {
     double begin_s = clock_now_s();
     MPI_CHECK(MPI_Bcast(&word, (int)sizeof word, MPI_BYTE, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    return agreed(clock_now_s() - begin_s);
+    return sampling_longest(clock_now_s() - begin_s);
 }
 
 static struct starter open_starter(const struct run *run) {
@@ -214,9 +207,10 @@ static double warm_up(const struct run *run, const struct group *group, const st
     const struct sampling *sampling = &run->config.sampling;
     double begin_s = clock_now_s();
     double seconds = 0;
-    for (int i = 0; i < sampling->warmups || agreed(clock_now_s() - begin_s) < sampling->warmup_s; i++)
+    for (int i = 0; i < sampling->warmups || sampling_longest(clock_now_s() - begin_s) < sampling->warmup_s;
+         i++)
         (void)take_sample(run, group, point, starter, i, &seconds);
-    return agreed(seconds) * run->config.batch;
+    return sampling_longest(seconds) * run->config.batch;
 }
 
 /* Returns enough samples for the minimum time of a point, at most SAMPLES_MOST. */
@@ -228,14 +222,8 @@ static int samples_wanted(const struct sampling *sampling, double sample_s) {
 }
 
 static void keep_sample(struct recording *record, double seconds) {
-    if (record->total == record->room) {
-        record->room = record->room ? 2 * record->room : 1024;
-        double *larger = check_alloc((size_t)record->room, sizeof *larger);
-        if (record->samples_us)
-            memcpy(larger, record->samples_us, (size_t)record->total * sizeof *larger);
-        free(record->samples_us);
-        record->samples_us = larger;
-    }
+    record->samples_us =
+        check_grow(record->samples_us, record->total, &record->room, sizeof *record->samples_us);
     record->samples_us[record->total++] = 1e6 * seconds;
 }
 
@@ -262,7 +250,7 @@ static void measure_point(const struct run *run, const struct group *group, int 
         double seconds = 0;
         if (!take_sample(run, group, point, starter, count + dropped, &seconds)) {
             dropped++;
-            if (dropped % ATTEMPTS == 0 && agreed(clock_now_s() - begin_s) > patience_s(sampling))
+            if (dropped % ATTEMPTS == 0 && sampling_longest(clock_now_s() - begin_s) > patience_s(sampling))
                 break;
             continue;
         }
@@ -270,8 +258,8 @@ static void measure_point(const struct run *run, const struct group *group, int 
         record->latest_us[index] = fmax(record->latest_us[index], 1e6 * starter->latest_s);
         taken_s += seconds * run->config.batch;
         if (++count == first && sampling->point_time_s > 0 && wanted > first)
-            wanted =
-                (int)fmax(first, fmin(wanted, sampling->point_time_s * first / fmax(1e-9, agreed(taken_s))));
+            wanted = (int)fmax(
+                first, fmin(wanted, sampling->point_time_s * first / fmax(1e-9, sampling_longest(taken_s))));
     }
     timed_end();
     if (count < first)

@@ -1,6 +1,7 @@
 /* Text files shared by broadcast, and their lines and words; see textfile.h. */
 #include "lib/input/textfile.h"
 
+#include "lib/input/parse.h"
 #include "lib/run/check.h"
 
 #include <errno.h>
@@ -102,4 +103,13 @@ char *textfile_word(char **rest) {
     *rest = word[length] ? word + length + 1 : word + length;
     word[length] = '\0';
     return word;
+}
+
+bool textfile_integer(char **rest, int low, int high, int *value) {
+    uint64_t number = 0;
+    const char *word = textfile_word(rest);
+    if (!word || !parse_number(word, &number) || number < (uint64_t)low || number > (uint64_t)high)
+        return false;
+    *value = (int)number;
+    return true;
 }

@@ -27,4 +27,7 @@ char *textfile_line(char **rest, int *number);
 /* The next word of a line, NULL at the end. Changes the line. */
 char *textfile_word(char **rest);
 
+/* Reads the next word as an integer from `low`, at least 0, to `high`; false if it is none. */
+bool textfile_integer(char **rest, int low, int high, int *value);
+
 #endif

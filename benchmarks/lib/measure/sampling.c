@@ -1,6 +1,8 @@
 /* Fewer samples for slow points; see sampling.h. */
 #include "lib/measure/sampling.h"
 
+#include "lib/run/check.h"
+
 #include <math.h>
 
 int sampling_first(const struct sampling *sampling) {
@@ -23,4 +25,10 @@ int sampling_total(const struct sampling *sampling, int taken, double taken_s) {
         longer.repeats = wanted > sampling->repeats ? (int)wanted : sampling->repeats;
     }
     return sampling_count(&longer, taken, taken_s);
+}
+
+double sampling_longest(double seconds) {
+    double longest_s = 0;
+    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    return longest_s;
 }

@@ -30,4 +30,7 @@ int sampling_count(const struct sampling *sampling, int taken, double taken_s);
  * minimum time of a point. */
 int sampling_total(const struct sampling *sampling, int taken, double taken_s);
 
+/* Collective. Returns the longest time of any rank. */
+double sampling_longest(double seconds);
+
 #endif

@@ -19,15 +19,7 @@ void series_label(struct series *series, const char *name, const char *text, int
 }
 
 void series_add(struct series_list *list, struct series series) {
-    if (list->count == list->room) {
-        int room = list->room ? 2 * list->room : 16;
-        struct series *larger = check_alloc((size_t)room, sizeof *larger);
-        if (list->count > 0)
-            memcpy(larger, list->series, (size_t)list->count * sizeof *larger);
-        free(list->series);
-        list->series = larger;
-        list->room = room;
-    }
+    list->series = check_grow(list->series, list->count, &list->room, sizeof series);
     list->series[list->count++] = series;
 }
 

@@ -13,7 +13,7 @@
 enum { EXTENT_MAX = 1 << 20, ROUTERS_MAX = 1 << 24 };
 
 /* Where the reader is, for messages. */
-struct place {
+struct source {
     const char *path;
     int line;
 };
@@ -30,15 +30,6 @@ bool parse_dimension_letters(const char *text, void *field) {
     return true;
 }
 
-static bool read_int(char **rest, int low, int high, int *value) {
-    uint64_t number = 0;
-    const char *word = textfile_word(rest);
-    if (!word || !parse_number(word, &number) || number < (uint64_t)low || number > (uint64_t)high)
-        return false;
-    *value = (int)number;
-    return true;
-}
-
 /* Adds a number to a coordinate of three: numbers from the third on become one, the last fastest. */
 static void fold(int *folded, int dimension, int number, int extent) {
     if (dimension < TORUS_DIMENSIONS)
@@ -47,21 +38,21 @@ static void fold(int *folded, int dimension, int number, int extent) {
         folded[TORUS_DIMENSIONS - 1] = folded[TORUS_DIMENSIONS - 1] * extent + number;
 }
 
-static void read_extents(char *rest, struct place place, struct coordinates *coordinates,
+static void read_extents(char *rest, struct source source, struct coordinates *coordinates,
                          struct problem *problem) {
     size_t routers = 1;
     int count = 0;
     for (; count < FILE_DIMENSIONS_MAX && (count < TORUS_DIMENSIONS || *rest); count++) {
         int *extent = &coordinates->file_extents[count];
-        if (!read_int(&rest, 1, EXTENT_MAX, extent)) {
+        if (!textfile_integer(&rest, 1, EXTENT_MAX, extent)) {
             problem_set(problem,
                         "--coordinates %s: line %d: not valid; expected torus X Y Z, each at least 1",
-                        place.path, place.line);
+                        source.path, source.line);
             return;
         }
         routers *= (size_t)*extent;
         if (routers > ROUTERS_MAX) {
-            problem_set(problem, "--coordinates %s: line %d: more than %d routers", place.path, place.line,
+            problem_set(problem, "--coordinates %s: line %d: more than %d routers", source.path, source.line,
                         ROUTERS_MAX);
             return;
         }
@@ -71,7 +62,7 @@ static void read_extents(char *rest, struct place place, struct coordinates *coo
             coordinates->extents[TORUS_DIMENSIONS - 1] *= *extent;
     }
     if (textfile_word(&rest))
-        problem_set(problem, "--coordinates %s: line %d: more than %d dimensions", place.path, place.line,
+        problem_set(problem, "--coordinates %s: line %d: more than %d dimensions", source.path, source.line,
                     FILE_DIMENSIONS_MAX);
     coordinates->file_dimensions = count;
 }
@@ -84,43 +75,43 @@ static void name_extents(const struct coordinates *coordinates, char *text, size
             (size_t)snprintf(text + used, size - used, "%s%d", d ? "x" : "", coordinates->file_extents[d]);
 }
 
-static void read_node(const char *host, char *rest, struct place place, struct coordinates *coordinates,
+static void read_node(const char *host, char *rest, struct source source, struct coordinates *coordinates,
                       struct problem *problem) {
     struct torus_node *node = &coordinates->nodes[coordinates->node_count];
     node->host = host;
     for (int d = 0; d < coordinates->file_dimensions; d++) {
         int number = 0;
         int extent = coordinates->file_extents[d];
-        if (!read_int(&rest, 0, extent - 1, &number)) {
+        if (!textfile_integer(&rest, 0, extent - 1, &number)) {
             char extents[FILE_DIMENSIONS_MAX * 12];
             name_extents(coordinates, extents, sizeof extents);
             problem_set(problem,
                         "--coordinates %s: line %d: not valid; expected HOST X Y Z inside the torus %s",
-                        place.path, place.line, extents);
+                        source.path, source.line, extents);
             return;
         }
         fold(node->coordinate, d, number, extent);
     }
     if (textfile_word(&rest))
-        problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", place.path, place.line);
-    node->line = place.line;
+        problem_set(problem, "--coordinates %s: line %d: more than HOST X Y Z", source.path, source.line);
+    node->line = source.line;
     coordinates->node_count++;
 }
 
-static void read_line(char *line, struct place place, struct coordinates *coordinates,
+static void read_line(char *line, struct source source, struct coordinates *coordinates,
                       struct problem *problem) {
     char *rest = line;
     const char *first = textfile_word(&rest);
     bool extents_known = coordinates->extents[0] > 0;
     if (strcmp(first, "torus") == 0 && extents_known)
-        problem_set(problem, "--coordinates %s: line %d: a second torus line", place.path, place.line);
+        problem_set(problem, "--coordinates %s: line %d: a second torus line", source.path, source.line);
     else if (strcmp(first, "torus") == 0)
-        read_extents(rest, place, coordinates, problem);
+        read_extents(rest, source, coordinates, problem);
     else if (!extents_known)
-        problem_set(problem, "--coordinates %s: line %d: a node before the line torus X Y Z", place.path,
-                    place.line);
+        problem_set(problem, "--coordinates %s: line %d: a node before the line torus X Y Z", source.path,
+                    source.line);
     else
-        read_node(first, rest, place, coordinates, problem);
+        read_node(first, rest, source, coordinates, problem);
 }
 
 static size_t count_lines(const char *text) {
@@ -153,12 +144,12 @@ static void index_hosts(const char *path, struct coordinates *coordinates, struc
 }
 
 static void read_text(const char *path, struct coordinates *coordinates, struct problem *problem) {
-    struct place place = {.path = path};
+    struct source source = {.path = path};
     char *rest = coordinates->text;
     char *line;
     coordinates->nodes = check_alloc(count_lines(rest), sizeof *coordinates->nodes);
-    while (!problem_is_set(problem) && (line = textfile_line(&rest, &place.line)) != NULL)
-        read_line(line, place, coordinates, problem);
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &source.line)) != NULL)
+        read_line(line, source, coordinates, problem);
     if (coordinates->node_count == 0)
         problem_set(problem,
                     "--coordinates %s: no node; expected torus X Y Z, then a line HOST X Y Z per node", path);

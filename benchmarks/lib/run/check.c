@@ -59,6 +59,17 @@ void *check_alloc_pages(size_t bytes) {
     return memset(or_stop(aligned_alloc(PAGE_BYTES, pages * PAGE_BYTES), pages, PAGE_BYTES), 0, bytes);
 }
 
+void *check_grow(void *items, int count, int *room, size_t item_bytes) {
+    if (count < *room)
+        return items;
+    *room = *room ? 2 * *room : 16;
+    void *larger = check_alloc((size_t)*room, item_bytes);
+    if (count > 0)
+        memcpy(larger, items, (size_t)count * item_bytes);
+    free(items);
+    return larger;
+}
+
 int check_rank(void) {
     int rank = 0;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

@@ -40,6 +40,9 @@ void *check_alloc(size_t count, size_t item_bytes);
 /* The same for a message buffer, aligned to a page so that copies take the same time in every run. */
 void *check_alloc_pages(size_t bytes);
 
+/* Returns an array of `count` items with room for one more, moved to larger memory if *room is used up. */
+void *check_grow(void *items, int count, int *room, size_t item_bytes);
+
 /* This process's rank, or the number of ranks, in MPI_COMM_WORLD. */
 int check_rank(void);
 int check_ranks(void);

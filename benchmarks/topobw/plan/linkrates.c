@@ -11,17 +11,17 @@
 enum { DIRECTIONS = 2 * TORUS_DIMENSIONS };
 
 /* Where the reader is, for messages. */
-struct place {
+struct source {
     const char *path;
     int line;
 };
 
-static void bad_line(struct place place, struct problem *problem) {
+static void bad_line(struct source source, struct problem *problem) {
     problem_set(problem,
                 "--links %s: line %d: not valid; expected host RATE, link X+ x y z CLASS RATE (a router of "
                 "the torus, "
                 "X+ to Z-, rate in GB/s above 0), or test PHASE CLASS RATE ROUTERS NAME PAIRS PARTS CROSSED",
-                place.path, place.line);
+                source.path, source.line);
 }
 
 static size_t router_index(const int *extents, const int *coordinate) {
@@ -51,13 +51,9 @@ static bool read_direction(char **rest, int *dimension, int *step) {
 }
 
 static bool read_coordinate(char **rest, const int *extents, int *coordinate) {
-    for (int d = 0; d < TORUS_DIMENSIONS; d++) {
-        uint64_t number = 0;
-        const char *word = textfile_word(rest);
-        if (!word || !parse_number(word, &number) || number >= (uint64_t)extents[d])
+    for (int d = 0; d < TORUS_DIMENSIONS; d++)
+        if (!textfile_integer(rest, 0, extents[d] - 1, &coordinate[d]))
             return false;
-        coordinate[d] = (int)number;
-    }
     return true;
 }
 
@@ -79,7 +75,7 @@ static bool read_host(char *rest, struct link_rates *rates) {
     return read_rate(&rest, &rates->host_gbyte_s) && !textfile_word(&rest);
 }
 
-static void read_line(char *line, struct place place, struct link_rates *rates, struct problem *problem) {
+static void read_line(char *line, struct source source, struct link_rates *rates, struct problem *problem) {
     char *rest = line;
     const char *first = textfile_word(&rest);
     bool good = strcmp(first, "host") == 0   ? read_host(rest, rates)
@@ -87,13 +83,13 @@ static void read_line(char *line, struct place place, struct link_rates *rates, 
                 : strcmp(first, "test") == 0 ? listed_read(rest, &rates->listed)
                                              : false;
     if (!good)
-        bad_line(place, problem);
+        bad_line(source, problem);
 }
 
 void link_rates_read(const char *path, const int *extents, struct link_rates *rates,
                      struct problem *problem) {
     size_t length = 0;
-    struct place place = {.path = path};
+    struct source source = {.path = path};
     *rates = (struct link_rates){.text = textfile_load(path, "--links", &length, problem)};
     memcpy(rates->extents, extents, sizeof rates->extents);
     if (problem_is_set(problem))
@@ -102,8 +98,8 @@ void link_rates_read(const char *path, const int *extents, struct link_rates *ra
     rates->of_link = check_alloc(routers * DIRECTIONS, sizeof *rates->of_link);
     char *rest = rates->text;
     char *line;
-    while (!problem_is_set(problem) && (line = textfile_line(&rest, &place.line)) != NULL)
-        read_line(line, place, rates, problem);
+    while (!problem_is_set(problem) && (line = textfile_line(&rest, &source.line)) != NULL)
+        read_line(line, source, rates, problem);
     if (rates->host_gbyte_s <= 0)
         problem_set(problem, "--links %s: no line host RATE", path);
 }

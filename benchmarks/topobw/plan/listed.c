@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_number(char **rest, uint64_t limit, int *number) {
-    uint64_t value = 0;
-    const char *word = textfile_word(rest);
-    if (!word || !parse_number(word, &value) || value >= limit)
-        return false;
-    *number = (int)value;
-    return true;
-}
-
 static bool find_kind(struct listed *listed, const char *link_class, int *kind) {
     for (*kind = 0; *kind < listed->kind_count; ++*kind)
         if (strcmp(listed->kinds[*kind], link_class) == 0)
@@ -33,25 +24,14 @@ static bool is_list(const char *text) {
     return length > 0 && text[0] == ',' && text[length - 1] == ',';
 }
 
-static void make_room(struct listed *listed) {
-    if (listed->count < listed->room)
-        return;
-    int room = listed->room ? 2 * listed->room : 64;
-    struct listed_test *tests = check_alloc((size_t)room, sizeof *tests);
-    if (listed->count > 0)
-        memcpy(tests, listed->tests, (size_t)listed->count * sizeof *tests);
-    free(listed->tests);
-    listed->tests = tests;
-    listed->room = room;
-}
-
 bool listed_read(char *rest, struct listed *listed) {
     struct listed_test test = {0};
-    if (!read_number(&rest, PHASES_MAX, &test.phase))
+    if (!textfile_integer(&rest, 0, PHASES_MAX - 1, &test.phase))
         return false;
     test.rate.link_class = textfile_word(&rest);
     const char *rate = textfile_word(&rest);
-    if (!rate || !parse_positive(rate, &test.rate.rate_gbyte_s) || !read_number(&rest, 64, &test.routers))
+    if (!rate || !parse_positive(rate, &test.rate.rate_gbyte_s) ||
+        !textfile_integer(&rest, 0, 63, &test.routers))
         return false;
     test.name = textfile_word(&rest);
     test.pairs = textfile_word(&rest);
@@ -60,7 +40,7 @@ bool listed_read(char *rest, struct listed *listed) {
     if (!is_list(test.parts) || !is_list(test.crossed) || textfile_word(&rest) ||
         !find_kind(listed, test.rate.link_class, &test.kind))
         return false;
-    make_room(listed);
+    listed->tests = check_grow(listed->tests, listed->count, &listed->room, sizeof test);
     listed->tests[listed->count++] = test;
     return true;
 }

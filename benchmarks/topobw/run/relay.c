@@ -158,15 +158,7 @@ static int child_of(int rank) {
 }
 
 static void add_member(int rank, int child) {
-    if (tree.member_count == tree.member_room) {
-        int room = tree.member_room ? 2 * tree.member_room : 16;
-        struct member *larger = check_alloc((size_t)room, sizeof *larger);
-        if (tree.member_count > 0)
-            memcpy(larger, tree.members, (size_t)tree.member_count * sizeof *larger);
-        free(tree.members);
-        tree.members = larger;
-        tree.member_room = room;
-    }
+    tree.members = check_grow(tree.members, tree.member_count, &tree.member_room, sizeof *tree.members);
     tree.members[tree.member_count++] = (struct member){rank, child};
 }
 

@@ -2,6 +2,7 @@
 #include "topobw/run/run.h"
 
 #include "lib/measure/idle.h"
+#include "lib/measure/sampling.h"
 #include "lib/output/json.h"
 #include "lib/run/check.h"
 #include "topobw/run/deadline.h"
@@ -282,7 +283,6 @@ static void tell_limit(const struct topobw *run, double seconds) {
  */
 static void try_phase(struct topobw *run, struct stream *stream, int phase, struct problem *problem) {
     struct stream_config config = first_config(&run->config.stream, FIRST_BYTES);
-    double longest_s = 0;
     measure_first(run, stream, &config, phase, problem);
     double seconds = take_seconds(run, phase) * transfer_bytes(&run->config.stream) / transfer_bytes(&config);
     run->stuck = meet(run);
@@ -290,7 +290,7 @@ static void try_phase(struct topobw *run, struct stream *stream, int phase, stru
     if (run->stuck)
         return;
     deadline_arm(run->limit_s);
-    MPI_CHECK(MPI_Allreduce(&seconds, &longest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    double longest_s = sampling_longest(seconds);
     deadline_disarm();
     if (limit_factor * longest_s <= run->limit_s)
         return;
