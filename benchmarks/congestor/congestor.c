@@ -57,7 +57,7 @@ struct congestor {
     struct load_ranks ranks; /* the ranks that send this load */
     struct load load;
     double *round_s; /* of this rank; finally, on rank 0, of the slowest rank */
-    int kept;        /* of them: the first SAMPLES_ROOM rounds */
+    int kept;        /* how many of them are recorded: the first SAMPLES_ROOM rounds */
     int rounds;
     double elapsed_s;
     enum end end;

@@ -9,13 +9,13 @@
 
 enum { TAG = 24, PART = 24 };
 
-/* What rank `from` sends to rank `to`; the same to all ranks where `to` is 0. */
+/* Returns the payload key of rank `from` for rank `to`; `to` is 0 if all ranks get the same. */
 static uint64_t key(const struct load *load, int from, int to) {
     return payload_key(load->seed, (uint64_t)to, (uint64_t)from, PART);
 }
 
-static bool holds(const struct load *load, const char *index, int from, int to) {
-    return payload_first_difference(index, load->bytes, key(load, from, to)) == load->bytes;
+static bool holds(const struct load *load, const char *data, int from, int to) {
+    return payload_first_difference(data, load->bytes, key(load, from, to)) == load->bytes;
 }
 
 static void fill_one(struct load *load) {
@@ -39,15 +39,15 @@ static void send_window(struct load *load, int to, int *pending) {
                             &load->requests[(*pending)++]));
 }
 
-static void receive_window(struct load *load, int from, int index, int *pending) {
+static void receive_window(struct load *load, int from, int first, int *pending) {
     for (int i = 0; i < load->in_flight; i++)
-        MPI_CHECK(MPI_Irecv(slot(load, index, i), (int)load->bytes, MPI_BYTE, from, TAG, load->comm,
+        MPI_CHECK(MPI_Irecv(slot(load, first, i), (int)load->bytes, MPI_BYTE, from, TAG, load->comm,
                             &load->requests[(*pending)++]));
 }
 
-static bool window_holds(const struct load *load, int from, int index) {
+static bool window_holds(const struct load *load, int from, int first) {
     for (int i = 0; i < load->in_flight; i++)
-        if (!holds(load, slot(load, index, i), from, 0))
+        if (!holds(load, slot(load, first, i), from, 0))
             return false;
     return true;
 }
@@ -135,7 +135,7 @@ static bool allreduce_arrived(const struct load *load) {
     return true;
 }
 
-/* ---- permutation: along the cycle of a random order, so that no rank meets itself ---- */
+/* ---- permutation: along the cycle of a random order, so that no rank sends to itself ---- */
 
 static uint64_t one_each(uint64_t ranks, uint64_t bytes) {
     return ranks * bytes;

@@ -81,7 +81,7 @@ static void take_options(const struct railyard_counters_options *given, struct r
 
 /* ---- files that rank 0 reads for all ---- */
 
-/* Where groups are found by name: the environment's folder, else the sources', where they still are, else the
+/* Returns the folder of the named groups: the environment's, else the sources' if it exists, else the
  * installed one. */
 static const char *groups_folder(void) {
     const char *built_in =
@@ -125,7 +125,7 @@ static void detect_group(struct railyard_counters *counters) {
     MPI_CHECK(MPI_Bcast(counters->group_name, GROUP_NAME_BYTES, MPI_CHAR, 0, comm));
 }
 
-/* Collective. True on all ranks when all have the group; else false on all, and rank 0 has a problem. */
+/* Collective. Returns true on all ranks if all have the group; otherwise false, with a problem on rank 0. */
 static bool read_group(struct railyard_counters *counters, struct problem *problem) {
     char path[COUNTER_PATH_BYTES];
     if (strcmp(counters->group_name, "auto") == 0)

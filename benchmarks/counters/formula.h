@@ -14,7 +14,7 @@ enum { FORMULA_DEPTH_MAX = 32 };
 /* Looks up a name of `length` characters, which is not terminated; false if there is no such name. */
 typedef bool formula_lookup(const char *name, size_t length, double *value, const void *context);
 
-/* The formula's value; false when it is not a formula or names what is not known. A division by 0 is NaN. */
+/* Computes the formula; false if it is malformed or has an unknown name. A division by 0 is NaN. */
 bool formula_evaluate(const char *text, formula_lookup *lookup, const void *context, double *value);
 
 #endif

@@ -37,7 +37,7 @@ void counter_gemini_site(const char *root, struct counter_site *site, struct pro
 
 /* ---- interconnect.txt ---- */
 
-/* One line: a tile, what it leads to, and its class. */
+/* Reads one line: a tile, the tile at its other end, and its class. */
 struct tile_line {
     char gemini[SITE_NAME_BYTES];
     int row;
@@ -70,7 +70,7 @@ static bool parse_line(const char *line, struct tile_line *tile) {
            line[end + (int)strspn(line + end, " \t\r")] == '\0';
 }
 
-/* What a leader gathers while the file passes by. */
+/* What a leader collects while the file is broadcast. */
 struct mapping {
     const struct counter_group *group;
     const char *path;
@@ -191,7 +191,7 @@ void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, co
 
 /* ---- readings ---- */
 
-/* A counter's name for a tile: {row} and {column} replaced. */
+/* Writes a counter's name for a tile, with {row} and {column} replaced. */
 static void tile_name(const char *pattern, int tile, char *name) {
     size_t used = 0;
     while (*pattern && used + 2 < SITE_NAME_BYTES) {

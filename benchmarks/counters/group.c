@@ -17,7 +17,7 @@ static bool at_end(char **rest) {
     return textfile_word(rest) == NULL;
 }
 
-/* What is left of the line, without the blanks before it; NULL when nothing is. */
+/* Returns the rest of the line without leading blanks; NULL if it is empty. */
 static const char *rest_of_line(char *rest) {
     rest += strspn(rest, " \t");
     return *rest ? rest : NULL;

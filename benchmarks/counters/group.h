@@ -81,13 +81,14 @@ struct counter_group {
 /* Parses a group's text, which belongs to the group from then on; `path` is for messages. */
 void counter_group_parse(const char *path, char *text, struct counter_group *group, struct problem *problem);
 
-/* Whether the group counts that device. */
+/* Returns whether the group counts this device. */
 bool counter_group_wants(const struct counter_group *group, const char *device);
 
-/* The metric of that name, -1 when there is none. */
+/* Returns the index of the metric with this name; -1 if there is none. */
 int counter_group_metric(const struct counter_group *group, const char *name);
 
-/* A metric's value for values of all counters; NaN where a value is not finite, or for a division by 0. */
+/* Returns a metric's value for the values of all counters; NaN if a value is not finite, or for a division by
+ * 0. */
 double counter_group_value(const struct counter_group *group, int metric, const double *counters);
 
 /* Sums each counter over the links, for use in formulas: totals[counter]. Skips links whose driver lacks a

@@ -11,8 +11,8 @@
 
 enum counter_part { FOLLOWS, LEADS, ALL_LEAD, NO_LEADERS };
 
-/* Collective. Whether this rank is a leader; ALL_LEAD if every rank is one, NO_LEADERS if any rank has an
- * empty key. */
+/* Collective. Returns whether this rank is a leader: ALL_LEAD if every rank is one, NO_LEADERS if any rank
+ * has an empty key. */
 enum counter_part counter_part(MPI_Comm comm, const char *key);
 
 /* Collective. A communicator of the leaders in the order of their ranks; MPI_COMM_NULL on the others; `comm`

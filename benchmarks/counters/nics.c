@@ -217,8 +217,8 @@ static struct energy_row *own_energy(const struct nics *nics, int *count) {
     return rows;
 }
 
-/* Collective. All rows, of `size` bytes each, on rank 0, in the order of the ranks that lead; NULL elsewhere.
- */
+/* Collective. Returns all rows, of `size` bytes each, on rank 0 in the order of the leaders; NULL on other
+ * ranks. */
 static void *gather_rows(const void *rows, int count, size_t size, int *total) {
     bool root = check_rank() == 0;
     int bytes = count * (int)size;
@@ -268,7 +268,7 @@ static bool is_known(const struct row *row) {
     return isfinite(row->bytes[0]) && isfinite(row->bytes[1]);
 }
 
-/* What rank 0 writes. */
+/* The content of the file that rank 0 writes. */
 struct document {
     const struct row *rows;
     int count;

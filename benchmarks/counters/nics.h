@@ -24,8 +24,8 @@ struct nics;
  */
 struct nics *nics_begin(void);
 
-/* Collective. Reads again, writes the file, and frees; NULL does nothing. A file that cannot be written is
- * one line on stderr and stops nothing. */
+/* Collective. Reads again, writes the file, and frees; NULL does nothing. If the file cannot be written, one
+ * line is printed on stderr and the run continues. */
 void nics_end(struct nics *nics);
 
 /* Both, for a benchmark that counts from MPI's start to its end. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is gathered of a leader before its links and differences. */
+/* What a leader sends before its links and differences. */
 struct heading {
     char label[SITE_NAME_BYTES];
     char host[SITE_NAME_BYTES];

@@ -2,7 +2,7 @@
  * Gathers the leaders' counts on rank 0 and prints them: text in the form of Pedretti et al. (CUG'13), Figure
  * 4, and JSON.
  *
- * Leaves out: samples over time; a report is one difference.
+ * Leaves out: samples over time; a report has one difference.
  */
 #ifndef RAILYARD_COUNTERS_REPORT_H
 #define RAILYARD_COUNTERS_REPORT_H

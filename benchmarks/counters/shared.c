@@ -17,7 +17,7 @@ int shared_rank(MPI_Comm comm) {
     return rank;
 }
 
-/* How long a text is, and all of it when it is short: one broadcast is enough then. */
+/* The length of a text, and the text itself if it is short, so that one broadcast is enough. */
 struct short_text {
     int bytes; /* -1: there is none */
     char text[SHORT_TEXT_BYTES];

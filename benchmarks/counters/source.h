@@ -1,5 +1,5 @@
 /*
- * Where counters come from: the links of a leader (network devices, ports of a router, Gemini links) and one
+ * The sources of counters: the links of a leader (network devices, ports of a router, Gemini links) and one
  * reading of all their counters.
  *
  * Two sources: `files` has a file for each counter below each device's folder (Linux network devices,
@@ -73,8 +73,8 @@ void counter_gemini_find(MPI_Comm leaders, const struct counter_group *group, co
 void counter_source_read(const struct counter_group *group, const struct counter_links *links,
                          uint64_t *values, struct problem *problem);
 
-/* What a counter of 64 bits counted between two readings, through 0 if need be; NaN when it went backwards,
- * infinity when it is absent. */
+/* Returns the difference between two readings of a 64-bit counter, which may wrap; NaN if it went backwards,
+ * infinity if it is absent. */
 double counter_difference(uint64_t before, uint64_t after);
 
 /* gpcd's part of it. */

@@ -20,7 +20,7 @@ static void fold(struct face_shape *shape, size_t limit_bytes) {
     shape->pitch = passes > 1 ? shape->stride / passes : 0;
 }
 
-/* Blocks go through the dimensions before the first with a step, and repeat over those after it. */
+/* A block spans the dimensions before the first one with a step, and repeats over the dimensions after it. */
 struct face_shape face_shape(const struct extents *cells, size_t values, const int *step,
                              size_t limit_bytes) {
     struct face_shape shape = {.blocks = 1, .length = values, .stride = values};

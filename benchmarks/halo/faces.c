@@ -85,7 +85,7 @@ size_t faces_exchanged_bytes(const struct faces *faces) {
     return bytes;
 }
 
-/* What rank sends through its face in that round. */
+/* Returns the payload key of a rank's face in a round. */
 static uint64_t face_key(uint64_t seed, int round, int rank, int face) {
     return payload_key(seed, (uint64_t)round, (uint64_t)rank, (uint64_t)face);
 }

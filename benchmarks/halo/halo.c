@@ -109,7 +109,7 @@ enum { FOM_ITERATION, FOM_PACK, FOM_UNPACK, FOM_EXCHANGE, FOM_WAIT, FOM_BANDWIDT
 static const char *const foms[FOMS] = {"iteration_us", "pack_us", "unpack_us",
                                        "exchange_us",  "wait_us", "bandwidth_gbyte_s"};
 
-/* The samples of one variant; all but the bandwidth are taken on every rank. */
+/* The samples of one variant; every rank measures all of them except the bandwidth. */
 struct samples {
     double *of_fom[FOMS];
 };

@@ -138,7 +138,7 @@ static bool prepare(void *state) {
 
 /* ---- measure ---- */
 
-/* Of this rank in one repeat. */
+/* The quanta of this rank in one repeat. */
 struct quanta {
     double shortest_s;
     double longest_s;

@@ -16,7 +16,7 @@
 struct request {
     uint64_t key; /* the handle's bits */
     uint64_t bytes;
-    bool taken; /* whether this place of the table has a handle */
+    bool taken; /* whether this slot has a handle */
     bool sends; /* false once it is freed */
 };
 
@@ -33,7 +33,7 @@ bool requests_add(struct requests *requests, MPI_Request handle, uint64_t bytes)
 /* Forgets a handle; one that is not known is no error. */
 void requests_remove(struct requests *requests, MPI_Request handle);
 
-/* True for a handle that sends; its bytes are then written. */
+/* Returns true for a handle that sends, and writes its bytes. */
 bool requests_find(const struct requests *requests, MPI_Request handle, uint64_t *bytes);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define LIBRARY "railyard-persistent"
 
-/* Of this process: the program passes nothing on. */
+/* State of this process, because the program passes no context. */
 static struct {
     pthread_mutex_t lock;
     struct requests requests;
@@ -29,7 +29,7 @@ static struct {
     bool written;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* How many wrappers this thread is in. */
+/* The depth of wrappers that this thread is in. */
 static _Thread_local int depth;
 
 static void note_request(MPI_Request request, MPI_Count count, MPI_Datatype type, int destination) {
@@ -142,7 +142,7 @@ WRAP_INIT(PMPI_Send_init, init_function, int)
 WRAP_INIT(PMPI_Bsend_init, init_function, int)
 WRAP_INIT(PMPI_Ssend_init, init_function, int)
 WRAP_INIT(PMPI_Rsend_init, init_function, int)
-/* Of MPI 4, which not every mpi.h declares. */
+/* Functions of MPI 4, which not every mpi.h declares. */
 WRAP_INIT(MPI_Send_init_c, large_init_function, MPI_Count)
 WRAP_INIT(MPI_Bsend_init_c, large_init_function, MPI_Count)
 WRAP_INIT(MPI_Ssend_init_c, large_init_function, MPI_Count)

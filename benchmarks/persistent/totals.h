@@ -1,5 +1,5 @@
 /*
- * How many messages were sent and how large they were, by powers of two, of this process and of all ranks.
+ * The number of messages sent, by size class (powers of two), of this process and of all ranks.
  *
  * Class k counts messages of 2^(k-1) to 2^k - 1 bytes, class 0 those without data.
  */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a pair led by the lower rank; the other pair of the same ranks has tags above these. */
+/* Tags of a pair that the lower rank leads; the other pair of the same ranks has tags above these. */
 enum { TAG_DATA = 1, TAG_ANSWER = 2, TAG_READY = 3, TAG_WORD = 4, TAGS = 4 };
 enum { SLOT_BYTES_MAX = 64 << 20, LOAD_TRIPS = 8, UNITS_MAX = 10000000 };
 

@@ -93,7 +93,7 @@ double point_value(const struct engine_config *config, const struct point *point
 
 /* ---- measure ---- */
 
-/* What one end took of one sample: by this rank's clock. */
+/* The times of one end in one sample, by this rank's clock. */
 struct times {
     double start_s;
     double end_s;
@@ -139,7 +139,7 @@ struct engine engine_open(const struct engine_config *config, MPI_Comm team, con
                           int pair_count);
 void engine_close(struct engine *engine);
 
-/* What a point's samples came to on this rank. */
+/* The results of a point's samples on this rank. */
 struct point_times {
     int count;
     int units;

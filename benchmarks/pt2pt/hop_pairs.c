@@ -11,7 +11,7 @@ void hop_pairs_ends(int ranks, struct hop_list *list) {
     list->pairs[0] = (struct hop_pair){.dimension = "none", .from = 0, .to = ranks - 1};
 }
 
-/* What the pairs of all dimensions have in common. */
+/* What the pairs of all dimensions share. */
 struct search {
     const struct coordinates *coordinates;
     const struct lattice *lattice;

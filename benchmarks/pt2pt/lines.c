@@ -11,7 +11,7 @@ static int across(int dimension) {
     return dimension == Y ? Z : Y;
 }
 
-/* Returns the lattice positions that the hops cover. */
+/* Returns the distance of the hops in lattice positions. */
 static int stride(const struct lattice *lattice, int dimension, int hops) {
     return dimension == Y ? hops * lattice->nodes_per_router : hops;
 }
@@ -45,7 +45,7 @@ static bool fill_anywhere(const struct lattice *lattice, const struct coordinate
     return false;
 }
 
-/* Why the torus itself has no such lines; empty: it has. */
+/* Returns why the torus has no such lines; empty if it has. */
 static void check_torus(const struct lattice *lattice, const struct coordinates *coordinates, int dimension,
                         int hops, int paths, char *reason) {
     int extent = coordinates->extents[dimension];

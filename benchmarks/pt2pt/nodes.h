@@ -18,7 +18,7 @@ void nodes_find(struct nodes *nodes);
 /* Treats every rank as a separate node. */
 void nodes_of_ranks(struct nodes *nodes);
 
-/* How many ranks a node has, and the rank at a place of it. */
+/* Return the number of ranks of a node, and its rank at an index. */
 int nodes_size(const struct nodes *nodes, int node);
 int nodes_rank(const struct nodes *nodes, int node, int index);
 

@@ -62,7 +62,7 @@ struct run {
     int (*position)[TORUS_DIMENSIONS];
     int *node_at;
     struct hop_list hop_pairs;
-    int group_nodes; /* of contention: nodes of each group; an odd one out rests */
+    int group_nodes; /* contention: nodes of each group; an odd node is idle */
     struct point point[POINTS_MAX];
     struct units units[POINTS_MAX];
     double clock_bound_s;

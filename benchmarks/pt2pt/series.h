@@ -34,7 +34,7 @@ void series_of_set(const struct set *set, const struct team_result *result,
                    const struct engine_config *config, const struct evidence_list *evidence,
                    struct series_list *list);
 
-/* What was not measured, and why: one for each figure of a chosen test. */
+/* Adds a series without samples for each figure of a chosen test, with the reason. */
 void series_missing(const struct set *set, const struct engine_config *config, struct series_list *list);
 
 #endif

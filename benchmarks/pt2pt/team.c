@@ -25,12 +25,12 @@ static bool is_member(const struct team *team, int rank) {
     return false;
 }
 
-/* What this rank has of one point. */
+/* This rank's results of one point. */
 struct part {
     int count;
     int units;
     int ends;              /* that lead */
-    double *unit_s;        /* of each end that leads, of each sample: of a unit, or of a percentile */
+    double *unit_s;        /* seconds of a unit or percentile, of each leading end and each sample */
     struct whole *samples; /* over the ends of this rank */
 };
 
@@ -43,7 +43,7 @@ struct recording {
 
 /* ---- a point on one rank ---- */
 
-/* Where data flow both ways the follower's time counts, too. */
+/* If data flow both ways, the follower's time is used, too. */
 static void share_durations(const struct engine *engine, const double *own_s, double *theirs_s, int count) {
     MPI_Request *requests = check_alloc(2 * (size_t)engine->end_count, sizeof *requests);
     int posted = 0;
@@ -196,7 +196,7 @@ static struct whole *reduce_wholes(const struct part *part, int count) {
     return wholes;
 }
 
-/* Where each rank's values go: those of the pairs that it leads, in their order. */
+/* Computes the offset of each rank's values: those of the pairs that it leads, in their order. */
 static void find_places(const struct team *team, int count, int *counts, int *offsets) {
     for (int i = 0; i < team->pairs; i++)
         counts[team->pair[i].from] += count;

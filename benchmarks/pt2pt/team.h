@@ -30,7 +30,7 @@ struct whole {
     double sum_s;
 };
 
-/* What a team measured, on rank 0. */
+/* The results of a team, on rank 0. */
 struct team_result {
     int points;
     struct point point[POINTS_MAX];

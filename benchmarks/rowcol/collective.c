@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What rank `from` of the group has for rank `to`; `to` is 0 where it is the same for all. */
+/* Returns the payload key of rank `from` of the group for rank `to`; `to` is 0 if all ranks get the same. */
 static uint64_t key_of(const struct group *group, size_t bytes, int from, int to) {
     return payload_key(group->seed, bytes, (uint64_t)from, (uint64_t)to);
 }

@@ -26,7 +26,7 @@ struct rowcol_config {
     enum start start;
     double late_s;            /* a sample in which a rank began later than this is dropped ... */
     double late_percent;      /* ... and by more than this percentage of its time */
-    double late_most_percent; /* where samples are dropped, late_percent grows up to this */
+    double late_most_percent; /* upper limit of late_percent, which grows when samples are dropped */
     bool clock_pings;
     struct memory memory;
     struct sampling sampling;

@@ -53,7 +53,7 @@ static const double spin_s = 0.5e-3;
 
 enum { ATTEMPTS = 10, ATTEMPTS_LEAST = 200 };
 
-/* What is common to all samples of a way. */
+/* What all samples of a way to split share. */
 struct starter {
     enum start start;
     double late_s;
@@ -88,7 +88,7 @@ static bool all_have_cpus(void) {
 }
 
 #ifdef RAILYARD_HOST_FROM_MPI
-enum { SIMULATED = 1 }; /* where a rank that polls a clock would take real time, and one that sleeps none */
+enum { SIMULATED = 1 }; /* in a simulation, where polling a clock takes real time and sleeping takes none */
 #else
 enum { SIMULATED = 0 };
 #endif
@@ -127,7 +127,7 @@ static struct starter open_starter(const struct run *run) {
     return starter;
 }
 
-/* How late a rank may begin. */
+/* Returns how late a rank may start. */
 static double tolerance_s(const struct starter *starter) {
     return fmax(starter->late_s, starter->late_share * starter->sample_s);
 }
@@ -173,7 +173,7 @@ static void adapt(struct starter *starter, bool good) {
         starter->late_share = fmin(starter->most_late_share, 1.1 * starter->late_share);
 }
 
-/* Collective. Whether every rank began in time for a sample that took so long. */
+/* Collective. Returns whether every rank started in time for a sample of this duration. */
 static bool began_together(struct starter *starter, double late_s, double sample_s) {
     double record[] = {late_s, sample_s};
     double most[2];
@@ -227,7 +227,7 @@ static void keep_sample(struct recording *record, double seconds) {
     record->samples_us[record->total++] = 1e6 * seconds;
 }
 
-/* How long samples may be dropped. */
+/* Returns for how long samples may be dropped. */
 static double patience_s(const struct sampling *sampling) {
     return sampling->point_time_s > 0 ? sampling->point_time_s : INFINITY;
 }

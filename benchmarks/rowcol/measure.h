@@ -34,11 +34,11 @@ struct run {
     double clock_error_s;
 };
 
-/* What was measured of one way to split: the samples of all points, one after the other. */
+/* The measurements of one way to split: the samples of all points, one after the other. */
 struct recording {
-    int count[POINTS_MAX];        /* 0: too few ranks could begin in time */
+    int count[POINTS_MAX];        /* 0: the ranks could not start together often enough */
     int dropped[POINTS_MAX];      /* samples in which a rank began late */
-    double latest_us[POINTS_MAX]; /* how late a rank began a sample that counts, at most */
+    double latest_us[POINTS_MAX]; /* the latest start of a rank in an accepted sample */
     int total;
     int room;
     double *samples_us;

@@ -32,7 +32,7 @@ enum { TAG_PING = 41, TAG_SYNC = 42, METRICS = 4 };
 static const char *const metric_names[METRICS] = {"sent_bytes", "received_bytes", "sent_packets",
                                                   "received_packets"};
 
-/* What the two ends counted: source, then destination. */
+/* The counts of the two ends: source, then destination. */
 struct echo {
     double seen[2][METRICS];
 };
@@ -348,7 +348,7 @@ static void open_window(struct sonar *sonar) {
                              MPI_COMM_WORLD, &sonar->window) == MPI_SUCCESS;
     MPI_CHECK(MPI_Allreduce(&created, &created_by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (!created_by_all) {
-        sonar->window = MPI_WIN_NULL; /* where it was made it is lost: only all ranks could free it */
+        sonar->window = MPI_WIN_NULL; /* ranks that made it cannot free it alone */
         return;
     }
     MPI_CHECK(MPI_Win_set_errhandler(sonar->window, MPI_ERRORS_RETURN));

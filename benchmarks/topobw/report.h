@@ -2,7 +2,7 @@
  * The output of topobw: a line per pair of nodes, a summary per dimension and the findings, as text and as
  * JSON.
  *
- * Leaves out: deciding anything.
+ * Leaves out: the verdict itself.
  */
 #ifndef RAILYARD_TOPOBW_REPORT_H
 #define RAILYARD_TOPOBW_REPORT_H

@@ -46,7 +46,7 @@ static void write_witness(FILE *file, const void *written) {
     json_object_end(&json);
 }
 
-/* Of this process, from MPI_Init to MPI_Finalize: the program passes nothing on. */
+/* State of this process from MPI_Init to MPI_Finalize, because the program passes no context. */
 static struct nics *nics;
 
 /* Collective; once, whether or not an MPI's Fortran function calls that of C. */
@@ -63,7 +63,7 @@ static void look(void) {
         return;
     evidence_gather(&list);
     if (list.ranks > 0)
-        whole_write(LIBRARY, path, write_witness, &list); /* a file that is not there will be missed */
+        whole_write(LIBRARY, path, write_witness, &list); /* railyard reports a missing file */
     evidence_free(&list);
 }
 

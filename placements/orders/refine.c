@@ -20,9 +20,8 @@
 
 enum { DIMENSIONS = 3, PORTS = 6, MAX_EXTENT = 256, MOST_HOPS = DIMENSIONS * MAX_EXTENT / 2 };
 
-/* What does not change. Links of a torus are numbered
- * ((x * Y + y) * Z + z) * 6 + 2 * dimension + (direction is minus).
- */
+/* The constant input. Links of a torus are numbered ((x * Y + y) * Z + z) * 6 + 2 * dimension + (direction is
+ * minus). */
 struct problem {
     int32_t extents[DIMENSIONS]; /* of a torus; else 0 */
     int32_t nodes_per_router;
@@ -166,7 +165,7 @@ static double raised(double x, int power) {
     return x;
 }
 
-/* What the touched links' deltas do to the sum. */
+/* Returns the change of the sum from the touched links' deltas. */
 static double change(const struct search *s, double scale, int power) {
     double sum = 0.0;
     for (int32_t k = 0; k < s->touched_count; k++) {
@@ -208,7 +207,7 @@ static double slowest(const struct search *s) {
     return most;
 }
 
-/* Loads from nothing: also clears what rounding has left. */
+/* Recomputes all loads, which also removes accumulated rounding. */
 static void load_all(struct search *s) {
     memset(s->load, 0, (size_t)s->everything * sizeof *s->load);
     for (int32_t rank = 0; rank < s->p->ranks; rank++)
@@ -229,7 +228,7 @@ static double slope(const struct search *s, int32_t from, int32_t to, const doub
     return sum;
 }
 
-/* How much each rank's messages contribute to the sum; uses delta as scratch space. */
+/* Computes how much each rank's messages contribute to the sum; uses delta as scratch space. */
 static void find_heat(struct search *s, double scale, int power) {
     const struct problem *p = s->p;
     for (int32_t link = 0; link < s->links; link++) {
@@ -258,7 +257,7 @@ static int32_t pick_hot(struct search *s, int drawn) {
     return best;
 }
 
-/* Of a network with a table: a chosen node of the same switch, of the same group, or any. */
+/* For a network with a table: returns a chosen node of the same switch, of the same group, or any. */
 static int32_t pick_by_group(struct search *s, int32_t near) {
     const struct problem *p = s->p;
     const int32_t drawn = random_below(s, 4);

@@ -52,10 +52,10 @@ enum options_outcome options_settle(const struct option_table *table, int argc, 
 /* The exit status of a program that only printed its help, or refused its options. */
 int options_status(enum options_outcome outcome);
 
-/* The value of the option of that name, whose parser is parse_text; NULL if it has none. */
+/* Returns the value of the option with this name, whose parser is parse_text; NULL if it has none. */
 const char *options_text(const struct option_table *table, const void *configuration, const char *name);
 
-/* Whether the user gave the option of that name. */
+/* Returns whether the user gave the option with this name. */
 bool options_given(const struct option_table *table, unsigned given, const char *name);
 
 /*

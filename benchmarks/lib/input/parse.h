@@ -1,6 +1,6 @@
 /*
- * Text to values: the parsers that option tables and file readers share. Each takes the whole text or refuses
- * it: true and a value, or false and the field as it was.
+ * Parsers from text to values, for option tables and file readers. Each accepts the whole text or refuses it:
+ * it returns true and a value, or false and leaves the field unchanged.
  *
  * Leaves out: signs, fractions of bytes, decimal multiples (kB), and any use of the locale.
  */

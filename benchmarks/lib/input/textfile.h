@@ -1,5 +1,5 @@
 /*
- * A small text file read by rank 0 and known to all ranks: nodes need not share a file system.
+ * Reads a small text file on rank 0 and broadcasts it, so that nodes need not share a file system.
  *
  * Leaves out: files beyond 16 MiB, and zero bytes inside (the text ends there).
  */
@@ -15,7 +15,7 @@
  * read. */
 char *textfile_read(const char *path, const char *option, struct problem *problem);
 
-/* The same on the calling rank alone; messages begin with the label, as "--coordinates". */
+/* The same on the calling rank only; messages start with the label, such as "--coordinates". */
 char *textfile_load(const char *path, const char *label, size_t *length, struct problem *problem);
 
 /*

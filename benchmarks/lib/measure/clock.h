@@ -17,7 +17,7 @@
 
 struct clock_reading {
     double at_s;    /* by this rank's clock */
-    double ahead_s; /* how far rank 0's clock is ahead of it */
+    double ahead_s; /* lead of rank 0's clock over it */
     double bound_s; /* the largest error of ahead_s */
 };
 
@@ -33,7 +33,7 @@ struct clock {
 double clock_now_s(void);
 double clock_tick_s(void);
 
-/* Whether the clock's ticks are too coarse for an interval: fewer than 100 of them. */
+/* Returns whether an interval has fewer than 100 ticks of the clock, which is too coarse. */
 bool clock_too_short(double interval_s);
 
 /* Collective. With `pings` every rank is treated as a separate clock, so that the error can be measured on

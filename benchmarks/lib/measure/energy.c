@@ -9,7 +9,7 @@ enum { ZONES = 16, PARTS = 8, LINE_BYTES = 128 };
 
 static const double microjoule = 1e-6;
 
-/* What a Cray counts: the file and the counter's name. */
+/* The counters of a Cray: file and counter name. */
 struct cray {
     const char *file;
     const char *name;

@@ -18,7 +18,7 @@ struct energy_counter {
     char name[ENERGY_NAME_BYTES]; /* as the node names it: package-0, dram, node */
     char path[ENERGY_PATH_BYTES];
     double joules_of_one; /* of one step of the counter */
-    double range;         /* where it starts again from 0; 0 for a counter that never does */
+    double range;         /* value at which it wraps to 0; 0: never */
     double first;
 };
 

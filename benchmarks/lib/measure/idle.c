@@ -8,7 +8,7 @@
 static const double first_sleep_s = 0.001;
 static const double last_sleep_s = 0.02;
 
-/* Of railyard-idle.so, where that is preloaded. */
+/* Defined in railyard-idle.so, if that is preloaded. */
 extern void railyard_only_waits(int yes) __attribute__((weak));
 
 void idle_only_waits(bool yes) {

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of both runtimes: the library finds out which side a pointer is of; any stream may use managed memory. */
+/* Constants of both runtimes: the direction of a copy follows from the pointers; any stream may use managed
+ * memory. */
 enum { COPY_DEFAULT = 4, ATTACH_GLOBAL = 1, NAMES = 5, SYMBOL_BYTES = 64 };
 
 static const char *const names[NAMES] = {"host", "cuda", "cuda-managed", "hip", "hip-managed"};

@@ -39,7 +39,7 @@ const char *memory_name(const struct memory *memory);
 /* Collective. Loads the runtime and chooses this rank's GPU; sets a problem if there is no GPU. */
 void memory_open(struct memory *memory, struct problem *problem);
 
-/* Whether the host can neither read nor write it. */
+/* Returns whether the host can neither read nor write it. */
 bool memory_is_remote(const struct memory *memory);
 
 /* Zeroed memory, aligned to a page; the run ends when there is none. */

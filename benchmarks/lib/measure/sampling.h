@@ -1,7 +1,7 @@
 /*
- * How many samples a point gets, and the payload's seed: the options that every benchmark has.
+ * The number of samples of a point, and the payload's seed: options that every benchmark has.
  *
- * Leaves out: how a sample is taken, and who takes the time.
+ * Leaves out: taking and timing a sample.
  */
 #ifndef RAILYARD_LIB_MEASURE_SAMPLING_H
 #define RAILYARD_LIB_MEASURE_SAMPLING_H

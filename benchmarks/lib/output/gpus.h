@@ -1,9 +1,9 @@
 /*
- * Which GPUs of its node each rank can see, by the variables that the runtimes of CUDA, ROCm and Level Zero
+ * Collects the GPUs that each rank can see, from the variables that the runtimes of CUDA, ROCm and Level Zero
  * read.
  *
- * Each rank reports its own environment, so what a launcher or a script set for it counts. Leaves out: which
- * of the visible GPUs the rank uses.
+ * Each rank reports its own environment, as set by a launcher or a script. Leaves out: which of the visible
+ * GPUs the rank uses.
  */
 #ifndef RAILYARD_LIB_OUTPUT_GPUS_H
 #define RAILYARD_LIB_OUTPUT_GPUS_H
@@ -15,8 +15,8 @@ struct gpus_list {
     struct gpus_of_rank *of_rank;
 };
 
-/* Collective. All ranks' reports on rank 0; an empty list elsewhere, and where no rank has such a variable.
- */
+/* Collective. Returns all ranks' GPUs on rank 0; an empty list on other ranks, and if no rank has such a
+ * variable. */
 void gpus_gather(struct gpus_list *list);
 
 /* The key "gpus" with a report of each rank; nothing for an empty list. */

@@ -12,7 +12,7 @@
 
 enum { EXTENT_MAX = 1 << 20, ROUTERS_MAX = 1 << 24 };
 
-/* Where the reader is, for messages. */
+/* The position in the file, for messages. */
 struct source {
     const char *path;
     int line;

@@ -66,7 +66,7 @@ static void text_number(struct text *text, const char *before, int number) {
     text_add(text, word, (size_t)length);
 }
 
-/* How many numbers from the first on are equal (step 0), or each one more than the one before (step 1). */
+/* Returns how many numbers from the first on are equal (step 0) or consecutive (step 1). */
 static int run_length(const int *numbers, int count, int step) {
     int length = 1;
     while (length < count && numbers[length] == numbers[length - 1] + step)
@@ -137,7 +137,7 @@ static MPI_Comm same_node(void) {
     return node;
 }
 
-/* What the first rank of a node gathers of it; `cpus` are the texts of their CPUs. */
+/* What the first rank of a node gathers from its ranks; `cpus` are the texts of their CPUs. */
 struct node {
     int count;
     struct place *places;

@@ -44,7 +44,7 @@ void evidence_gather_alone(struct evidence_list *list);
 /* The host of a rank. */
 const char *evidence_host_of(const struct evidence_list *list, int rank);
 
-/* The number of different hosts. */
+/* Returns the number of different hosts. */
 int evidence_hosts(const struct evidence_list *list);
 
 void evidence_free(struct evidence_list *list);

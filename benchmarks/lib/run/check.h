@@ -28,7 +28,7 @@ void check_mpi(int code, const char *file, int line);
  * (singleton.h). */
 void check_mpi_init(int *argc, char ***argv);
 
-/* What else a program does after MPI's start and before its end, such as counting what the NICs send. */
+/* Functions to call after MPI_Init and before MPI_Finalize, such as those that count the NICs' bytes. */
 struct run_hooks {
     void *(*begin)(void);
     void (*end)(void *begun);

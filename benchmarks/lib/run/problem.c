@@ -20,7 +20,7 @@ bool problem_is_set(const struct problem *problem) {
     return problem->text[0] != '\0';
 }
 
-/* A value that a user typed may hold line breaks: the message stays one line. */
+/* Prints the message as one line, even if a value that the user typed contains line breaks. */
 static void print_line(const char *program, const char *text) {
     (void)fprintf(stderr, "%s: ", program);
     for (; *text; text++)

@@ -10,7 +10,7 @@
 
 enum { DIRECTIONS = 2 * TORUS_DIMENSIONS };
 
-/* Where the reader is, for messages. */
+/* The position in the file, for messages. */
 struct source {
     const char *path;
     int line;

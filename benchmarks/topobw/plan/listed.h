@@ -24,8 +24,8 @@ struct listed_test {
     struct link_rate rate;
     const char *name;
     char *pairs;         /* "FROM>TO,FROM>TO", hosts */
-    const char *parts;   /* what a good test clears, ",global:r0-3>r8-0," */
-    const char *crossed; /* what else it crosses, "," when nothing */
+    const char *parts;   /* parts that a good test clears, ",global:r0-3>r8-0," */
+    const char *crossed; /* parts that it also crosses; "," for none */
 };
 
 enum { KINDS_MAX = 3 };
@@ -42,7 +42,7 @@ struct listed {
  * freed. */
 bool listed_read(char *rest, struct listed *listed);
 
-/* Whether a test's list of parts holds a part. */
+/* Returns whether a test's list of parts contains a part. */
 bool listed_has(const char *list, const char *part);
 
 void listed_free(struct listed *listed);

@@ -1,4 +1,4 @@
-/* Who sends which way in which phase; see phases.h. */
+/* The sending direction of each position in each phase; see phases.h. */
 #include "topobw/plan/phases.h"
 
 const char *phase_name(enum phase phase) {

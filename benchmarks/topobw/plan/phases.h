@@ -20,10 +20,10 @@ enum phase { PHASE_EVEN_PLUS, PHASE_ODD_MINUS, PHASE_ODD_PLUS, PHASE_EVEN_MINUS,
 /* "even plus", ..., "ends". */
 const char *phase_name(enum phase phase);
 
-/* Whether both ends of a cable send in that phase. */
+/* Returns whether both ends of a cable send in that phase. */
 bool phase_is_both_ways(enum phase phase);
 
-/* Which way that position of a ring sends in that phase: 1, -1, or 0 when it does not send. */
+/* Returns the direction in which a position of a ring sends in a phase: 1, -1, or 0 if it does not send. */
 int phase_step(int extent, int position, enum phase phase);
 
 /* The position one step further, round the ring. */

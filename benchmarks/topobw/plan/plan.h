@@ -49,8 +49,8 @@ struct plan {
     bool phases[PHASES_MAX];             /* which are not empty */
 };
 
-/* What one rank does in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
- * how many share its link, and the first of them. */
+/* The role of one rank in one phase: the ranks that it sends to and receives from, -1 for none; for a sender
+ * also how many senders share its link, and the first of them. */
 struct role {
     int to;
     int from;

@@ -11,7 +11,7 @@
 #ifndef RAILYARD_HOST_FROM_MPI
 enum { TAG_GREETING = 51, TAG_TREE = 52, TAG_CALL = 53, PEERS_MAX = 64, POLLS = 100 };
 
-/* What is no rank among the words of TAG_TREE. Each greeting has one of the last two as its answer. */
+/* Words of TAG_TREE that are not ranks. The answer to a greeting is one of the last two. */
 enum { ALL_JOINED = -1, IN_TREE = -2, NOT_YET = -3 };
 
 /* A shaper may pass one or two packets immediately and then almost none, so a greeting is longer than that.
@@ -110,7 +110,7 @@ static void greet_all(void) {
             greet(peer);
 }
 
-/* A rank half-way round is a peer twice. */
+/* A rank half way around is a peer in both directions. */
 static void greet_back(int rank) {
     for (int peer = 0; peer < tree.peer_count; peer++)
         if (tree.peers[peer] == rank && !tree.greeted[peer]) {
@@ -138,8 +138,8 @@ static void take_greeting(int from) {
     greet_back(from);
 }
 
-/* The first that answers from within the tree is the parent: it had this rank's greeting, and before that, it
- * greeted this rank. So the way there and the way back work. */
+/* Makes the first rank that answers from within the tree the parent. It has this rank's greeting and greeted
+ * this rank before, so both directions work. */
 static void take_answer(int word, int from) {
     tree.answers++;
     if (word == NOT_YET || is_in_tree())
@@ -417,7 +417,7 @@ int MPI_Gather(const void *sent, int sent_count, MPI_Datatype sent_type, void *r
     return MPI_SUCCESS;
 }
 
-/* As a gather of the longest part, each with its length before it. */
+/* Implemented as a gather of the longest part; each part is preceded by its length. */
 int MPI_Gatherv(const void *sent, int sent_count, MPI_Datatype sent_type, void *received, const int *counts,
                 const int *offsets, MPI_Datatype received_type, int root, MPI_Comm comm) {
     if (!follows_tree(comm, root))

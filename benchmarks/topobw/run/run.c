@@ -28,7 +28,7 @@ enum { FIRST_BYTES = 1 << 16, FIRST_PART = 8 };
 enum { KNOCK_BYTES = 1 << 12, KNOCKS = 3 };
 static const double least_knock_limit_s = 60.0 * KNOCK_BYTES / FIRST_BYTES;
 
-/* How often as long as the first transfer promises a whole one may take. */
+/* Time limit of a transfer as a multiple of the time that the first transfer predicts. */
 static const double limit_factor = 4;
 
 static const double first_pause_s = 0.5;
@@ -173,8 +173,8 @@ static bool meet_sharers(struct topobw *run, const struct role *role, double unt
 }
 
 #ifdef RAILYARD_TEST_FAULT
-/* What the rank RAILYARD_TEST_SLOW takes: in round k the k-th number of RAILYARD_TEST_TIMES, then the last;
- * without it twice as long as the others in every third round. */
+/* In tests: returns the pretended time of the rank RAILYARD_TEST_SLOW. In round k it is the k-th number of
+ * RAILYARD_TEST_TIMES, then the last; by default 1, and 2 in every third round. */
 static double pretended_ms(int round) {
     const char *times = getenv("RAILYARD_TEST_TIMES");
     if (!times)
@@ -319,7 +319,7 @@ static void probe_target(const struct route_probe *probe, int receiver, int phas
     route_probe_send(probe, target.host, target.port, (unsigned char)phase);
 }
 
-/* Whether this rank is still to count the routers to it in that phase. */
+/* Returns whether this rank still has to count the routers on its route in this phase. */
 static bool is_open(const struct topobw *run, int phase) {
     return run->roles[phase].from >= 0 && *routers_of(run, run->own, phase) == ROUTE_UNKNOWN;
 }
@@ -335,7 +335,7 @@ static void probe_phase(struct topobw *run, const struct route_probe *probe, int
             route_probe_receive(probe, (unsigned char)phase, PROBE_TIMEOUT_MS);
 }
 
-/* After the first round: what is unreachable has been found by then. A busy machine may lose datagrams. */
+/* Called after the first round, when unreachable ranks are known. A busy machine may lose datagrams. */
 static void probe_routes(struct topobw *run, uint64_t phases) {
     struct route_probe probe = route_probe_open();
     for (int phase = 0; phase < PHASES_MAX && !run->stuck; phase++) {
@@ -443,7 +443,7 @@ static void write_round(struct topobw *run, const double *rates) {
     (void)fflush(run->rounds_file);
 }
 
-/* On rank 0, which has all numbers. A disk that is full ends the stream, not the run. */
+/* On rank 0, which has all numbers. A full disk ends the stream but not the run. */
 static void keep_rounds(struct topobw *run, int rounds) {
     double *rates = check_alloc((size_t)run->plan.link_count, sizeof *rates);
     for (int round = 0; round < rounds; round++) {
@@ -457,8 +457,8 @@ static void keep_rounds(struct topobw *run, int rounds) {
     free(rates);
 }
 
-/* Whether a link that looks bad is to be measured again. Half of the further rounds are for all of them, the
- * others for those whose readings differ too much to prove anything. */
+/* Returns whether to measure a link that looks bad again. Half of the further rounds are for all such links,
+ * the others only for those whose readings differ too much for a verdict. */
 static bool is_suspect(const struct topobw *run, const struct link_result *result, int next_round) {
     return result->slow && (!result->proven || next_round < run->config.repeats + run->config.retests);
 }
@@ -576,7 +576,7 @@ static void pause_before(int retest) {
         idle_sleep(fmin(ldexp(first_pause_s, retest - 1), longest_pause_s));
 }
 
-/* Collective. Whether more rounds follow: rank 0's clock decides. */
+/* Collective. Returns whether more rounds follow, by rank 0's clock. */
 static bool soaks(const struct topobw *run) {
     int more = !run->stuck && MPI_Wtime() - run->begun_s < run->config.soak_s;
     if (run->config.soak_s <= 0 || run->stuck)

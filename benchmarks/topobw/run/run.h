@@ -23,7 +23,7 @@ struct topobw {
     int slot_of_phase[PHASES_MAX];
     double *own; /* of this rank: for each slot the routers behind its sender, then start and end by round */
     int rounds_begun;
-    double limit_s;        /* of a transfer: --deadline, or more where a first small transfer was slow */
+    double limit_s;        /* of a transfer: --deadline, or more if the first small transfer was slow */
     double given_up_bytes; /* bytes of the cancelled transfer, and its time limit */
     double given_up_s;
     bool stuck;        /* a transfer was cancelled; all ranks stop measuring */

@@ -128,8 +128,8 @@ static double limit_of(const struct search *search, const struct suspect *suspec
     return fastest;
 }
 
-/* How many transfers over links not yet explained the suspect explains; 0 when one of its transfers is good,
- * though faster than the bad ones, or they are on too few links. Where both nodes of a router are bad on all
+/* Returns how many transfers over unexplained links the suspect explains; 0 if one of its transfers is good
+ * and faster than the bad ones, or if they are on too few links. If both nodes of a router are bad on all
  * links, the router explains more. */
 static int explains(const struct search *search, const struct suspect *suspect) {
     int transfers = 0;
@@ -152,7 +152,7 @@ static int explains(const struct search *search, const struct suspect *suspect) 
     return links >= (suspect->direction == DIRECTION_ANY ? BLAME_MIN : BLAME_MIN_ONE_WAY) ? transfers : 0;
 }
 
-/* Whether every transfer of the router is this node's. */
+/* Returns whether every transfer of the router belongs to this node. */
 static bool is_only_node(const struct search *search, const struct suspect *suspect) {
     struct suspect router = *suspect;
     router.component = COMPONENT_ROUTER;

@@ -1,5 +1,5 @@
 /*
- * Which component explains the bad links: a router, a node, a cable, or one link alone.
+ * Finds the components that explain the bad links: routers, nodes, cables or single links.
  *
  * More than half of all links bad is one finding, the network. A node or router explains its transfers when
  * all that were tested are bad and they are on BLAME_MIN links or more (BLAME_MIN_ONE_WAY if only what it

@@ -48,7 +48,7 @@ static int weights(const struct search *search, const char *part) {
     return sum;
 }
 
-/* The part that begins at a comma of a list, to be freed; *end is the comma after it. */
+/* Returns the part after a comma of a list, to be freed; *end is the next comma. */
 static char *next_part(const char *comma, const char **end) {
     *end = strchr(comma + 1, ',');
     size_t length = (size_t)(*end - comma - 1);

@@ -1,4 +1,4 @@
-/* What repeated readings of a link do not exclude; see readings.h. */
+/* Bounds the time of a link from repeated readings; see readings.h. */
 #include "topobw/verdict/readings.h"
 
 #include <math.h>

@@ -88,7 +88,7 @@ static bool receive_one(int socket, unsigned char *mark, int *routers) {
     return true;
 }
 
-/* Copies of an earlier datagram may still come. */
+/* Copies of an earlier datagram may still arrive. */
 int route_probe_receive(const struct route_probe *probe, unsigned char mark, int timeout_ms) {
     struct pollfd waiting = {.fd = probe->socket, .events = POLLIN};
     while (probe->socket >= 0 && poll(&waiting, 1, timeout_ms) > 0) {

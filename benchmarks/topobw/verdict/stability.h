@@ -16,7 +16,7 @@
 
 enum { DIP_PERCENT = 20, DIP_DEVIATIONS = 4 };
 
-/* What the rounds of one link came to. */
+/* The results of one link over all rounds. */
 struct link_rounds {
     int rounds;
     int dips;

@@ -60,13 +60,13 @@ double verdict_judge(const struct verdict_config *config, const struct plan *pla
 /* The rate of a link file's link and its sharers' host links: what limits a test of it. */
 double verdict_limit(const struct verdict_config *config, const struct tested_link *link);
 
-/* Whether the link failed its test. A detour that is as fast as other links is a note. */
+/* Returns whether the link failed its test. A detour that is as fast as other links is only a note. */
 bool verdict_is_bad(const struct link_result *result);
 
 /* "sound", "slow", "detour", "no answer", "not tested", "unstable", "disturbed". */
 const char *verdict_name(enum link_state state);
 
-/* Of each link the first of its peers, itself where no link before it is one. */
+/* Writes the first peer of each link; the link itself if no earlier link is a peer. */
 void verdict_groups(const struct plan *plan, int *group);
 
 /* The middle of the values, which are sorted. */

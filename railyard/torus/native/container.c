@@ -130,7 +130,7 @@ static void pass_on(int number, siginfo_t *from, void *context) {
         kill(child, number);
 }
 
-/* The parent's whole remaining life. A PID namespace begins with a child; hence the fork. */
+/* Wait for the child and exit like it. The fork is needed because only a child enters a PID namespace. */
 static void attend(void) {
     static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};

@@ -1,4 +1,4 @@
-/* A host that is a container (engine docker): its namespaces, and what its first process has. */
+/* A host that is a container (engine docker): its namespaces, and the identity of its first process. */
 #ifndef RAILYARD_CONTAINER_H
 #define RAILYARD_CONTAINER_H
 

@@ -55,7 +55,7 @@ static void enter_network(const char *torus, const char *host) {
     close(descriptor);
 }
 
-/* Own mount and host name: what is mounted here is seen by the command alone and ends with it. */
+/* Make a private mount namespace and host name: mounts are visible only to the command and end with it. */
 static void dress(const char *torus, const char *host) {
     char hosts[512];
     snprintf(hosts, sizeof hosts, "/run/railyard/%s/hosts", torus);
@@ -70,7 +70,7 @@ static void dress(const char *torus, const char *host) {
     (void)mount("sysfs", "/sys", "sysfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
-/* What is refused is left out: a launch is right without either, with a larger error bound. */
+/* Failures are ignored: a launch without either is correct, with a larger error bound. */
 static void schedule_promptly(void) {
     if (getpriority(PRIO_PROCESS, 0) > NICE)
         (void)setpriority(PRIO_PROCESS, 0, NICE);

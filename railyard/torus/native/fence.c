@@ -56,7 +56,7 @@ static void wait_for_all(void) {
     if (there == NULL)
         return;
     if (atomic_fetch_add(there, 1) + 1 == tasks)
-        unlink(path); /* those that wait have it mapped */
+        unlink(path); /* ranks that wait have the file mapped */
     while (atomic_load(there) < tasks)
         usleep(PAUSE_US);
     munmap((void *)there, sizeof *there);

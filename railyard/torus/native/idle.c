@@ -89,7 +89,7 @@ struct loop {
     int waited_ms;
 };
 
-/* Whether this thread has polled since it last yielded. */
+/* Return whether this thread has polled since it last yielded. */
 static _Thread_local int polled;
 
 /* Whether this thread is inside a call that polls MPI, and its consecutive polls in such calls. */
@@ -144,7 +144,7 @@ static void end_wait(struct loop *loop, int ms, int ready) {
     loop->waited_ms = ready == 0 ? ms : 0;
 }
 
-/* POSIX's own idiom: an object pointer from dlsym, stored as the function pointer it is. */
+/* POSIX idiom: stores the object pointer from dlsym as a function pointer. */
 static void find_real(void *function, const char *name) {
     *(void **)function = dlsym(RTLD_NEXT, name);
 }

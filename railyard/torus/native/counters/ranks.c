@@ -15,7 +15,7 @@
 
 enum { PIDS = 1 << 22, ENVIRONMENT_BYTES = 1 << 16 };
 
-/* One rank. Its files cannot be read any more once it has ended. */
+/* One rank. Its files disappear when it ends. */
 struct process {
     uint32_t pid;
     int schedstat;

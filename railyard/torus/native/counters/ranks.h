@@ -1,5 +1,4 @@
-/* What the ranks of a torus wait for: the time that they could have run and no processor was free
- * (schedstat). */
+/* The time for which ranks of a torus were runnable but had no processor (schedstat). */
 #ifndef COUNTERS_RANKS_H
 #define COUNTERS_RANKS_H
 
@@ -12,8 +11,8 @@
 
 struct ranks;
 
-/* What all ranks did between two looks. The times are sums over the ranks, but for the largest of one rank.
- */
+/* The activity of all ranks between two sweeps. The times are sums over the ranks, except for the largest of
+ * one rank. */
 struct look {
     size_t ranks;
     size_t timed; /* ranks that took timed samples at both looks */
@@ -25,7 +24,7 @@ struct look {
 /* Return an empty set of ranks for the network namespaces with these inode numbers (the nodes'). */
 struct ranks *ranks_open(const ino_t *namespaces, size_t count);
 
-/* Look for ranks that started since the last time. What a rank did before it was found never counts. */
+/* Find ranks that started since the last call. A rank's activity before it was found is never counted. */
 void ranks_find(struct ranks *ranks);
 
 /* Look at every rank that was found and has not ended. */

@@ -1,4 +1,4 @@
-/* What a torus's user-space router has counted, in the words of railyard-counters. */
+/* Prints the counts of a torus's user-space router in the format of railyard-counters. */
 #ifndef COUNTERS_ROUTER_H
 #define COUNTERS_ROUTER_H
 
@@ -25,8 +25,7 @@ void routed_snapshot(struct routed *routed);
 /* Sweep over all links; what is compared with is the sweep before. */
 struct busiest routed_sweep(struct routed *routed, double seconds, bool timed);
 
-/* The link that sent the largest share of its rate in all sweeps that were timed, which took so long
- * together. */
+/* Find the link that sent the largest share of its rate over all timed sweeps, with their total duration. */
 struct busiest routed_timed(const struct routed *routed, double seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the router's counters are: in a file for others, or in memory alone. */
+/* Place the router's counters in a file for readers, or in memory only. */
 #ifndef ROUTER_COUNTERS_FILE_H
 #define ROUTER_COUNTERS_FILE_H
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What fits 32 bits with room for sums: a buffer holds 1 GiB, and the queues of all routers are numbered. */
+/* Limits that fit 32 bits with room for sums: a buffer holds 1 GiB, and the queues of all routers are
+ * numbered. */
 enum { FORMAT = 1, LINE_BYTES = 512, LEAST_CELL_BYTES = 64, MOST_CELL_BYTES = 1 << 20, MOST_BYTES = 1 << 30 };
 enum { MOST_RING = 254, MOST_QUEUES = 1 << 28 };
 /* A cell of the largest size then takes 34 years at most, and 2^64 ns are 584. */

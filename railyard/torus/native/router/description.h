@@ -36,8 +36,8 @@ void description_read(const char *path, struct network *network, struct link_nam
  * the file is malformed. */
 void description_hide(const char *path, struct network *network, const struct link_name *names);
 
-/* Whether two descriptions have the same hosts, links and addresses, so that one can change into the other.
- */
+/* Return whether two descriptions have the same hosts, links and addresses, so that one can replace the
+ * other. */
 bool description_alike(const struct network *one, const struct network *other);
 
 #endif

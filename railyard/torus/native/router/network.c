@@ -139,8 +139,7 @@ static bool has_credit(const struct network *network, const struct link *link, c
            (held == 0 || held + bytes <= network->port_bytes);
 }
 
-/* The bytes that a cell held of the buffer that it leaves are free when its tail has left and the news is
- * back. */
+/* Free the buffer space that a cell occupied, after its tail leaves and the credit returns. */
 static void return_credit(struct network *network, const struct cell *cell, uint64_t at_ns) {
     if (cell->held_link != NO_LINK) {
         events_add(&network->events,

@@ -38,7 +38,7 @@ struct chunk {
     uint32_t destination; /* an address */
     int64_t source;       /* an address, or -1 for one that the network does not know */
     int32_t expired_at;   /* the router at which it turned round, or NO_HOST */
-    uint8_t time_to_live; /* how many routers it may come to, that number excluded */
+    uint8_t time_to_live; /* the number of routers at which it expires */
     uint8_t routers;      /* that it came to, since it turned round */
     uint32_t cells;
     uint32_t injected;
@@ -78,7 +78,7 @@ struct queue {
     uint32_t held_bytes[CHANNELS];
 };
 
-/* What a NIC has to send to one address. */
+/* The packets that a NIC has to send to one address. */
 struct flow {
     struct chunk *head;
     struct chunk *tail;

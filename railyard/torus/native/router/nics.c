@@ -70,7 +70,7 @@ void nics_open(struct nics *nics, const struct network *network, const struct li
     if (home < 0 || setns(home, CLONE_NEWNET) != 0)
         fail("return to", "the network namespace of the start");
     close(home);
-    /* What comes out of a link to a node goes in at the device of the link back. */
+    /* A chunk that leaves a link to a node enters the device of the opposite link. */
     for (uint32_t i = 0; i < network->link_count; i++) {
         for (uint32_t k = 0; network->hosts[network->links[i].target].node && k < network->link_count; k++)
             if (network->links[k].source == network->links[i].target &&

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { HEADERS = 54 };
-/* A message of more is no message: the largest chunk of a NIC has 64 KiB. */
+/* The largest message, because the largest chunk of a NIC has 64 KiB. */
 enum { MOST_MESSAGE_CELLS = 1 << 20 };
 static const uint64_t most_at_ns = 1000000000000000000;
 

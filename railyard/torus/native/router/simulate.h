@@ -1,5 +1,5 @@
 /* The router's network without nodes and without a clock: messages from a file instead of NICs. For tests,
- * and to see what a pattern of messages does to the links. */
+ * and to study how a pattern of messages loads the links. */
 #ifndef ROUTER_SIMULATE_H
 #define ROUTER_SIMULATE_H
 

@@ -45,7 +45,7 @@ class Words {
         return *at_ != '\0';
     }
 
-    /* What is left of the line: a name, which may hold blanks. */
+    /* The rest of the line: a name, which may contain blanks. */
     std::string rest() {
         skip();
         return at_;

@@ -23,7 +23,7 @@ struct LinkLine {
     std::string name;
 };
 
-/* Where a node is entered on one rail: its own link, and what the nodes of a router share (or NONE). */
+/* The entry of a node on one rail: its own link, and the link that the nodes of a router share (or NONE). */
 struct Door {
     int own = NONE;
     int shared = NONE;
@@ -34,7 +34,7 @@ struct NodeLine {
     std::vector<Door> doors; /* by rail */
 };
 
-/* One NIC: ranks run on it. `out` and `shared_out` as a door, but for leaving. */
+/* One NIC: ranks run on it. `out` and `shared_out` are as in a door, but for the outgoing direction. */
 struct HostLine {
     int node = NONE;
     int rail = 0;
