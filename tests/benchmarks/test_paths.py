@@ -96,7 +96,7 @@ def test_what_cannot_be_measured_says_why(pretend: Pretend) -> None:
         ("--sizes 4096MiB", ["--sizes 4096MiB"]),
         ("--tests speed", ["--tests speed", "bibandwidth"]),
         ("--window 0", ["--window 0"]),
-        ("--paths 5", ["on none of the paths", "at most"]),
+        ("--paths 5", ["on none of the requested paths", "at most"]),
         ("--json /no/such/folder/x", ["cannot be written"]),
     ],
 )
