@@ -12,7 +12,7 @@ __all__ = ["Floats", "Ints", "Ints32", "NDArray", "np"]
 
 
 class _OnFirstUse:
-    """Stands for a module, and loads it when an attribute is first asked for."""
+    """A module that is loaded when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,9 +1,8 @@
-"""`railyard coordinates`: where a machine's nodes stand, read from what the machine writes of itself."""
+"""`railyard coordinates`: the coordinates of a machine's nodes, from files that the machine writes."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -36,17 +35,18 @@ def coordinates(
     ibnetdiscover, a table with a header (CSV), or a coordinates file. In trees X is the leaf switch, in a Slingshot
     fabric X the group and Y the switch.
     """
-    found = sources.read(file, kind)
+    located = sources.read(file, kind)
     if names is not None:
-        found = hosts.renamed(found, hosts.read(names), str(names))
-    extents = found.extents
+        located = hosts.renamed(located, hosts.read(names), str(names))
+    extents = located.extents
     if topology is not None:
-        fits = naming.named(catalog.load(topology), found.stands, str(file))
+        fits = naming.named(catalog.load(topology), located.coordinates, str(file))
         extents = fits.extents
     if as_json:
-        click.echo(json.dumps({**asdict(found), "extents": extents}, indent=1))
+        document = {"kind": located.kind, "stands": located.coordinates, "extents": extents}
+        click.echo(json.dumps({**document, "dimensions": located.dimensions}, indent=1))
         return
     if extents is not None:
         click.echo(f"torus {files.three(extents, 1)}")
-    for name, at in found.stands.items():
+    for name, at in located.coordinates.items():
         click.echo(f"{name} {files.three(at, 0)}")

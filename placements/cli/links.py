@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from placements.arrays import np
-from placements.cli.options import UNKNOWN, Asked, shared
+from placements.cli.options import UNKNOWN, SharedOptions, shared
 from placements.linkload import faulty, model, traffic
 from placements.linkload.model import PROTOCOLS, LinkLoads
 from placements.linkload.traffic import Pattern, Traffic
@@ -84,7 +84,7 @@ HEADINGS = (
 )
 def links(
     *,
-    asked: Asked,
+    options: SharedOptions,
     placements: str,
     pattern: str,
     matrix: Path | None,
@@ -104,57 +104,57 @@ def links(
         )
 
         heatmap.check_path(plot)
-    if asked.topology == UNKNOWN:
+    if options.topology == UNKNOWN:
         raise InputError("topology", "", UNKNOWN, "a topology whose links are known")
-    granted = asked.granted()
+    granted = options.granted()
     wrong = fault_words.parse(granted.topology, faults)
     faulty.check(wrong)
-    sent = _traffic(asked, pattern, matrix, within=within, sizes=sizes, cells=cells)
-    left = asked.left(granted.topology)
-    found = {}
+    sent = _traffic(options, pattern, matrix, within=within, sizes=sizes, cells=cells)
+    left = options.left(granted.topology)
+    loads_by_name = {}
     for name in placements.split(","):
-        placed = asked.placed(name, granted, sent).indices
+        placed = options.placed(name, granted, sent).indices
         loads = model.load(granted.topology, placed, sent, PROTOCOLS[protocol], faults=wrong)
-        found[name] = loads if left is None else left.beside(loads)
+        loads_by_name[name] = loads if left is None else left.beside(loads)
     if as_json:
-        click.echo(json.dumps({name: _document(loads) for name, loads in found.items()}))
+        click.echo(json.dumps({name: _document(loads) for name, loads in loads_by_name.items()}))
     else:
-        _print(granted.topology.name, found, slowest)
+        _print(granted.topology.name, loads_by_name, slowest)
     if plot is not None:
-        name, loads = list(found.items())[-1]
+        name, loads = list(loads_by_name.items())[-1]
         heatmap.draw(
             loads, f"{matrix.name if matrix else pattern} on {granted.topology.name}, placement {name}", plot
         )
 
 
 def _traffic(
-    asked: Asked, pattern: str, matrix: Path | None, *, within: str, sizes: str | None, cells: int
+    options: SharedOptions, pattern: str, matrix: Path | None, *, within: str, sizes: str | None, cells: int
 ) -> Traffic:
-    ranks = int(np.prod(asked.grid))
+    ranks = int(np.prod(options.grid))
     if matrix is not None:
         return traffic.read_matrix(matrix, ranks)
-    given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(asked.grid))
-    return traffic.make(pattern, asked.grid, size_bytes=given, within=within)
+    given = _sizes(sizes) if sizes else traffic.face_bytes(cells, len(options.grid))
+    return traffic.make(pattern, options.grid, size_bytes=given, within=within)
 
 
 def _sizes(text: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(word) for word in text.split(","))
+        sizes = tuple(float(word) for word in text.split(","))
     except ValueError as error:
         raise InputError("--sizes", "", text, "one to three numbers of bytes, as 32768,512,8") from error
-    if not 1 <= len(found) <= 3 or not all(0 <= size < float("inf") for size in found):
+    if not 1 <= len(sizes) <= 3 or not all(0 <= size < float("inf") for size in sizes):
         raise InputError("--sizes", "", text, "one to three numbers of bytes, 0 or more")
-    return found
+    return sizes
 
 
-def _print(topology: str, found: dict[str, LinkLoads], slowest: int) -> None:
-    """A row for each placement, then its slowest links by name."""
+def _print(topology: str, loads_by_name: dict[str, LinkLoads], slowest: int) -> None:
+    """Print a row for each placement, then its slowest links by name."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table("", *HEADINGS, title=f"predicted on {topology}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name, loads in found.items():
+    for name, loads in loads_by_name.items():
         injected = loads.injected_bytes / 1e6
         numbers = (
             *(loads.slowest_s * 1e3, loads.mean_s * 1e3, loads.slowest_host_s * 1e3),
@@ -164,7 +164,7 @@ def _print(topology: str, found: dict[str, LinkLoads], slowest: int) -> None:
         table.add_row(name, *(f"{number:.3g}" for number in numbers))
     console = Console()
     console.print(table)
-    for name, loads in found.items():
+    for name, loads in loads_by_name.items():
         for link, size, seconds in loads.slowest(slowest):
             left = size / seconds / 1e9 if seconds else link.rate_gbyte_s
             rate = f"{link.link_class}, {left:.2f} GB/s"

@@ -1,4 +1,4 @@
-"""What the commands `place` and `links` share: options that say topology, allocation, grid and placement."""
+"""What the commands `place` and `links` share: options for topology, allocation, grid and placement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Command = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SharedOptions:
     """The shared options, as given."""
 
     topology: str
@@ -49,7 +49,7 @@ class Asked:
     background: Path | None
 
     def granted(self) -> Allocation:
-        """The allocation; InputError for options that say none."""
+        """Return the allocation; InputError for options without one."""
         topology = self._machine()
         if self.nodes is not None:
             return scheduled(topology, hostfile.read(self.nodes, topology))
@@ -64,7 +64,7 @@ class Asked:
         return occupied(granted, self.occupied_percent, self.seed)
 
     def _machine(self) -> Topology:
-        """The topology, with a machine's own names on its nodes where a file of coordinates has them."""
+        """Return the topology, with a machine's own names on its nodes if there is a file of coordinates."""
         if self.topology == UNKNOWN:
             if self.nodes is None or self.coordinates is not None:
                 raise InputError("topology", "", UNKNOWN, "with --nodes FILE and without --coordinates")
@@ -72,12 +72,12 @@ class Asked:
         topology = catalog.load(self.topology)
         if self.coordinates is None:
             return topology
-        stands = sources.read(self.coordinates).stands
-        hosts = hostfile.names(self.nodes) if self.nodes is not None else list(stands)
-        return naming.named(topology, naming.by_host(hosts, stands), str(self.coordinates))
+        coordinates = sources.read(self.coordinates).coordinates
+        hosts = hostfile.names(self.nodes) if self.nodes is not None else list(coordinates)
+        return naming.named(topology, naming.by_host(hosts, coordinates), str(self.coordinates))
 
     def placed(self, name: str, granted: Allocation, traffic: Traffic | None) -> Placement:
-        """The placement of that name; `optimised` shows its progress on a terminal."""
+        """Return the placement of that name; `optimised` shows its progress on a terminal."""
         parts = spec.parse(name)
         if self.topology == UNKNOWN and parts.needs_coordinates:
             raise InputError(
@@ -104,13 +104,13 @@ class Asked:
 
 
 def shared(command: Command) -> Command:
-    """Add the shared options to a command, which gets them as `asked`."""
+    """Add the shared options to a command, which gets them as `options`."""
 
     def wrapped(**values: Any) -> Any:
         grid = parse_extents(values.pop("grid"), "--grid")
-        names = [name for name in Asked.__dataclass_fields__ if name != "grid"]
-        asked = Asked(grid=grid, **{name: values.pop(name) for name in names})
-        return command(asked=asked, **values)
+        names = [name for name in SharedOptions.__dataclass_fields__ if name != "grid"]
+        options = SharedOptions(grid=grid, **{name: values.pop(name) for name in names})
+        return command(options=options, **values)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
     wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]  # click's own hook
@@ -183,7 +183,7 @@ def parse_extents(text: str, option: str, *, most: int = 3) -> tuple[int, ...]:
 
 @contextmanager
 def _progress(*, shown: bool) -> Iterator[Callable[[float, float], None] | None]:
-    """A bar on standard error, if that is a terminal."""
+    """Show a bar on standard error, if that is a terminal."""
     if not (shown and sys.stderr.isatty()):
         yield None
         return

@@ -13,7 +13,7 @@ import click
 import yaml
 
 from placements import launchers
-from placements.cli.options import Asked, shared
+from placements.cli.options import SharedOptions, shared
 from placements.hosts.binding import Binding
 from placements.launchers import Rendered, files, openmpi
 from placements.orders import spec
@@ -77,7 +77,13 @@ def topology(name: str | None, as_yaml: bool, as_cabinets: bool) -> None:
     help="With --launcher: the folder to write the files to, instead of printing them.",
 )
 def place(
-    *, asked: Asked, placement: str, ranks: int | None, form: str, launcher: str | None, output: Path | None
+    *,
+    options: SharedOptions,
+    placement: str,
+    ranks: int | None,
+    form: str,
+    launcher: str | None,
+    output: Path | None,
 ) -> None:
     """Place a grid of ranks on TOPOLOGY and print where each rank goes, for people or for a launcher.
 
@@ -85,13 +91,13 @@ def place(
     no coordinates are needed, and only placements without them are possible.
     """
     if ranks is not None:
-        check_ranks(asked.grid, ranks)
+        check_ranks(options.grid, ranks)
     if output is not None and launcher is None:
         raise InputError("--output", "", str(output), "with --launcher only")
-    if asked.background is not None and not spec.parse(placement).order.searches:
-        raise InputError("--background", "", str(asked.background), "with --placement optimised only")
-    granted = asked.granted()
-    placed = asked.placed(placement, granted, None)
+    if options.background is not None and not spec.parse(placement).order.searches:
+        raise InputError("--background", "", str(options.background), "with --placement optimised only")
+    granted = options.granted()
+    placed = options.placed(placement, granted, None)
     topo = granted.topology
     if launcher is not None:
         _show(launchers.render(launcher, placed), output)
@@ -103,7 +109,7 @@ def place(
             nodes = [node.name for node in placed.nodes]
             document = {
                 "placement": placement,
-                "grid": asked.grid,
+                "grid": options.grid,
                 "mean_hops": placed.mean_hops(),
                 "nodes": nodes,
                 "groups": _groups(placed.allocation),
@@ -120,7 +126,7 @@ def place(
 
 
 def _show(rendered: Rendered, output: Path | None) -> None:
-    """Environment and command as lines to paste, then each file; or the files written to a folder."""
+    """Print environment and command as lines to paste, then each file; or write the files to a folder."""
     for name, value in rendered.environment.items():
         click.echo(f"export {name}={shlex.quote(value)}")
     click.echo(shlex.join(rendered.command) + " PROGRAM")

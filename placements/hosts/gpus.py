@@ -19,7 +19,7 @@ from placements.hosts.node import NodeLayout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """How the runtime of a vendor's GPUs is told which it may see; `always` are variables for all ranks."""
+    """The variable that limits which GPUs a vendor's runtime sees; `always` are variables for all ranks."""
 
     variable: str
     always: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """The pair of every local rank, and the runtime that is told of them."""
+    """The pair of every local rank, and the runtime of these GPUs."""
 
     of_rank: tuple[Pair, ...]
     runtime: Runtime
@@ -60,15 +60,15 @@ def pairs(layout: NodeLayout, nics: Sequence[str], ranks_per_node: int, binding:
     if runtime is None or not layout.gpus or not where or min([*where, *layout.gpus.values()]) < 0:
         return None
     turns: dict[int, int] = {}
-    found = []
+    pairs_of_ranks = []
     for local in range(ranks_per_node):
         domain = layout.domain_of(local, ranks_per_node, binding)
         far = [layout.distance(domain, other) for other in layout.gpus.values()]
         near = [index for index, distance in enumerate(far) if distance == min(far)]
         gpu = near[turns.get(domain, 0) % len(near)]
         turns[domain] = turns.get(domain, 0) + 1
-        found.append(_pair(layout, gpu, nics))
-    return Pairs(of_rank=tuple(found), runtime=runtime)
+        pairs_of_ranks.append(_pair(layout, gpu, nics))
+    return Pairs(of_rank=tuple(pairs_of_ranks), runtime=runtime)
 
 
 def any_pairs(ranks_per_node: int) -> Pairs:

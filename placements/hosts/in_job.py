@@ -4,8 +4,8 @@
     slurm       SLURM_TOPOLOGY_ADDR, the path of switches to the node: the last is the leaf, the one above the group
     xname       x CABINET c CHASSIS s SLOT b BOARD n NODE in /etc/cray/xname: cabinet as group, chassis.slot as switch
 
-Coordinates are (group, switch in its group, 0). A node that says nothing has none; a source counts only if every node
-of the job has it. Leaves out links and rates.
+Coordinates are (group, switch in its group, 0). A node without this information has none; a source
+counts only if every node of the job has it. Leaves out links and rates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from placements.hosts.sources.located import Stands
+from placements.hosts.sources.located import NodeCoordinates
 from placements.topology.base import Coordinate
 
 Description = Mapping[str, Any]
@@ -25,13 +25,15 @@ ALGORITHMIC = re.compile(r"02:00:00(?::[0-9a-f]{2}){3}", re.IGNORECASE)
 XNAME = re.compile(r"x(\d+)c(\d+)s(\d+)b(\d+)n(\d+)")
 
 
-def stands(descriptions: Mapping[str, Description]) -> Stands | None:
+def coordinates(descriptions: Mapping[str, Description]) -> NodeCoordinates | None:
     """Return host -> coordinate by the first source that every node has; None where there is none."""
     for kind, source in SOURCES.items():
         places = {host: source(description) for host, description in descriptions.items()}
-        known = {host: place for host, place in places.items() if place is not None}
-        if known and len(known) == len(descriptions):
-            return Stands(kind=kind, stands=_numbered(known), dimensions=("group", "switch", ""))
+        located = {host: position for host, position in places.items() if position is not None}
+        if located and len(located) == len(descriptions):
+            return NodeCoordinates(
+                kind=kind, coordinates=_numbered(located), dimensions=("group", "switch", "")
+            )
     return None
 
 
@@ -71,8 +73,8 @@ def algorithmic(mac: str) -> tuple[int, int, int]:
 
 def xname(description: Description) -> Place | None:
     """Return cabinet, and chassis with slot, of a node's physical name."""
-    found = XNAME.match(str(description.get("xname", "")))
-    return (found[1], f"{found[2]}.{found[3]}") if found else None
+    xname = XNAME.match(str(description.get("xname", "")))
+    return (xname[1], f"{xname[2]}.{xname[3]}") if xname else None
 
 
 def slurm(description: Description) -> Place | None:

@@ -1,8 +1,8 @@
-"""Real machines' names on a topology: which node stands at which coordinate, or that nobody knows.
+"""Put real machines' names on a topology, with or without the coordinates of their nodes.
 
 A topology's own nodes are named by their coordinates (`n0-1-2`). A machine's are not: `named` puts its names on the
-topology, where a source of coordinates (`placements.hosts.sources`) says where they stand; `flat` is what is left where
-nothing says it.
+topology by the coordinates of a source (`placements.hosts.sources`). `flat` is the topology of nodes without
+coordinates.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from railyard.base.host_names import matched
 UNKNOWN = "unknown"
 
 
-def named(topology: Topology, stands: Mapping[str, Coordinate], source: str = "coordinates") -> Topology:
-    """The topology with these names (name -> coordinate) on its nodes; those of a router fill its slots in order.
+def named(topology: Topology, coordinates: Mapping[str, Coordinate], source: str = "coordinates") -> Topology:
+    """Return the topology with these names (name -> coordinate) on its nodes; those of one router fill its slots.
 
     Raises InputError for a coordinate outside the topology, or more nodes on a router than it has slots.
     """
     slots: Counter[Coordinate] = Counter()
     names: dict[tuple[Coordinate, int], str] = {}
-    for name, place in stands.items():
-        at = _without_padding(place, len(topology.extents))
+    for name, coordinate in coordinates.items():
+        at = _without_padding(coordinate, len(topology.extents))
         _check(topology, name, at, slot=slots[at], source=source)
         names[at, slots[at]] = name
         slots[at] += 1
     return dataclasses.replace(topology, names=names)
 
 
-def by_host(hosts: Sequence[str], known: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
+def by_host(hosts: Sequence[str], coordinates: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
     """Return a source's coordinates under the names of `hosts`, where a host has one there with or without a domain."""
-    own_name = {other: name for name, other in matched(hosts, known).items()}
-    return {own_name.get(name, name): at for name, at in known.items()}
+    own_name = {other: name for name, other in matched(hosts, coordinates).items()}
+    return {own_name.get(name, name): at for name, at in coordinates.items()}
 
 
-def leaves(stands: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
+def leaves(coordinates: Mapping[str, Coordinate]) -> dict[str, Coordinate]:
     """Return the coordinates of a tree: every switch that has nodes is a leaf, numbered in the order of coordinates."""
-    number = {at: leaf for leaf, at in enumerate(sorted(set(stands.values())))}
-    return {name: (number[at], 0, 0) for name, at in stands.items()}
+    number = {at: leaf for leaf, at in enumerate(sorted(set(coordinates.values())))}
+    return {name: (number[at], 0, 0) for name, at in coordinates.items()}
 
 
 def is_flat(topology: Topology) -> bool:
@@ -53,7 +53,7 @@ def is_flat(topology: Topology) -> bool:
 
 
 def flat(names: Sequence[str], rails: int = 1) -> Topology:
-    """A network of which nothing is known: every node as far from every other, links without a meaning."""
+    """Return a network of which nothing is known: all nodes equally far apart, links without a meaning."""
     return FatTree(
         name=UNKNOWN,
         tile_rates_gbyte_s={LinkClass.CABLE: 1.0, LinkClass.HOST: 1.0},
@@ -74,5 +74,5 @@ def _check(topology: Topology, name: str, at: Coordinate, *, slot: int, source: 
         box = "x".join(map(str, topology.extents))
         raise InputError(source, name, ",".join(map(str, at)), f"a coordinate of {topology.name}, {box}")
     if slot >= topology.nodes_at(at):
-        found = f"node {slot + 1} at {','.join(map(str, at))}"
-        raise InputError(source, name, found, f"at most {topology.nodes_at(at)} nodes a router")
+        surplus = f"node {slot + 1} at {','.join(map(str, at))}"
+        raise InputError(source, name, surplus, f"at most {topology.nodes_at(at)} nodes per router")

@@ -25,7 +25,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLayout:
-    """One node; `nics` and `gpus` map a device to its NUMA domain, -1 where nobody says.
+    """One node; `nics` and `gpus` map a device to its NUMA domain, -1 if it is not known.
 
     GPUs are in the order of their PCI addresses. `places` maps a device to its path on the PCI buses; `gpu_vendor` is
     the PCI vendor of the GPUs. `distances` maps a pair of NUMA domains to the kernel's distance; a pair that is absent
@@ -41,7 +41,7 @@ class NodeLayout:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """The NUMA domains in which ranks may run, in the order of their cores."""
+        """Return the NUMA domains in which ranks may run, in the order of their cores."""
         return tuple(dict.fromkeys(core.numa for core in self.cores))
 
     def domain_of(self, local: int, ranks_per_node: int, binding: Binding) -> int:
@@ -69,14 +69,14 @@ class NodeLayout:
         if not where or min(where) < 0:
             return None
         turns: dict[int, int] = {}
-        found = []
+        nearest = []
         for local in range(ranks_per_node):
             domain = self.domain_of(local, ranks_per_node, binding)
             far = [self.distance(domain, other) for other in where]
             near = [index for index, distance in enumerate(far) if distance == min(far)]
-            found.append(near[turns.get(domain, 0) % len(near)])
+            nearest.append(near[turns.get(domain, 0) % len(near)])
             turns[domain] = turns.get(domain, 0) + 1
-        return tuple(found)
+        return tuple(nearest)
 
     def distance(self, one: int, other: int) -> int:
         """Return the kernel's distance of two NUMA domains; 0 for one, 255 where it is not known."""
@@ -90,7 +90,7 @@ class NodeLayout:
 
 
 def parse(description: Mapping[str, Any]) -> NodeLayout | None:
-    """Return the layout in a node's description (`railyard where`); None where it says no core."""
+    """Return the layout in a node's description (`railyard where`); None if it has no core."""
     cores = tuple(
         Core(numa=int(c["numa"]), cpus=tuple(map(int, c["cpus"]))) for c in description.get("cores", [])
     )

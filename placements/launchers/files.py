@@ -1,4 +1,4 @@
-"""What a launcher and a benchmark need to be told of a placement, as text. Pure: the caller writes the files."""
+"""Files that describe a placement to a launcher and a benchmark, as text. Pure: the caller writes the files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def counted_hostfile(nodes: Sequence[Node]) -> str:
 
 
 def openmpi_default_hostfile(topology: Topology, slots: int = 1) -> str:
-    """Every node of a topology, in its order."""
+    """Return every node of a topology, in its order."""
     return "".join(f"{node.name} slots={slots}\n" for node in topology.nodes)
 
 
 def coordinates(topology: Topology, nodes: Sequence[Node] | None = None) -> str:
-    """The coordinates file of docs/formats.md, for all nodes or some."""
+    """Return the coordinates file of docs/formats.md, for all nodes or some."""
     lines = [f"torus {three(topology.extents, 1)}\n"]
     lines += [f"{node.name} {three(node.coordinate, 0)}\n" for node in nodes or topology.nodes]
     return "".join(lines)
 
 
 def described(topology: Topology) -> dict[str, Any]:
-    """A topology as a record names it."""
+    """Return a topology as a record names it."""
     return {
         "name": topology.name,
         "sha256": topology.sha256,

@@ -1,4 +1,4 @@
-"""MVAPICH2 by mpirun_rsh: line k of the host file is the node of rank k, variables stand before the program.
+"""MVAPICH2 by mpirun_rsh: line k of the host file is the node of rank k, variables precede the program.
 
 Source: user guide of MVAPICH2 2.3, "Run using mpirun_rsh", "Hostfile Format" and "Specifying Environmental Variables".
 Any order is possible. Bindings are those of `placements.launchers.mvapich`.

@@ -1,6 +1,6 @@
 """Slurm: nodes by name and filled in blocks where that is the order, otherwise a host file with every rank.
 
-Sources: srun(1), -m block, --nodelist, -m arbitrary, SLURM_HOSTFILE, in which NODE*COUNT stands for so many ranks in a
+Sources: srun(1), -m block, --nodelist, -m arbitrary, SLURM_HOSTFILE, in which NODE*COUNT means so many ranks in a
 row. With a host file slurmctld compares each node of the step with each rank under its locks. Where a topology is named
 the job alone knows whether its nodes come in the order of the placement, and the command, which is written before, has
 the host file.

@@ -48,7 +48,7 @@ class Background:
 
 
 def read(path: Path, topology: Topology) -> Background:
-    """Return what others leave of a topology's links; InputError in one line for a file that does not say."""
+    """Return what others leave of a topology's links; InputError in one line for a file without them."""
     source = str(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -31,11 +31,11 @@ def check(faults: Faults) -> None:
 
 def rates(topology: Topology, faults: Faults) -> Floats:
     """Return GB/s of the links of the first rail in the shape of `Topology.link_rates`; those of dead links stay."""
-    found, places = topology.link_rates.copy(), places_by_name(topology)
+    rates, places = topology.link_rates.copy(), places_by_name(topology)
     for name in faults.lost:
         link = topology.link_at(places[name])
-        found.flat[places[name]] = faults.rate_gbyte_s(topology, link)
-    return found
+        rates.flat[places[name]] = faults.rate_gbyte_s(topology, link)
+    return rates
 
 
 def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults: Faults) -> Carried:
@@ -46,12 +46,12 @@ def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults
     if not faults.down:
         return topology.carry(source, node, sizes)
     dead = [topology.links_by_name[name] for name in faults.down]
-    around, places = detours(topology, dead, 0), places_by_name(topology)
+    exceptions, places = detours(topology, dead, 0), places_by_name(topology)
     source, node, sizes = summed(source, node, sizes, len(topology.nodes))
     loads, lengths = np.zeros(topology.link_rates.size), []
     for at, to, size in zip(source.tolist(), node.tolist(), sizes.tolist(), strict=True):
         start, last = Router(coordinate=topology.coordinates[at]), topology.nodes[to]
-        links = list(walk(topology, start, topology.destination(last.coordinate, last.slot), around))
+        links = list(walk(topology, start, topology.destination(last.coordinate, last.slot), exceptions))
         lengths.append(len(links))
         for link in links:
             loads[places[link.name]] += size
@@ -62,4 +62,4 @@ def carry(topology: Topology, source: Ints, node: Ints, sizes: Floats, *, faults
 def places_by_name(topology: Topology) -> dict[str, int]:
     """Return the place of every link of the first rail in `Topology.link_rates`, by its name."""
     there = np.flatnonzero(topology.link_rates)
-    return {topology.link_at(place).name: place for place in there.tolist()}
+    return {topology.link_at(position).name: position for position in there.tolist()}

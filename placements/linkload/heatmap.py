@@ -28,7 +28,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def check_path(path: Path) -> None:
-    """InputError for a file name that is no picture's, or a folder that is not there."""
+    """Raise InputError for a file name that is no picture's, or a folder that is not there."""
     if path.suffix not in SUFFIXES:
         raise InputError("--plot", "", path.name, f"a name that ends in {', '.join(SUFFIXES)}")
     if not path.parent.is_dir():
@@ -61,15 +61,15 @@ def _by_dimension(loads: LinkLoads, worst: float) -> Drawn:
 
 
 def _by_type(loads: LinkLoads, worst: float) -> Drawn:
-    topology, found = loads.topology, dict[str, list[tuple[Link, float]]]()
+    topology, links_by_type = loads.topology, dict[str, list[tuple[Link, float]]]()
     for link, seconds in zip(topology.first_rail, loads.link_s.ravel().tolist(), strict=True):
-        found.setdefault(_type(topology, link), []).append((link, seconds * 1e3))
-    rows = (len(found) + 1) // 2
+        links_by_type.setdefault(_type(topology, link), []).append((link, seconds * 1e3))
+    rows = (len(links_by_type) + 1) // 2
     size = (10, 0.6 + 2.6 * rows)
     figure, panels = plt.subplots(rows, 2, figsize=size, layout="constrained", squeeze=False)
-    for axes in panels.ravel()[len(found) :]:
+    for axes in panels.ravel()[len(links_by_type) :]:
         axes.set_visible(False)
-    for axes, (name, links) in zip(panels.ravel(), found.items(), strict=False):
+    for axes, (name, links) in zip(panels.ravel(), links_by_type.items(), strict=False):
         values = _matrix(links)
         image = axes.imshow(values, cmap="magma_r", vmin=0, vmax=worst, aspect="auto")
         axes.set_title(f"{name}   slowest {np.nanmax(values):.3g} ms", loc="left", fontsize=9)
@@ -102,7 +102,7 @@ def _matrix(links: Sequence[tuple[Link, float]]) -> NDArray[np.float64]:
 
 
 def _planes(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(X, Y, Z) as rows of Y and, for each Z, a column for each X, with an empty column between planes."""
+    """Return (X, Y, Z) as rows of Y and, for each Z, a column for each X, with an empty column between planes."""
     x, y, z = values.shape
     padded = np.full((y, z, x + 1), np.nan)
     padded[..., :x] = values.transpose(1, 2, 0)

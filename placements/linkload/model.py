@@ -66,7 +66,7 @@ class LinkLoads:
 
     @cached_property
     def link_s(self) -> Floats:
-        """Seconds of each link, 0 where there is none; shape as `link_bytes`."""
+        """Return the seconds of each link, 0 where there is none; shape as `link_bytes`."""
         there = self.rate_gbyte_s > 0
         return np.divide(
             self.link_bytes, self.rate_gbyte_s * 1e9, out=np.zeros_like(self.link_bytes), where=there
@@ -74,18 +74,18 @@ class LinkLoads:
 
     @property
     def slowest_s(self) -> float:
-        """Seconds of the slowest link between routers."""
+        """Return the seconds of the slowest link between routers."""
         return float(self.link_s.max(initial=0.0))
 
     @property
     def mean_s(self) -> float:
-        """Mean seconds over all links between routers; 0 where there is none."""
+        """Return the mean seconds over all links between routers; 0 where there is none."""
         links = int((self.rate_gbyte_s > 0).sum())
         return float(self.link_s.sum() / links) if links else 0.0
 
     @property
     def slowest_host_s(self) -> float:
-        """Seconds of the slowest link between a node and its router, either way."""
+        """Return the seconds of the slowest link between a node and its router, either way."""
         most = max(self.host_out_bytes.max(initial=0.0), self.host_in_bytes.max(initial=0.0))
         return float(most / (self.topology.host_rate_gbyte_s * 1e9))
 
@@ -95,31 +95,31 @@ class LinkLoads:
 
     @property
     def mean_dilation(self) -> float:
-        """Links that a byte travels, in the mean over all bytes that leave a rank."""
+        """Return the links that a byte travels, the mean over all bytes that leave a rank."""
         total = self.hops_bytes.sum()
         return float(self.hop_bytes / total) if total else 0.0
 
     @property
     def max_dilation(self) -> int:
-        """Links on the longest route in use."""
+        """Return the number of links on the longest route in use."""
         used = np.flatnonzero(self.hops_bytes)
         return int(used[-1]) if len(used) else 0
 
     def slowest(self, count: int) -> list[tuple[Link, float, float]]:
-        """The slowest links with their bytes and seconds, slowest first; ties in the topology's order."""
+        """Return the slowest links with their bytes and seconds, slowest first; ties in the topology's order."""
         order = np.argsort(-self.link_s, axis=None, kind="stable")[:count]
-        found = []
+        slowest = []
         for flat in order.tolist():
             if self.rate_gbyte_s.flat[flat] > 0:
                 link = self.topology.link_at(flat)
-                found.append((link, float(self.link_bytes.flat[flat]), float(self.link_s.flat[flat])))
-        return found
+                slowest.append((link, float(self.link_bytes.flat[flat]), float(self.link_s.flat[flat])))
+        return slowest
 
 
 def load(
     topology: Topology, nodes: Ints, traffic: Traffic, protocol: Protocol, *, faults: Faults = HEALTHY
 ) -> LinkLoads:
-    """The loads of `traffic` with rank k on node `nodes[k]` (index into `topology.nodes`; shape (ranks,)).
+    """Return the loads of `traffic` with rank k on node `nodes[k]` (index into `topology.nodes`; shape (ranks,)).
 
     All bytes travel one rail. Raises InputError when there are more or fewer ranks than the traffic has, and RunError
     where dead links leave no way.
@@ -155,7 +155,7 @@ def load(
 
 
 def _between_nodes(nodes: Ints, traffic: Traffic) -> tuple[Ints, Ints, Floats]:
-    """Source node, target node and bytes of the messages that leave a node."""
+    """Return source node, target node and bytes of the messages that leave a node."""
     source, target = nodes[traffic.source], nodes[traffic.target]
     leaves = source != target
     return source[leaves], target[leaves], traffic.size_bytes[leaves]

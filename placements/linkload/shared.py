@@ -36,9 +36,9 @@ def slowdown(topology: Topology, program: Sequence[Flow], others: Sequence[Flow]
     """Return how many times longer a program takes beside others; raises InputError for a node that there is not."""
     if not program:
         raise InputError("slowdown", "program", problem="no flow", valid="a flow at least")
-    own, beside = _link_s(topology, program), _link_s(topology, others)
+    own, other = _link_s(topology, program), _link_s(topology, others)
     used = own > 0
-    return float((own + beside)[used].max() / own[used].max())
+    return float((own + other)[used].max() / own[used].max())
 
 
 def _link_s(topology: Topology, flows: Sequence[Flow]) -> Floats:

@@ -59,7 +59,7 @@ class Traffic:
         return float(self.size_bytes.sum())
 
     def matrix(self) -> sparse.csr_array:
-        """Bytes by (source, target), messages of a pair added up; shape (ranks, ranks)."""
+        """Return bytes by (source, target), messages of a pair added up; shape (ranks, ranks)."""
         from scipy import sparse  # here: most commands need no matrix, and scipy takes half of their start
 
         shape = (self.ranks, self.ranks)
@@ -67,7 +67,7 @@ class Traffic:
 
 
 def stencil(grid: Grid, size_bytes: tuple[float, ...]) -> Traffic:
-    """Each rank to its neighbours: `size_bytes[k - 1]` to those that differ in k coordinates (face, edge, corner).
+    """Send `size_bytes[k - 1]` from each rank to its neighbours that differ in k coordinates (face, edge, corner).
 
     A size of 0 leaves those neighbours out. In a dimension of 2 both neighbours are one rank, which gets both messages;
     in a dimension of 1 there is none.
@@ -90,14 +90,15 @@ def stencil(grid: Grid, size_bytes: tuple[float, ...]) -> Traffic:
 
 
 def face_bytes(cells: int, dimensions: int, element_bytes: int = 8) -> tuple[float, ...]:
-    """Face, edge, corner of a rank that holds `cells` in each dimension."""
+    """Return the bytes to a face, edge and corner neighbour of a rank that holds `cells` in each dimension."""
     return tuple(float(element_bytes * cells ** (dimensions - k)) for k in range(1, dimensions + 1))
 
 
 def collective(pattern: Pattern, grid: Grid, within: str, size_bytes: float) -> Traffic:
-    """One collective in every group at once; `size_bytes` is a block (for `allreduce` the whole vector).
+    """Return the traffic of one collective in every group at once; `size_bytes` is a block.
 
-    Raises InputError for a `within` that is not some of the grid's dimensions, or more messages than fit in memory.
+    For `allreduce` it is the whole vector. Raises InputError for a `within` that is not some of the grid's
+    dimensions, or more messages than fit in memory.
     """
     names = DIMENSIONS[: len(grid)]
     if not within or not set(within) <= set(names) or len(set(within)) < len(within):
@@ -127,7 +128,7 @@ def collective(pattern: Pattern, grid: Grid, within: str, size_bytes: float) -> 
 
 
 def make(pattern: str, grid: Grid, *, size_bytes: tuple[float, ...], within: str = "") -> Traffic:
-    """The traffic of a pattern by its name; `size_bytes` is face, edge, corner for stencils, else one block."""
+    """Return the traffic of a pattern by its name; `size_bytes` is face, edge, corner for stencils, else one block."""
     match Pattern(pattern):
         case Pattern.STENCIL6:
             return stencil(grid, size_bytes[:1])
@@ -138,7 +139,7 @@ def make(pattern: str, grid: Grid, *, size_bytes: tuple[float, ...], within: str
 
 
 def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
-    """A measured matrix, bytes by (source, target): `.mtx` (Matrix Market, as SciPy reads it) or `.csv` (dense rows).
+    """Return a measured matrix, bytes by (source, target), from `.mtx` (Matrix Market) or `.csv` (dense rows).
 
     The diagonal is dropped. Raises InputError, in one line, for a file that cannot be read, is not square, is not of
     `ranks` ranks, or holds a negative or not finite entry.
@@ -153,12 +154,12 @@ def read_matrix(path: Path, ranks: int | None = None) -> Traffic:
         raise InputError(str(path), where, float(matrix.data[bad[0]]), "bytes: 0 or more, finite")
     if ranks is not None and rows != ranks:
         raise InputError(str(path), "", f"{rows}x{rows}", f"{ranks}x{ranks}: as many rows as ranks")
-    kept = (matrix.row != matrix.col) & (matrix.data > 0)
+    sent = (matrix.row != matrix.col) & (matrix.data > 0)
     return Traffic(
         ranks=rows,
-        source=matrix.row[kept].astype(np.int32),
-        target=matrix.col[kept].astype(np.int32),
-        size_bytes=matrix.data[kept].astype(np.float64),
+        source=matrix.row[sent].astype(np.int32),
+        target=matrix.col[sent].astype(np.int32),
+        size_bytes=matrix.data[sent].astype(np.float64),
     )
 
 
@@ -166,12 +167,12 @@ def _parse_mtx(path: Path) -> sparse.coo_array:
     from scipy import io, sparse
 
     try:
-        found = io.mmread(path)
+        matrix = io.mmread(path)
     except OSError as error:
         raise InputError(str(path), "", path.name, "a readable file") from error
     except (ValueError, OverflowError) as error:
         raise InputError(str(path), "", " ".join(str(error).split()), "a Matrix Market file") from error
-    return _coo(sparse.coo_array(found), path)
+    return _coo(sparse.coo_array(matrix), path)
 
 
 def _parse_csv(path: Path) -> sparse.coo_array:

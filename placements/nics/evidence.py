@@ -1,4 +1,4 @@
-"""Whether a launch used the NICs that its policy says: bytes by node and NIC against the ranks that sent them.
+"""Whether a launch used the NICs of its policy: bytes by node and NIC against the ranks that sent them.
 
 A NIC counts all its node's bytes, so the proof is as fine as the policy is coarse on a node. Where all ranks of a node
 send through the same NIC, `SHARE` of the node's bytes must have left by it. Where they do not, that share must have
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 class Sender:
     """A rank, its node, and the NICs (names) that its policy lets it send through; none: the library decides.
 
-    It stands for `ranks` ranks of the node that have the same NICs, of which it is the first.
+    It represents `ranks` ranks of the node that have the same NICs, of which it is the first.
     """
 
     rank: int
@@ -80,8 +80,8 @@ def judge(
 
     `setup_bytes` of each rank may have left by any NIC of its node. A node must have sent twice as much to be judged.
 
-    The first rank in order that differs is named. Under a policy that assigns no NIC there is nothing to disobey:
-    cannot tell.
+    The first rank in order that differs is named. A policy that assigns no NIC
+    cannot be disobeyed, and gives `cannot-tell`.
     """
     if sent_bytes is None:
         return Found(verdict=Verdict.CANNOT_TELL, reason="nobody counted the bytes of the NICs")
@@ -94,11 +94,11 @@ def judge(
     doubts = []
     on_node, sent_by = _by_node(senders, sent_bytes)
     for node, here in on_node.items():
-        found = _judge_node(here, sent_by.get(node, {}), setup_bytes * sum(each.ranks for each in here))
-        if found.verdict == Verdict.NOT_OBEYED:
-            return found
-        if found.verdict == Verdict.CANNOT_TELL:
-            doubts.append(found)
+        verdict = _judge_node(here, sent_by.get(node, {}), setup_bytes * sum(sender.ranks for sender in here))
+        if verdict.verdict == Verdict.NOT_OBEYED:
+            return verdict
+        if verdict.verdict == Verdict.CANNOT_TELL:
+            doubts.append(verdict)
     return doubts[0] if doubts else Found(verdict=Verdict.OBEYED)
 
 
@@ -130,7 +130,7 @@ def _judge_node(senders: Sequence[Sender], sent: Mapping[str, int], setup_bytes:
 
 
 def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int, setup_bytes: int) -> Found:
-    """Several NICs of a node in use: none may be idle that a rank was given."""
+    """Judge a node that uses several NICs: none that is assigned to a rank may be idle."""
     even = 1 / len({nic for sender in senders for nic in sender.nics})
     for sender in senders:
         for nic in sender.nics:
@@ -145,7 +145,7 @@ def _judge_shares(senders: Sequence[Sender], sent: Mapping[str, int], total: int
 
 
 def _differs(sender: Sender, nic: str, share: float) -> Found:
-    asked = ",".join(sender.nics)
-    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {asked}"
+    assigned = ",".join(sender.nics)
+    left = f"{100 * share:.1f} % of the node's bytes left by {nic}, asked {assigned}"
     reason = f"rank {sender.rank} on {sender.node}: {left}"
     return Found(verdict=Verdict.NOT_OBEYED, reason=reason)

@@ -106,8 +106,8 @@ def allocate(
     `random` without a seed.
     """
     if order not in set(AllocationOrder) or order == AllocationOrder.SCHEDULER:
-        made = ", ".join(o for o in AllocationOrder if o != AllocationOrder.SCHEDULER)
-        raise InputError("allocation", "order", order, f"{made} (or a host file, for the scheduler's own)")
+        names = ", ".join(o for o in AllocationOrder if o != AllocationOrder.SCHEDULER)
+        raise InputError("allocation", "order", order, f"{names} (or a host file, for the scheduler's own)")
     box, most = tuple(block or topology.extents), topology.extents
     if len(box) != len(most) or not all(1 <= b <= e for b, e in zip(box, most, strict=True)):
         least = text((1,) * len(most))

@@ -27,20 +27,20 @@ class Plan:
 
 
 def bisect(ranks: Floats, nodes: Floats, slots: int, plan: Plan) -> NDArray[np.int32]:
-    """The node (place in `nodes`) of each rank.
+    """Return the node of each rank (index into `nodes`).
 
-    `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks a node.
+    `ranks` has shape (ranks, grid dimensions), `nodes` (nodes, torus dimensions); at most `slots` ranks per node.
     """
-    found = np.empty(len(ranks), dtype=np.int32)
+    node_of_rank = np.empty(len(ranks), dtype=np.int32)
     weighed = nodes * np.array(plan.weights)
     todo = [(np.arange(len(ranks)), np.arange(len(nodes)))]
     while todo:
         some, places = todo.pop()
         if len(places) == 1:
-            found[some] = places[0]
+            node_of_rank[some] = places[0]
             continue
         todo.extend(_halves(ranks, weighed, some, places=places, slots=slots, plan=plan))
-    return found
+    return node_of_rank
 
 
 def _halves(
@@ -58,7 +58,7 @@ def _halves(
 
 
 def _cut(rank_extents: Floats, nodes: Floats, plan: Plan) -> tuple[int, int]:
-    """Across which grid dimension and along which torus dimension."""
+    """Return the grid dimension and the torus dimension that are cut."""
     extents = np.ptp(nodes, axis=0)
     if plan.axes is None:
         return int(rank_extents.argmax()), int(extents.argmax())
@@ -70,13 +70,13 @@ def _cut(rank_extents: Floats, nodes: Floats, plan: Plan) -> tuple[int, int]:
 
 
 def _sorted(points: Floats, dimension: int) -> Ints:
-    """Along one dimension, ties along the others in order."""
+    """Return the indices of the points along one dimension; ties along the others in order."""
     others = [points[:, d] for d in reversed(range(points.shape[1])) if d != dimension]
     return np.lexsort((*others, points[:, dimension]))
 
 
 def _half(positions: Floats) -> int:
-    """Where to cut sorted positions: between two planes if that is within a fifth of the middle, else in the middle."""
+    """Return where to cut sorted positions: between two planes within a fifth of the middle, else in the middle."""
     count = len(positions)
     steps = np.flatnonzero(np.diff(positions)) + 1
     if len(steps):

@@ -21,8 +21,8 @@ RULES = "contiguous, interleaved, by-router, by-group, random:SEED, nodes:LIST"
 def check(source: str, rule: str) -> None:
     """Raise InputError for a rule that there is not."""
     word, _, argument = rule.partition(":")
-    known = {name.partition(":")[0]: ":" in name for name in RULES.split(", ")}
-    if word not in known or known[word] != bool(argument):
+    has_argument = {name.partition(":")[0]: ":" in name for name in RULES.split(", ")}
+    if word not in has_argument or has_argument[word] != bool(argument):
         raise InputError(source, "split", rule, RULES)
 
 
@@ -95,12 +95,12 @@ def _in_turn(units: Sequence[Ints], weights: Sequence[int]) -> list[Ints]:
 
 def _listed(text: str, count: int) -> Ints:
     try:
-        found = sorted({int(word) for word in text.split(",")})
+        numbers = sorted({int(word) for word in text.split(",")})
     except ValueError:
-        found = []
-    if not found or found[0] < 0 or found[-1] >= count or len(found) == count:
+        numbers = []
+    if not numbers or numbers[0] < 0 or numbers[-1] >= count or len(numbers) == count:
         valid = (
             f"nodes:LIST with numbers from 0 to {count - 1}, such as nodes:0,2, and some left for the load"
         )
         raise InputError("division", "split", f"nodes:{text}", valid)
-    return np.array(found, dtype=np.int64)
+    return np.array(numbers, dtype=np.int64)

@@ -83,7 +83,7 @@ def problem(
     *,
     background: Background | None = None,
 ) -> Problem:
-    """The arrays of a traffic on an allocation with `slots` ranks a node, on what others leave of the links."""
+    """Return the arrays of a traffic on an allocation with `slots` ranks per node, under a background."""
     from scipy import sparse  # here: most commands optimise nothing
 
     ranks = len(allocation.indices) * slots
@@ -110,10 +110,10 @@ def problem(
 def slowest_s(problem: Problem, at: Ints32) -> tuple[float, float]:
     """Return the seconds of the slowest link between routers and of the slowest to a host, by usual routes alone."""
     host = ctypes.c_double()
-    found = _call(
+    slowest_s = _call(
         problem, at.copy(), 0, power=2, share_of_nodes=0, seed=0, host_s=_host_s(problem), host_out=host
     )
-    return found, host.value
+    return slowest_s, host.value
 
 
 def refine(
@@ -126,7 +126,7 @@ def refine(
     seed: int,
     host_weight: float,
 ) -> Ints32:
-    """A better placement after some trials, of which `node_share` exchange whole nodes.
+    """Return a better placement after some trials, of which `node_share` exchange whole nodes.
 
     `at[rank]` is a place in the allocation; shape (ranks,). `host_weight` scales a host link's seconds in the sum.
     """
@@ -137,7 +137,7 @@ def refine(
 
 
 def _same_pattern(out: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with an entry (of 0, if need be) wherever there is one the other way."""
+    """Return the same matrix with an entry (maybe 0) for both directions of every pair."""
     pattern = out.copy()
     pattern.data = np.ones_like(pattern.data)
     both = (pattern + pattern.T).tocsr()
@@ -190,12 +190,12 @@ def _call(
     )
     assert at.dtype == np.int32 and at.flags.c_contiguous and len(at) == problem.ranks
     out = None if host_out is None else ctypes.byref(host_out)
-    found = _library().railyard_refine(
+    seconds = _library().railyard_refine(
         ctypes.byref(described), at.ctypes.data, trials, power, share_of_nodes, seed, out
     )
-    if found < 0:
+    if seconds < 0:
         raise RunError("the optimiser found no memory")
-    return float(found)
+    return float(seconds)
 
 
 @cache

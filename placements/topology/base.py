@@ -1,8 +1,8 @@
 """What every topology has: routers, nodes behind them, directed links with a class and a rate, rails, sockets.
 
 A kind (`torus`, `fattree`) is a subclass of `Topology` in a module of its own, with a function `parse`; `catalog.KINDS`
-names the module. What serves several kinds is written against this class. A kind must say what its routers and links
-are and how they are named; routes, detours, hops, addresses and more have defaults (`defaults`), which it overrides
+names the module. What serves several kinds is written against this class. A kind must define its routers and links
+and their names; routes, detours, hops, addresses and more have defaults (`defaults`), which it overrides
 where its hardware does otherwise. Nodes hang on a box of routers (`extents`): every router of a torus, the leaves of a
 fat tree.
 

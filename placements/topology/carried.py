@@ -68,11 +68,11 @@ def route_places(topology: Topology, source: Ints, node: Ints) -> NDArray[np.int
     routes = dict[tuple[int, Destination], list[int]]()
     rows = list[list[int]]()
     for at, to in zip(source.tolist(), node.tolist(), strict=True):
-        known = routes.get((at, ends[to]))
-        if known is None:
+        links_of_route = routes.get((at, ends[to]))
+        if links_of_route is None:
             links = walk(topology, Router(coordinate=topology.coordinates[at]), ends[to])
-            known = routes[at, ends[to]] = [numbers[link.name] for link in links]
-        rows.append(known)
+            links_of_route = routes[at, ends[to]] = [numbers[link.name] for link in links]
+        rows.append(links_of_route)
     places = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int32)
     for row, links_of_row in zip(places, rows, strict=True):
         row[: len(links_of_row)] = links_of_row

@@ -87,7 +87,7 @@ def parse(document: object, *, source: str) -> Topology:
 
 
 def _with_whole_numbers(part: object) -> object:
-    """The document with 2 for 2.0: to JSON Schema both are integers, to Python only one is."""
+    """Return the document with 2 for 2.0: to JSON Schema both are integers, to Python only one is."""
     if isinstance(part, dict):
         return {key: _with_whole_numbers(value) for key, value in part.items()}
     if isinstance(part, list):

@@ -44,7 +44,7 @@ def detours(
     `concerned` are the destinations with a usual route over one of them, where the kind knows. Raises RunError that
     names the first pair of routers without a route.
     """
-    found: dict[tuple[Router, Destination], Link] = {}
+    exceptions: dict[tuple[Router, Destination], Link] = {}
     for destination in topology.destinations if concerned is None else concerned:
         away = _distances(topology, destination, rail, gone)
         for router in (r for r in topology.routers if r.rail == rail and not r.level):
@@ -53,12 +53,12 @@ def detours(
                 raise no_route(f"{topology.router_name(router)} to {topology.router_name(end)}")
         for router, hops in away.items():
             if hops and _crosses(topology, router, destination, gone):
-                found[router, destination] = next(
+                exceptions[router, destination] = next(
                     link
                     for link in topology.links_from(router)
                     if link.name not in gone and away.get(link.target) == hops - 1
                 )
-    return found
+    return exceptions
 
 
 def no_route(pair: str) -> RunError:

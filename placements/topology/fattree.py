@@ -65,7 +65,7 @@ class FatTree(Topology):
 
     @cached_property
     def routers(self) -> tuple[Router, ...]:
-        """Rail by rail, the leaves and then the spines."""
+        """Return, rail by rail, the leaves and then the spines."""
         return tuple(
             Router(coordinate=(index, 0, 0), rail=rail, level=level)
             for rail in range(self.rails)
@@ -74,20 +74,20 @@ class FatTree(Topology):
         )
 
     def router_name(self, router: Router) -> str:
-        """`leaf3`, `spine2`."""
+        """Return `leaf3` or `spine2`."""
         return KINDS[router.level] + str(router.coordinate[0]) + rail_suffix(router.rail)
 
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """`nL-S`: leaf and slot."""
+        """Return `nL-S`: leaf and slot."""
         return f"n{coordinate[0]}-{slot}"
 
     def links_from(self, router: Router) -> Iterator[Link]:
-        """From a leaf to every spine, from a spine to every leaf."""
+        """Yield the links from a leaf to every spine, or from a spine to every leaf."""
         for index in range(self.leaves if router.level else self.spines):
             yield self.link(router, index)
 
     def link(self, source: Router, index: int) -> Link:
-        """The link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
+        """Return the link from a leaf to the spine `index`, or from a spine to the leaf `index`."""
         target = Router(coordinate=(index, 0, 0), rail=source.rail, level=1 - source.level)
         direction = ("up", "down")[source.level]
         ends = [f"{KINDS[end.level]}{end.coordinate[0]}" for end in (source, target)]
@@ -119,7 +119,7 @@ class FatTree(Topology):
 
     def detours(self, gone: frozenset[str], rail: int) -> Detours:
         """Return the exceptions: the next spine that is linked to both leaves serves."""
-        found: dict[tuple[Router, Destination], Link] = {}
+        exceptions: dict[tuple[Router, Destination], Link] = {}
         for source, target in itertools.permutations(self.coordinates, 2):
             leaf = Router(coordinate=source, rail=rail)
             alive = [spine for spine in range(self.spines) if self._joined(leaf, target, spine, gone)]
@@ -128,16 +128,16 @@ class FatTree(Topology):
             for group in range(self.spines):
                 if group not in alive:
                     spine = min(alive, key=lambda s: (s - group) % self.spines)
-                    found[leaf, Destination(coordinate=target, group=group)] = self.link(leaf, spine)
-        return found
+                    exceptions[leaf, Destination(coordinate=target, group=group)] = self.link(leaf, spine)
+        return exceptions
 
     def _joined(self, leaf: Router, target: Coordinate, spine: int, gone: frozenset[str]) -> bool:
         up = self.link(leaf, spine)
         return up.name not in gone and self.link(up.target, target[0]).name not in gone
 
     def hops(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> NDArray[np.int64]:
-        apart: NDArray[np.int64] = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
-        return apart
+        hops: NDArray[np.int64] = np.where(sources[..., 0] == destinations[..., 0], 0, 2)
+        return hops
 
     def check_addresses(self) -> None:
         limits = {"tree.leaves": (self.leaves, MOST_LEAVES), "spines": (self.spines, SWITCHES)}

@@ -77,9 +77,9 @@ class FatTreeLevels(Switched):
         rates = self.tile_rates_gbyte_s
         down, texts = self.nodes_per_router * self.host_rate_gbyte_s, []
         for level in self.levels:
-            each = level.tiles * rates[level.link_class]
-            texts.append(f"{down / (level.parents * each):.3g}:1")
-            down = level.children * each
+            link_rate = level.tiles * rates[level.link_class]
+            texts.append(f"{down / (level.parents * link_rate):.3g}:1")
+            down = level.children * link_rate
         return ", ".join(texts)
 
     def width(self, level: int) -> int:
@@ -217,11 +217,13 @@ def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -
             max(nodes),
             f"at most nodes_per_router: {common['nodes_per_router']}, once at least",
         )
-    made = FatTreeLevels(**common, levels=levels, leaf_nodes=nodes)
-    if made.firsts[-1] > MOST_SWITCHES:
-        raise InputError(source, "fat_tree.levels", f"{made.firsts[-1]} switches", f"at most {MOST_SWITCHES}")
-    check_classes(source, made.link_types, common["tile_rates_gbyte_s"])
-    return made
+    topology = FatTreeLevels(**common, levels=levels, leaf_nodes=nodes)
+    if topology.firsts[-1] > MOST_SWITCHES:
+        raise InputError(
+            source, "fat_tree.levels", f"{topology.firsts[-1]} switches", f"at most {MOST_SWITCHES}"
+        )
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology
 
 
 def _levels(entries: list[Mapping[str, Any]], nodes: int, source: str) -> Iterator[Level]:

@@ -45,11 +45,11 @@ class Faults:
         return link.rate_gbyte_s * (1 - loss.tiles / link.tiles * loss.lanes / topology.lanes_per_tile)
 
     def injection_gbyte_s(self, topology: Topology, node: Node) -> float:
-        """The rate at which each NIC of a node may send."""
+        """Return the rate at which each NIC of a node may send."""
         return topology.host_rate_gbyte_s * self.injection_percent.get(node.name, 100.0) / 100
 
     def lose_lanes(self, topology: Topology, link: Link, lanes: int, tiles: int) -> Faults:
-        """With lanes lost on a healthy link. InputError for one that has a fault, or has not as many lanes or tiles."""
+        """Add lost lanes on a healthy link. InputError for one that has a fault, or has not as many lanes or tiles."""
         self._healthy(link)
         if not 1 <= lanes < topology.lanes_per_tile:
             raise InputError("--lanes-lost", "", lanes, f"1 to {topology.lanes_per_tile - 1}, of {link.name}")
@@ -60,14 +60,14 @@ class Faults:
         return replace(self, lost={**self.lost, link.name: LaneLoss(lanes=lanes, tiles=tiles)})
 
     def take_down(self, topology: Topology, link: Link) -> Faults:
-        """With both directions of a healthy link's cable down. InputError when either has a fault."""
+        """Add both directions of a healthy link's cable that goes down. InputError when either has a fault."""
         both = (link, topology.reverse(link))
         for direction in both:
             self._healthy(direction)
         return replace(self, down=self.down | {direction.name for direction in both})
 
     def throttle(self, nodes: tuple[Node, ...], percent: float) -> Faults:
-        """With the injection of some nodes at a share of the host link's rate; 100 is no fault."""
+        """Add the injection of some nodes at a share of the host link's rate; 100 is no fault."""
         others = {
             name: p for name, p in self.injection_percent.items() if name not in {n.name for n in nodes}
         }
@@ -75,7 +75,7 @@ class Faults:
         return replace(self, injection_percent={**others, **chosen})
 
     def restore(self, topology: Topology, link: Link) -> Faults:
-        """Without the faults of a link, both directions of a cable that is down. InputError when it has none."""
+        """Remove the faults of a link, both directions of a cable that is down. InputError when it has none."""
         healed = {link.name, topology.reverse(link).name} if link.name in self.down else {link.name}
         if link.name not in self.down and link.name not in self.lost:
             faulty = ", ".join(sorted({*self.lost, *self.down})) or "no link has a fault"
@@ -85,7 +85,7 @@ class Faults:
 
     @cached_property
     def summary(self) -> tuple[str, ...]:
-        """One line for people for each fault."""
+        """Return one line for people for each fault."""
         lines = [
             f"{name}: {loss.lanes} lane(s) lost in {loss.tiles} tile(s)" for name, loss in self.lost.items()
         ]
@@ -97,7 +97,7 @@ class Faults:
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that `parse` reads back."""
+        """Return the document that `parse` reads back."""
         return {
             "lost": {name: asdict(loss) for name, loss in self.lost.items()},
             "down": sorted(self.down),
@@ -122,22 +122,22 @@ def parse(document: Mapping[str, Any]) -> Faults:
 
 
 def find_link(topology: Topology, text: str) -> Link:
-    """The link of a name (`X+ 0,0,0>1,0,0`, `up leaf0>spine1@1`), or of a torus's coordinates alone (`0,0,0>1,0,0`).
+    """Return the link of a name (`X+ 0,0,0>1,0,0`, `up leaf0>spine1@1`), or of a torus's coordinates (`0,0,0>1,0,0`).
 
     Blanks and case do not count. InputError lists names like the one given.
     """
     topology.check_static("link")
     wanted = _plain(text)
-    found = [
+    links = [
         link for link in topology.links() if wanted in (_plain(link.name), _plain(link.name.split(" ")[1]))
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(links) == 1:
+        return links[0]
     raise InputError("link", "", text, _some(topology, wanted))
 
 
 def find_node(topology: Topology, name: str) -> Node:
-    """The node of a name; InputError shows what node names look like."""
+    """Return the node of a name; InputError shows what node names look like."""
     for node in topology.nodes:
         if node.name == name:
             return node

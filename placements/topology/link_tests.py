@@ -69,9 +69,9 @@ class _Uses:
         self.received[flow[1]] += 1
         self.together.update(itertools.permutations(flow[2], 2))
 
-    def cost(self, place: int, route: Route) -> tuple[int, int]:
+    def cost(self, position: int, route: Route) -> tuple[int, int]:
         """Return how often a link was crossed together with the others of a route, and its receiver's tests."""
-        return sum(self.together[place, other] for other in route[2]), self.received[route[1]]
+        return sum(self.together[position, other] for other in route[2]), self.received[route[1]]
 
 
 def tests(topology: Topology) -> Tests:
@@ -79,15 +79,15 @@ def tests(topology: Topology) -> Tests:
     topology.check_static("topobw")
     by_link = _candidates(topology)
     uses = _Uses(sent=Counter(), received=Counter(), together=Counter())
-    made, unused = list[LinkTest](), list[str]()
-    for place, link in enumerate(topology.first_rail):
-        flows = _flows(topology, place, by_link.get(place, []), uses)
+    link_tests, unused = list[LinkTest](), list[str]()
+    for position, link in enumerate(topology.first_rail):
+        flows = _flows(topology, position, by_link.get(position, []), uses)
         if not flows:
             unused.append(link.name)
             continue
-        made.append(_test(topology, link, flows, _part(link)))
-    made += _more(topology, by_link, uses)
-    phases = _phases(topology, made)
+        link_tests.append(_test(topology, link, flows, _part(link)))
+    link_tests += _more(topology, by_link, uses)
+    phases = _phases(topology, link_tests)
     if len(phases) > MOST_PHASES:
         raise InputError("topobw", "phases", len(phases), f"at most {MOST_PHASES}")
     return Tests(phases=phases, unused=tuple(unused))
@@ -95,10 +95,10 @@ def tests(topology: Topology) -> Tests:
 
 def lines(topology: Topology) -> Iterator[str]:
     """Yield the `test` lines of the links file (docs/formats.md), and a comment for each link without a test."""
-    made = tests(topology)
-    for name in made.unused:
+    link_tests = tests(topology)
+    for name in link_tests.unused:
         yield f"# not tested, because no usual route takes it: {name}\n"
-    for number, phase in enumerate(made.phases):
+    for number, phase in enumerate(link_tests.phases):
         for test in phase:
             yield _line(topology, number, test)
 
@@ -143,21 +143,21 @@ def _candidates(topology: Topology) -> dict[int, list[Route]]:
     source, target = np.repeat(switches, len(nodes)), np.tile(nodes, len(switches))
     places = topology.route_places(source, target)
     lengths = (places >= 0).sum(axis=1)
-    found = dict[int, list[Route]]()
+    routes_of_link = dict[int, list[Route]]()
     for row in np.argsort(lengths, kind="stable").tolist():
-        links = tuple(place for place in places[row].tolist() if place >= 0)
-        for place in links:
-            known = found.setdefault(place, [])
-            if len(known) < MOST_CANDIDATES and (not known or len(known[0][2]) == len(links)):
-                known.append((int(source[row]), int(target[row]), links))
-    return found
+        links = tuple(position for position in places[row].tolist() if position >= 0)
+        for position in links:
+            routes = routes_of_link.setdefault(position, [])
+            if len(routes) < MOST_CANDIDATES and (not routes or len(routes[0][2]) == len(links)):
+                routes.append((int(source[row]), int(target[row]), links))
+    return routes_of_link
 
 
-def _flows(topology: Topology, place: int, routes: list[Route], uses: _Uses) -> list[Route]:
+def _flows(topology: Topology, position: int, routes: list[Route], uses: _Uses) -> list[Route]:
     """Return flows that fill a link, each with a sender and a receiver of its own, those used least first."""
-    wanted = math.ceil(topology.link_at(place).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
+    wanted = math.ceil(topology.link_at(position).rate_gbyte_s / topology.host_rate_gbyte_s - 1e-9)
     flows = list[Route]()
-    for source, target, links in sorted(routes, key=lambda route: uses.cost(place, route)):
+    for source, target, links in sorted(routes, key=lambda route: uses.cost(position, route)):
         sender = _sender(topology, source, [flow[0] for flow in flows], uses.sent)
         if sender is None or target in [flow[1] for flow in flows]:
             continue
@@ -177,8 +177,8 @@ def _sender(topology: Topology, switch: int, taken: list[int], sent: Counter[int
 
 
 def _test(topology: Topology, link: Link, flows: list[Route], name: str) -> LinkTest:
-    others = [place for *_, links in flows for place in links]
-    every = [topology.link_at(place) for place in dict.fromkeys(others)]
+    others = [position for *_, links in flows for position in links]
+    every = [topology.link_at(position) for position in dict.fromkeys(others)]
     return LinkTest(
         name=name,
         links=(link, *(other for other in every if other.name != link.name)),
@@ -191,7 +191,7 @@ def _back(topology: Topology, test: LinkTest) -> list[Link]:
     """Return the links from the receivers to the senders."""
     senders, targets = np.array(test.pairs, dtype=np.int64).T
     places = topology.route_places(topology.router_of_node[targets], senders)
-    return [topology.link_at(place) for place in np.unique(places[places >= 0]).tolist()]
+    return [topology.link_at(position) for position in np.unique(places[places >= 0]).tolist()]
 
 
 def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> Iterator[LinkTest]:
@@ -214,15 +214,15 @@ def _more(topology: Topology, by_link: dict[int, list[Route]], uses: _Uses) -> I
 def _pair(topology: Topology, flow: Route, uses: _Uses) -> LinkTest:
     uses.add(flow)
     sender, target, links = flow
-    slowest = min((topology.link_at(place) for place in links), key=lambda link: link.rate_gbyte_s)
+    slowest = min((topology.link_at(position) for position in links), key=lambda link: link.rate_gbyte_s)
     name = f"pair:{topology.nodes[sender].name}>{topology.nodes[target].name}"
     return _test(topology, slowest, [flow], name)
 
 
-def _phases(topology: Topology, made: list[LinkTest]) -> tuple[tuple[LinkTest, ...], ...]:
+def _phases(topology: Topology, link_tests: list[LinkTest]) -> tuple[tuple[LinkTest, ...], ...]:
     """Return tests in phases, each in the first that has none of its links, there and back, and of its nodes."""
     phases, busy = list[list[LinkTest]](), list[set[object]]()
-    for test in made:
+    for test in link_tests:
         needs: set[object] = {link.name for link in (*test.links, *_back(topology, test))}
         needs |= {node for pair in test.pairs for node in pair}
         for phase, used in zip(phases, busy, strict=True):

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def walk(
-    topology: Topology, start: Router, end: Destination, around: Detours | None = None
+    topology: Topology, start: Router, end: Destination, exceptions: Detours | None = None
 ) -> Iterator[Link]:
-    """Yield the links from a router to a destination; `around` are the routers' exceptions to their usual routes."""
+    """Yield the links from a router to a destination; `exceptions` replace the routers' usual routes."""
     here = start
     while here.level or here.coordinate != end.coordinate:
-        link = (around or {}).get((here, end)) or topology.next_link(here, end)
+        link = (exceptions or {}).get((here, end)) or topology.next_link(here, end)
         yield link
         here = link.target
 

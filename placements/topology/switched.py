@@ -144,10 +144,10 @@ class Switched(Topology):
 
     def link(self, number: int, rail: int = 0) -> Link:
         """Return the link with a number in `wiring`, on a rail."""
-        known = self._links.get((number, rail))
-        if known is None:
-            known = self._links[number, rail] = self._make_link(number, rail)
-        return known
+        link = self._links.get((number, rail))
+        if link is None:
+            link = self._links[number, rail] = self._make_link(number, rail)
+        return link
 
     def _make_link(self, number: int, rail: int) -> Link:
         wiring, count = self.wiring, len(self.plane)

@@ -90,28 +90,28 @@ class Torus(Topology):
         return tuple(Router(coordinate=c, rail=rail) for rail in range(self.rails) for c in self.coordinates)
 
     def router_name(self, router: Router) -> str:
-        """`r0-1-2`."""
+        """Return `r0-1-2`."""
         return "r" + "-".join(map(str, router.coordinate)) + rail_suffix(router.rail)
 
     def node_name(self, coordinate: Coordinate, slot: int = 0) -> str:
-        """`n0-1-2`; with several nodes a router `n0-1-2-s`."""
+        """Return `n0-1-2`; with several nodes per router `n0-1-2-s`."""
         suffix = f"-{slot}" if self.nodes_per_router > 1 else ""
         return "n" + "-".join(map(str, coordinate)) + suffix
 
     def neighbour(self, coordinate: Coordinate, dimension: int, step: int) -> Coordinate:
-        """The coordinate one step along `dimension` (0, 1, 2), round the torus."""
+        """Return the coordinate one step along `dimension` (0, 1, 2), round the torus."""
         moved = list(coordinate)
         moved[dimension] = (moved[dimension] + step) % self.extents[dimension]
         return moved[0], moved[1], moved[2]
 
     def links_from(self, router: Router) -> Iterator[Link]:
-        """X+ X- Y+ Y- Z+ Z-, without those that do not exist."""
+        """Yield the links X+ X- Y+ Y- Z+ Z-, without those that do not exist."""
         for dimension, extent in enumerate(self.extents):
             for step in _steps(router.coordinate[dimension], extent):
                 yield self.link(router, dimension, step)
 
     def link(self, source: Router, dimension: int, step: int) -> Link:
-        """The link that leaves `source` along `dimension` in direction `step`."""
+        """Return the link that leaves `source` along `dimension` in direction `step`."""
         along = self.dimensions[dimension]
         position = source.coordinate[dimension]
         if along.extent == 2:
@@ -206,15 +206,15 @@ class Torus(Topology):
 
     def prefixes(self, router: Router) -> Mapping[Block, Link]:
         """Return one block for each other X, each other Y at this X, each other Z at this X and Y."""
-        found = {}
+        prefixes = {}
         for dimension, bits in enumerate(ADDRESS_BITS):
             for target in range(self.extents[dimension]):
                 if target != router.coordinate[dimension]:
                     at = (*router.coordinate[:dimension], target, 0, 0)[:3]
                     there = (*router.coordinate[:dimension], target, *router.coordinate[dimension + 1 :])
                     link = self.next_link(router, Destination(coordinate=there))
-                    found[Block(offset=_address(at), bits=bits)] = link
-        return found
+                    prefixes[Block(offset=_address(at), bits=bits)] = link
+        return prefixes
 
     def direction(self, link: Link) -> str:
         return _direction(link.dimension, link.step)

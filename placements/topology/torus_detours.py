@@ -64,14 +64,14 @@ class Walker:
         }
 
     def _table(self) -> NDArray[np.int64]:
-        """The usual first port of every pair; shape (routers, routers)."""
+        """Return the usual first port of every pair; shape (routers, routers)."""
         source, target = (grid.ravel() for grid in np.indices((self.count, self.count)))
         return self._first(source, target, (0, 1, 2), ()).reshape(self.count, self.count)
 
     def _ports(
         self, here: NDArray[np.int64], target: NDArray[np.int64], dimension: int, long_way: bool
     ) -> NDArray[np.int64]:
-        """Towards the target along one dimension; DELIVERED where already there."""
+        """Return the ports towards the target along one dimension; DELIVERED at its position."""
         move = self.moves[dimension][self.at[here, dimension], self.at[target, dimension]]
         if long_way:
             move = -move
@@ -146,7 +146,7 @@ def _moves(torus: Torus, dimension: int) -> NDArray[np.int64]:
 
 
 def _attempts() -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """(dimension order, dimensions that go the long way), in the order in which they are tried."""
+    """Yield (dimension order, dimensions that go the long way), in the order in which they are tried."""
     for count in range(4):
         for order in itertools.permutations(range(3)):
             for long_way in itertools.combinations(range(3), count):

@@ -57,8 +57,8 @@ def _add_routes(
         index = ((ring[0] * others[1] + ring[1]).astype(np.int64) * extent + here[dimension]) * extent
         index += there[dimension]
         pairs = np.bincount(index, sizes, rings * extent * extent).reshape(rings, extent * extent)
-        found = (pairs @ _between(extent)).reshape(*others, extent, 2)
-        loads[..., dimension, :] += np.moveaxis(found, 2, dimension)
+        ring_loads = (pairs @ _between(extent)).reshape(*others, extent, 2)
+        loads[..., dimension, :] += np.moveaxis(ring_loads, 2, dimension)
 
 
 def _between(extent: int) -> Floats:

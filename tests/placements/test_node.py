@@ -149,9 +149,9 @@ def hsn(mac: str) -> Mapping[str, object]:
 
 def test_coordinates_come_from_the_first_source_that_every_node_has() -> None:
     cray = {"a": hsn("02:00:00:00:0e:b3"), "b": hsn("02:00:00:00:0e:80"), "c": hsn("02:00:00:00:00:40")}
-    found = in_job.stands(cray)
+    found = in_job.coordinates(cray)
     assert found is not None and found.kind == "slingshot"
-    assert found.stands == {"a": (1, 0, 0), "b": (1, 0, 0), "c": (0, 0, 0)}
+    assert found.coordinates == {"a": (1, 0, 0), "b": (1, 0, 0), "c": (0, 0, 0)}
     tree = {
         name: {"switches": f"root.{cell}.{leaf}.{name}", "pattern": "switch.switch.switch.node"}
         for name, cell, leaf in (
@@ -160,14 +160,18 @@ def test_coordinates_come_from_the_first_source_that_every_node_has() -> None:
             ("n3", "cell2", "leaf7"),
         )
     }
-    by_slurm = in_job.stands(tree)
-    assert by_slurm is not None and by_slurm.stands == {"n1": (0, 1, 0), "n2": (0, 0, 0), "n3": (1, 0, 0)}
-    assert naming.leaves(by_slurm.stands) == {"n2": (0, 0, 0), "n1": (1, 0, 0), "n3": (2, 0, 0)}
+    by_slurm = in_job.coordinates(tree)
+    assert by_slurm is not None and by_slurm.coordinates == {
+        "n1": (0, 1, 0),
+        "n2": (0, 0, 0),
+        "n3": (1, 0, 0),
+    }
+    assert naming.leaves(by_slurm.coordinates) == {"n2": (0, 0, 0), "n1": (1, 0, 0), "n3": (2, 0, 0)}
     xnames = {"n1": {"xname": "x1000c0s1b0n0"}, "n2": {"xname": "x1001c0s1b0n0"}}
-    by_cabinet = in_job.stands(xnames)
-    assert by_cabinet is not None and by_cabinet.stands == {"n1": (0, 0, 0), "n2": (1, 0, 0)}
-    assert in_job.stands({**cray, "d": {}}) is None, "a node without a place: nothing is made up"
-    assert in_job.stands({"n1": {"switches": "n1", "pattern": "node"}}) is None
+    by_cabinet = in_job.coordinates(xnames)
+    assert by_cabinet is not None and by_cabinet.coordinates == {"n1": (0, 0, 0), "n2": (1, 0, 0)}
+    assert in_job.coordinates({**cray, "d": {}}) is None, "a node without a place: nothing is made up"
+    assert in_job.coordinates({"n1": {"switches": "n1", "pattern": "node"}}) is None
 
 
 def test_short_and_full_names_are_one_host_and_an_ambiguous_one_is_none() -> None:

@@ -84,7 +84,7 @@ SwitchName=spine Switches=leaf[0-1]
 CSV = "Name;Group;Switch;Port\nnid000001;0;3;16\nnid000002;1;0;2\nnid000003;;;\n"
 
 
-def read(tmp_path: Path, text: str, kind: str | None = None) -> sources.Stands:
+def read(tmp_path: Path, text: str, kind: str | None = None) -> sources.NodeCoordinates:
     path = tmp_path / "source"
     path.write_text(text)
     return sources.read(path, kind)
@@ -116,7 +116,7 @@ def test_every_source_is_recognised_and_read(
 ) -> None:
     found = read(tmp_path, text)
     assert found.kind == kind
-    assert found.stands.items() >= expected.items()
+    assert found.coordinates.items() >= expected.items()
 
 
 def test_a_whole_machine_in_interconnect_txt_says_its_extents(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_a_whole_machine_in_interconnect_txt_says_its_extents(tmp_path: Path) ->
 
 
 def test_nodes_of_which_nothing_is_said_have_no_coordinate(tmp_path: Path) -> None:
-    assert "nid000003" not in read(tmp_path, CSV).stands
-    assert "nid00006" not in read(tmp_path, DATABASE).stands, "a service node"
+    assert "nid000003" not in read(tmp_path, CSV).coordinates
+    assert "nid00006" not in read(tmp_path, DATABASE).coordinates, "a service node"
 
 
 def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyard: Run) -> None:
@@ -133,13 +133,15 @@ def test_xtprocadmin_gives_the_hosts_of_interconnect_txt(tmp_path: Path, railyar
     links.write_text(INTERCONNECT)
     table.write_text(XTPROCADMIN)
     found = names.renamed(sources.read(links), names.read(table), str(table))
-    assert found.stands == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
+    assert found.coordinates == {"nid00001": (0, 0, 0), "nid00002": (0, 1, 0), "nid00033": (0, 0, 1)}
     shown = railyard(
         "coordinates", str(links), "--names", str(table), "--topology", "gemini-4x4x4-two-nodes"
     ).stdout
     assert shown.splitlines() == ["torus 4 4 4", "nid00001 0 0 0", "nid00033 0 0 1", "nid00002 0 1 0"]
     (tmp_path / "coordinates").write_text(shown)
-    assert sources.read(tmp_path / "coordinates").stands == found.stands, "what is printed can be read"
+    assert sources.read(tmp_path / "coordinates").coordinates == found.coordinates, (
+        "what is printed can be read"
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,9 +197,12 @@ def test_names_stand_on_the_topology_and_do_not_change_it() -> None:
     named = naming.named(topo, {"nid1": (1, 0, 0), "nid0": (0, 0, 0), "nid2": (1, 0, 0)})
     assert [node.name for node in named.nodes] == ["nid0", "n0-0-0-1", "nid1", "nid2"]
     assert named.sha256 == topo.sha256
-    for stands, told in (({"a": (2, 0, 0)}, "2,0,0"), (dict.fromkeys("abc", (0, 0, 0)), "node 3 at 0,0,0")):
+    for coordinates, told in (
+        ({"a": (2, 0, 0)}, "2,0,0"),
+        (dict.fromkeys("abc", (0, 0, 0)), "node 3 at 0,0,0"),
+    ):
         with pytest.raises(InputError, match=told):
-            naming.named(topo, stands)
+            naming.named(topo, coordinates)
 
 
 @pytest.mark.parametrize("name", ["gemini-4x4x4-two-nodes", "catalyst-dual-rail"])
@@ -205,7 +210,7 @@ def test_our_own_topology_conf_says_which_nodes_share_a_switch(tmp_path: Path, n
     """What `torus up --slurm` tells Slurm, read back by the parser of what Slurm's users have."""
     topo = catalog.load(name)
     text = config.files("c", topo, tmp_path)["topology.conf"]
-    found = read(tmp_path, text).stands
+    found = read(tmp_path, text).coordinates
     at = {node.name: node.coordinate for node in topo.nodes}
     switches = sorted({*at.values()})
     assert {node: switches[leaf] for node, (leaf, _, _) in found.items()} == at
@@ -219,7 +224,7 @@ SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[2-3]
 SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=leaf[0-1]
 """
     found = sources.slurm_tree.parse(text, "scontrol")
-    assert found.stands == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
+    assert found.coordinates == {"n0": (0, 0, 0), "n1": (0, 0, 0), "n2": (1, 0, 0), "n3": (1, 0, 0)}
     assert found.extents == (2, 1, 1)
 
 
@@ -234,7 +239,7 @@ Switch\t41 "S-b8599f0300fc6dec"\t\t# "MF0;leaf" enhanced port 0 lid 3 lmc 0
 [2]\t"H-0002c903000f1a3c"[1](2c903000f1a3d) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 6 4xHDR
 """
     found = sources.ibnetdiscover.parse(text, "dump")
-    assert found.stands == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
+    assert found.coordinates == {"node01": (0, 0, 0)} and found.extents == (1, 1, 1)
 
 
 REAL = """\

@@ -31,7 +31,8 @@ def modules() -> Mapping[str, Path]:
 def graph() -> Mapping[str, frozenset[str]]:
     """Return the modules that each module imports, inside functions, too.
 
-    What is imported under TYPE_CHECKING names a type and imports nothing.
+    What is imported under TYPE_CHECKING names a type and imports nothing at run time: a class that is split
+    over several files may name itself there.
     """
     return {
         name: frozenset(_imports(ast.parse(path.read_text()))) - {name} for name, path in modules().items()

@@ -27,10 +27,10 @@ from placements.hosts.sources import (
     slurm_tree,
     xtprocadmin,
 )
-from placements.hosts.sources.located import Stands
+from placements.hosts.sources.located import NodeCoordinates
 from railyard.base.errors import InputError
 
-__all__ = ["SOURCES", "Stands", "read"]
+__all__ = ["SOURCES", "NodeCoordinates", "read"]
 
 #: By name; a text is of the first that recognises it.
 SOURCES: Mapping[str, ModuleType] = {
@@ -44,8 +44,8 @@ SOURCES: Mapping[str, ModuleType] = {
 }
 
 
-def read(path: Path, kind: str | None = None) -> Stands:
-    """Return where the nodes of a file stand; `kind` is a name of SOURCES, by default what the text looks like.
+def read(path: Path, kind: str | None = None) -> NodeCoordinates:
+    """Return the coordinates of the nodes of a file; `kind` is a name of SOURCES, by default what the text looks like.
 
     Raises InputError, in one line, for a file that cannot be read, is of no known kind, or breaks its format.
     """
@@ -57,7 +57,7 @@ def read(path: Path, kind: str | None = None) -> Stands:
         kind = next((name for name, module in SOURCES.items() if module.matches(text)), None)
     if kind is None or kind not in SOURCES:
         raise InputError(str(path), "", kind or "no known format", ", ".join(SOURCES))
-    found: Stands = SOURCES[kind].parse(text, str(path))
-    if not found.stands:
+    located: NodeCoordinates = SOURCES[kind].parse(text, str(path))
+    if not located.coordinates:
         raise InputError(str(path), "", problem="no node", valid=f"at least one node, as {kind} has them")
-    return found
+    return located

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import Stands, content_lines, put, whole_number
+from placements.hosts.sources.located import NodeCoordinates, content_lines, put, whole_number
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -18,9 +18,9 @@ def matches(text: str) -> bool:
     return bool(lines) and all(re.fullmatch(r"\S+(\s+\d+){3,}", line) for line in lines)
 
 
-def parse(text: str, source: str) -> Stands:
+def parse(text: str, source: str) -> NodeCoordinates:
     """Return name -> coordinate; InputError names the line."""
-    stands: dict[str, Coordinate] = {}
+    coordinates: dict[str, Coordinate] = {}
     extents: Coordinate | None = None
     dimensions = 0
     for number, line in content_lines(text):
@@ -35,5 +35,5 @@ def parse(text: str, source: str) -> Stands:
         if words[0] == "torus":
             extents = at
         else:
-            put(stands, words[0], at, source=source, number=number)
-    return Stands(kind="coordinates", stands=stands, extents=extents)
+            put(coordinates, words[0], at, source=source, number=number)
+    return NodeCoordinates(kind="coordinates", coordinates=coordinates, extents=extents)

@@ -1,4 +1,4 @@
-"""A table with a header: one column names the node, up to three others say where it stands.
+"""A table with a header: one column names the node, up to three others are its coordinate.
 
 Columns are found by name, whatever their case and order: `node`, `host`, `hostname`, `name` or `nodename`; then `x`,
 `y`, `z`, or `group`, `switch`, `port`, or `leaf` (or `switch`) alone. Separated by commas, semicolons or tabs. A row
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 
-from placements.hosts.sources.located import Stands, put, whole_number
+from placements.hosts.sources.located import NodeCoordinates, put, whole_number
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -24,7 +24,7 @@ def matches(text: str) -> bool:
     return _first(NAMES, header) is not None and _dimensions(header) is not None
 
 
-def parse(text: str, source: str) -> Stands:
+def parse(text: str, source: str) -> NodeCoordinates:
     """Name -> coordinate; InputError names the header or the line."""
     header = _header(text)
     name, dimensions = _first(NAMES, header), _dimensions(header)
@@ -32,7 +32,7 @@ def parse(text: str, source: str) -> Stands:
         valid = f"a column of {', '.join(NAMES)}, and x,y,z or group,switch,port or leaf"
         raise InputError(source, "line 1", ",".join(header), valid)
     columns = [header.index(d) for d in dimensions if d]
-    stands: dict[str, Coordinate] = {}
+    coordinates: dict[str, Coordinate] = {}
     for number, row in enumerate(_rows(text, source), start=1):
         if number == 1 or not any(cell.strip() for cell in row):
             continue
@@ -42,8 +42,8 @@ def parse(text: str, source: str) -> Stands:
         if any(words):
             at = [whole_number(word, source, number, "a coordinate") for word in words]
             x, y, z = (*at, 0, 0)[:3]
-            put(stands, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
-    return Stands(kind="csv", stands=stands, dimensions=dimensions)
+            put(coordinates, row[header.index(name)].strip(), (x, y, z), source=source, number=number)
+    return NodeCoordinates(kind="csv", coordinates=coordinates, dimensions=dimensions)
 
 
 def _rows(text: str, source: str) -> Iterator[list[str]]:
@@ -67,4 +67,4 @@ def _first(names: tuple[str, ...], header: list[str]) -> str | None:
 
 
 def _dimensions(header: list[str]) -> tuple[str, str, str] | None:
-    return next((known for known in DIMENSIONS if all(d in header for d in known if d)), None)
+    return next((columns for columns in DIMENSIONS if all(d in header for d in columns if d)), None)

@@ -5,7 +5,7 @@
 
 A node's name is the first word of its adapter's description, which the driver sets to host and device. Coordinates are
 (leaf switch, 0, 0), leaves being the switches with adapters, numbered as the dump lists them. A node with several
-adapters stands at the leaf of the first by name. A switch's own adapter (SHARP) and an adapter without a
+adapters has the leaf of the first by name. A switch's own adapter (SHARP) and an adapter without a
 description are no nodes. Omni-Path's opareport has another form: write a table (csv) of it.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import Stands
+from placements.hosts.sources.located import NodeCoordinates
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -30,14 +30,14 @@ def matches(text: str) -> bool:
     return re.search(SWITCH.pattern, text, re.M | re.I) is not None
 
 
-def parse(text: str, source: str) -> Stands:
-    """Node name -> (leaf, 0, 0); InputError for an adapter whose description names no host."""
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return node name -> (leaf, 0, 0); InputError for an adapter whose description names no host."""
     leaves: dict[str, int] = {}
     first: dict[str, tuple[str, int]] = {}
     switch = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        if begun := SWITCH.match(line):
-            switch = begun[1]
+        if block := SWITCH.match(line):
+            switch = block[1]
         elif not line.strip():
             switch = ""
         elif switch and (port := TO_ADAPTER.match(line)):
@@ -49,6 +49,8 @@ def parse(text: str, source: str) -> Stands:
                 raise InputError(source, f"line {number}", port[1], valid)
             leaf = leaves.setdefault(switch, len(leaves))
             first[host] = min(first.get(host, (device, leaf)), (device, leaf))
-    stands: dict[str, Coordinate] = {host: (leaf, 0, 0) for host, (_, leaf) in first.items()}
+    coordinates: dict[str, Coordinate] = {host: (leaf, 0, 0) for host, (_, leaf) in first.items()}
     extents = (max(len(leaves), 1), 1, 1)
-    return Stands(kind="ibnetdiscover", stands=stands, extents=extents, dimensions=("leaf", "", ""))
+    return NodeCoordinates(
+        kind="ibnetdiscover", coordinates=coordinates, extents=extents, dimensions=("leaf", "", "")
+    )

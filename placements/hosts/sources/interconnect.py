@@ -4,14 +4,14 @@
 
 Pedretti et al., CUG'13, section III and Fig. 2. A blade (slot) has two Geminis and four nodes: n0 and n1 on g0, n2 and
 n3 on g1. So every Gemini that is named places two nodes, under their physical names (`c0-0c0s0n0`); which of them are
-compute nodes, and what their hosts are called, xtprocadmin says (`placements.hosts.sources.names`).
+compute nodes and the names of their hosts are in the table of xtprocadmin (`placements.hosts.sources.names`).
 """
 
 from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import Stands, content_lines, put
+from placements.hosts.sources.located import NodeCoordinates, content_lines, put
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -21,13 +21,13 @@ LINE = re.compile(rf"{END.pattern}\s+[XYZ][+-]\s+->\s+{END.pattern}\s+LinkType:\
 
 
 def matches(text: str) -> bool:
-    """Return whether any line says a link's type."""
+    """Return whether any line has a link's type."""
     return "LinkType:" in text and END.search(text) is not None
 
 
-def parse(text: str, source: str) -> Stands:
-    """Physical node name -> coordinate of its Gemini; InputError names the line."""
-    stands: dict[str, Coordinate] = {}
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return physical node name -> coordinate of its Gemini; InputError names the line."""
+    coordinates: dict[str, Coordinate] = {}
     for number, line in content_lines(text):
         if not LINE.fullmatch(line):
             raise InputError(
@@ -37,18 +37,18 @@ def parse(text: str, source: str) -> Stands:
             x, y, z = map(int, at)
             for node in range(NODES_PER_GEMINI):
                 put(
-                    stands,
+                    coordinates,
                     f"{blade}n{NODES_PER_GEMINI * int(gemini) + node}",
                     (x, y, z),
                     source=source,
                     number=number,
                 )
-    return Stands(kind="interconnect", stands=stands, extents=_extents(stands))
+    return NodeCoordinates(kind="interconnect", coordinates=coordinates, extents=_extents(coordinates))
 
 
-def _extents(stands: dict[str, Coordinate]) -> Coordinate | None:
-    """The whole machine is in the file, so its largest coordinates are the torus's last."""
-    if not stands:
+def _extents(coordinates: dict[str, Coordinate]) -> Coordinate | None:
+    """Return the extents: the file has the whole machine, so its largest coordinates are the last."""
+    if not coordinates:
         return None
-    x, y, z = (max(at[d] for at in stands.values()) + 1 for d in range(3))
+    x, y, z = (max(at[d] for at in coordinates.values()) + 1 for d in range(3))
     return x, y, z

@@ -12,66 +12,66 @@ from railyard.base.errors import InputError
 
 #: What a node is called: a host name, or a Cray's name of its place.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,254}")
-#: The most names that a host list may stand for; no machine has as many nodes.
+#: The most names in a host list; no machine has as many nodes.
 MOST_NAMES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stands:
-    """Node name -> coordinate, in the order of the source; `extents` where the source says them.
+class NodeCoordinates:
+    """Node name -> coordinate, in the order of the source; `extents` if the source has them.
 
     `kind` is the source's name, `dimensions` what the three numbers are called there.
     """
 
     kind: str
-    stands: dict[str, Coordinate]
+    coordinates: dict[str, Coordinate]
     extents: Coordinate | None = None
     dimensions: tuple[str, str, str] = ("x", "y", "z")
 
 
 def content_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines without comments (#) and outer blanks; empty ones left out."""
+    """Yield line numbers from 1 and lines, without comments (#), outer blanks and empty lines."""
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.partition("#")[0].strip()
         if content:
             yield number, content
 
 
-def put(stands: dict[str, Coordinate], name: str, at: Coordinate, *, source: str, number: int) -> None:
-    """Add a node; InputError for a name that no host has, and where it stands elsewhere already."""
+def put(coordinates: dict[str, Coordinate], name: str, at: Coordinate, *, source: str, number: int) -> None:
+    """Add a node; InputError for a name that no host has, and for one that has another coordinate already."""
     if not HOST.fullmatch(name):
         raise InputError(
             source, f"line {number}", name[:60], "a host's name: letters, digits, '.', '_', ':' and '-'"
         )
-    if stands.setdefault(name, at) != at:
-        found, before = (",".join(map(str, c)) for c in (at, stands[name]))
+    if coordinates.setdefault(name, at) != at:
+        here, before = (",".join(map(str, c)) for c in (at, coordinates[name]))
         raise InputError(
             source,
             f"line {number}",
-            problem=f"{name} at {found}",
+            problem=f"{name} at {here}",
             valid=f"one place for a node; it was at {before}",
         )
 
 
 def whole_number(word: str, source: str, number: int, what: str) -> int:
-    """A number from 0; InputError names the line."""
+    """Return a number from 0; InputError names the line."""
     if not re.fullmatch(r"\d{1,9}", word):
         raise InputError(source, f"line {number}", word, f"{what}: a whole number from 0")
     return int(word)
 
 
 def expand(text: str) -> list[str]:
-    """The names of a Slurm host list: `n[0-2,07],m1` is n0, n1, n2, n07, m1; several brackets multiply.
+    """Return the names of a Slurm host list: `n[0-2,07],m1` is n0, n1, n2, n07, m1; several brackets multiply.
 
     Raises InputError for a bracket that is not closed or holds anything but numbers and ranges.
     """
     if text.count("[") != text.count("]"):
         raise InputError("host list", "", text, "numbers and ranges such as [0-3,7], each bracket closed")
     names = (name for part in _split_outside_brackets(text) for name in _expand_one(part))
-    found = list(itertools.islice(names, MOST_NAMES + 1))
-    if len(found) > MOST_NAMES:
+    expanded = list(itertools.islice(names, MOST_NAMES + 1))
+    if len(expanded) > MOST_NAMES:
         raise InputError("host list", "", text[:60], f"at most {MOST_NAMES:,} names")
-    return found
+    return expanded
 
 
 def _split_outside_brackets(text: str) -> list[str]:
@@ -79,11 +79,11 @@ def _split_outside_brackets(text: str) -> list[str]:
 
 
 def _expand_one(part: str) -> Iterator[str]:
-    found = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
-    if not found:
+    bracket = re.match(r"([^\[]*)\[([^\]]*)\](.*)", part)
+    if not bracket:
         yield part
         return
-    before, ranges, after = found.groups()
+    before, ranges, after = bracket.groups()
     for number in _numbers(ranges):
         for rest in _expand_one(after):
             yield f"{before}{number}{rest}"

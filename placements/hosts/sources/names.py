@@ -1,6 +1,6 @@
 """Hosts for nodes that a source knows by other names: a table of xtprocadmin, or `HOST NAME` a line.
 
-On a Cray, interconnect.txt and Slingshot's tables name nodes by where they stand in the cabinet, schedulers by host.
+On a Cray, interconnect.txt and Slingshot's tables name nodes by their slot in a cabinet, schedulers by host.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import dataclasses
 from pathlib import Path
 
 from placements.hosts.sources import xtprocadmin
-from placements.hosts.sources.located import Stands, content_lines
+from placements.hosts.sources.located import NodeCoordinates, content_lines
 from railyard.base.errors import InputError
 
 
 def read(path: Path) -> dict[str, str]:
-    """Physical name -> host; InputError, in one line, for a file that cannot be read or breaks its format."""
+    """Return physical name -> host; InputError, in one line, for a file that cannot be read or breaks its format."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -30,10 +30,10 @@ def read(path: Path) -> dict[str, str]:
     return hosts
 
 
-def renamed(found: Stands, hosts: dict[str, str], source: str) -> Stands:
-    """The same nodes under their hosts; those without one are left out. InputError where none has one."""
-    stands = {hosts[name]: at for name, at in found.stands.items() if name in hosts}
-    if not stands:
-        known = next(iter(found.stands))
-        raise InputError(source, "", next(iter(hosts), "no name"), f"names of the source, such as {known}")
-    return dataclasses.replace(found, stands=stands)
+def renamed(located: NodeCoordinates, hosts: dict[str, str], source: str) -> NodeCoordinates:
+    """Return the same nodes under their hosts, without those that have none; InputError if none has one."""
+    coordinates = {hosts[name]: at for name, at in located.coordinates.items() if name in hosts}
+    if not coordinates:
+        example = next(iter(located.coordinates))
+        raise InputError(source, "", next(iter(hosts), "no name"), f"names of the source, such as {example}")
+    return dataclasses.replace(located, coordinates=coordinates)

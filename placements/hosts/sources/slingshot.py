@@ -5,8 +5,8 @@
 xnames are HPE Cray EX's physical names: x cabinet, c chassis, then r router, j jack, p port, or s slot, b board,
 n node, h NIC. A row may hold more, separated by commas, blanks or tabs. A column `group` (or `src_group`, `group_id`)
 numbers the group; without one each cabinet is a group, as liquid-cooled cabinets are cabled. Coordinates are (group,
-switch in its group, 0), switches sorted by xname. A node with several NICs stands at the switch of the first. Rows
-that join two switches say nothing of nodes.
+switch in its group, 0), switches sorted by xname. A node with several NICs has the switch of the first. Rows
+that join two switches contain no node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from placements.hosts.sources.located import Stands, content_lines, whole_number
+from placements.hosts.sources.located import NodeCoordinates, content_lines, whole_number
 from placements.topology.base import Coordinate
 
 PORT = re.compile(r"\b(x(\d+)c\d+r\d+)(?:j\d+)?(?:p\d+)?\b")
@@ -37,23 +37,23 @@ def matches(text: str) -> bool:
     return any(PORT.search(line) and NIC.search(line) for _, line in content_lines(text))
 
 
-def parse(text: str, source: str) -> Stands:
-    """Node's xname -> (group, switch, 0); InputError for a group that is no number."""
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return node's xname -> (group, switch, 0); InputError for a group that is no number."""
     edges = list(_edges(text, source))
     switches = sorted({(edge.group, _natural(edge.switch)) for edge in edges})
     number_of: dict[tuple[int, tuple[int, ...]], int] = {}
     for group, switch in switches:
-        number_of[group, switch] = sum(1 for known in number_of if known[0] == group)
-    stands: dict[str, Coordinate] = {}
+        number_of[group, switch] = sum(1 for pair in number_of if pair[0] == group)
+    coordinates: dict[str, Coordinate] = {}
     for edge in sorted(edges, key=lambda e: (_natural(e.node), e.nic)):
-        stands.setdefault(edge.node, (edge.group, number_of[edge.group, _natural(edge.switch)], 0))
-    return Stands(kind="slingshot", stands=stands, dimensions=("group", "switch", ""))
+        coordinates.setdefault(edge.node, (edge.group, number_of[edge.group, _natural(edge.switch)], 0))
+    return NodeCoordinates(kind="slingshot", coordinates=coordinates, dimensions=("group", "switch", ""))
 
 
 def _edges(text: str, source: str) -> list[_Edge]:
     group_column: int | None = None
     cabinets: dict[str, int] = {}
-    found: list[_Edge] = []
+    edges: list[_Edge] = []
     for number, line in content_lines(text):
         words = re.split(r"[,\s]+", line)
         port, nic = PORT.search(line), NIC.search(line)
@@ -65,8 +65,8 @@ def _edges(text: str, source: str) -> list[_Edge]:
             group = whole_number(words[group_column], source, number, "a group's number")
         else:
             group = cabinets.setdefault(port[2], len(cabinets))
-        found.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
-    return found
+        edges.append(_Edge(node=nic[1], nic=int(nic[2] or 0), group=group, switch=port[1]))
+    return edges
 
 
 def _natural(xname: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from placements.hosts.sources.located import Stands, content_lines, expand, put
+from placements.hosts.sources.located import NodeCoordinates, content_lines, expand, put
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -21,16 +21,18 @@ def matches(text: str) -> bool:
     return re.search(r"^\s*SwitchName=", text, re.M | re.I) is not None
 
 
-def parse(text: str, source: str) -> Stands:
+def parse(text: str, source: str) -> NodeCoordinates:
     """Name -> (leaf, 0, 0); InputError names the line."""
-    stands: dict[str, Coordinate] = {}
+    coordinates: dict[str, Coordinate] = {}
     leaf = 0
     for number, line in content_lines(text.replace("\\\n", " ")):
-        said = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line)}
-        if "switchname" not in said:
+        fields = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line)}
+        if "switchname" not in fields:
             raise InputError(source, f"line {number}", line, "SwitchName=NAME with Nodes= or Switches=")
-        if "nodes" in said and "switches" not in said:
-            for name in expand(said["nodes"]):
-                put(stands, name, (leaf, 0, 0), source=source, number=number)
+        if "nodes" in fields and "switches" not in fields:
+            for name in expand(fields["nodes"]):
+                put(coordinates, name, (leaf, 0, 0), source=source, number=number)
             leaf += 1
-    return Stands(kind="slurm", stands=stands, extents=(leaf, 1, 1), dimensions=("leaf", "", ""))
+    return NodeCoordinates(
+        kind="slurm", coordinates=coordinates, extents=(leaf, 1, 1), dimensions=("leaf", "", "")
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from placements.hosts.sources.located import Stands, content_lines, put, whole_number
+from placements.hosts.sources.located import NodeCoordinates, content_lines, put, whole_number
 from placements.topology.base import Coordinate
 from railyard.base.errors import InputError
 
@@ -25,27 +25,27 @@ def matches(text: str) -> bool:
     return {"nid", "nodename"} <= set(_header(text))
 
 
-def parse(text: str, source: str) -> Stands:
-    """Host -> coordinate; InputError where the table has none, or names the line."""
+def parse(text: str, source: str) -> NodeCoordinates:
+    """Return host -> coordinate; InputError where the table has none, or names the line."""
     header = _header(text)
-    columns = next((known for known in COORDINATES if set(known) <= set(header)), None)
+    columns = next((names for names in COORDINATES if set(names) <= set(header)), None)
     if columns is None:
         valid = "columns x, y, z; or interconnect.txt as the source and this table as --names"
         raise InputError(source, "line 1", " ".join(header), valid)
-    stands: dict[str, Coordinate] = {}
+    coordinates: dict[str, Coordinate] = {}
     for number, row in _rows(text, source):
         x, y, z = (whole_number(row[column], source, number, "a coordinate") for column in columns)
-        put(stands, host(row, source, number), (x, y, z), source=source, number=number)
-    return Stands(kind="xtprocadmin", stands=stands)
+        put(coordinates, host(row, source, number), (x, y, z), source=source, number=number)
+    return NodeCoordinates(kind="xtprocadmin", coordinates=coordinates)
 
 
 def hosts(text: str, source: str) -> dict[str, str]:
-    """Physical name -> host, of the compute nodes."""
+    """Return physical name -> host of the compute nodes."""
     return {row["nodename"]: host(row, source, number) for number, row in _rows(text, source)}
 
 
 def host(row: dict[str, str], source: str, number: int) -> str:
-    """`nid00017` of node 17."""
+    """Return the host of a row: `nid00017` for node 17."""
     return f"nid{whole_number(row['nid'], source, number, 'a node number'):05d}"
 
 

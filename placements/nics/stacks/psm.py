@@ -1,6 +1,6 @@
 """PSM (TrueScale), psm_context.c: IPATH_HCA_SELECTION_ALG is "Round Robin" (default) or "Packed", IPATH_UNIT the unit.
 
-No source says that a released PSM splits one message over units.
+No source documents that a released PSM splits one message over units.
 """
 
 from __future__ import annotations

@@ -50,21 +50,21 @@ def carry(topology: Grouped, source: Ints, node: Ints, sizes: Floats) -> Carried
         return minimal + by_way
 
     count = topology.group_count
-    found = _best_between(topology, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
+    carried = _best_between(topology, mixed(np.zeros((count, count))), mixed(np.ones((count, count))))
     for _ in range(ROUNDS):
-        towards = mixed(_preferred(topology, found).astype(np.float64))
-        nearer = _best_between(topology, found, towards)
-        before, after = _busiest(topology, found), _busiest(topology, nearer)
-        found = nearer
+        towards = mixed(_preferred(topology, carried).astype(np.float64))
+        nearer = _best_between(topology, carried, towards)
+        before, after = _busiest(topology, carried), _busiest(topology, nearer)
+        carried = nearer
         if after >= before * (1 - GAIN):
             break
-    return found
+    return carried
 
 
-def _preferred(topology: Grouped, found: Carried) -> NDArray[np.bool_]:
+def _preferred(topology: Grouped, carried: Carried) -> NDArray[np.bool_]:
     """Return for each pair of groups whether the way by a third group costs less; shape (groups, groups)."""
     count = topology.group_count
-    times = found.link_bytes / topology.link_rates
+    times = carried.link_bytes / topology.link_rates
     costs = (times / max(times.max(), np.finfo(float).tiny)) ** STEEPNESS
     cable = costs[topology.global_link].mean(axis=2)
     np.fill_diagonal(cable, 0)
@@ -86,7 +86,7 @@ def _best_between(topology: Grouped, one: Carried, other: Carried) -> Carried:
         else:
             low = nearer
     candidates = [one, other, _mixture(one, other, (low + high) / 2)]
-    return min(candidates, key=lambda each: _busiest(topology, each))
+    return min(candidates, key=lambda candidate: _busiest(topology, candidate))
 
 
 def _mixture(one: Carried, other: Carried, part: float) -> Carried:

@@ -70,8 +70,8 @@ class Dragonfly(Grouped):
 def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> Dragonfly:
     """Return the dragonfly of a topology document; InputError names the field that is wrong."""
     entry = document["dragonfly"]
-    made = Dragonfly(
+    topology = Dragonfly(
         **common, group_count=entry["groups"], group_routers=entry["routers"], cables=cables_of(entry, source)
     )
-    check_classes(source, made.link_types, common["tile_rates_gbyte_s"])
-    return made
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology

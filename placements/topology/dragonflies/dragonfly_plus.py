@@ -82,12 +82,12 @@ class DragonflyPlus(Grouped):
 def parse(document: Mapping[str, Any], common: Mapping[str, Any], source: str) -> DragonflyPlus:
     """Return the dragonfly+ of a topology document; InputError names the field that is wrong."""
     entry = document["dragonfly_plus"]
-    made = DragonflyPlus(
+    topology = DragonflyPlus(
         **common,
         group_count=entry["groups"],
         group_leaves=entry["leaves"],
         group_spines=entry["spines"],
         cables=cables_of(entry, source),
     )
-    check_classes(source, made.link_types, common["tile_rates_gbyte_s"])
-    return made
+    check_classes(source, topology.link_types, common["tile_rates_gbyte_s"])
+    return topology

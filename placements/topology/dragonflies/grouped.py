@@ -3,7 +3,7 @@
 Global cables. A pair of groups has `cables` of them. Group s numbers its global ports from 0, cable by cable; within
 one cable it counts the other groups: in the order of their numbers (`consecutive`), or by their distance from s going
 upwards and round (`palmtree`). With p ports in a group of n gates (the switches with global ports), port q is on gate
-floor(q n / p): consecutive ports are on one gate, and gates differ by at most one port. They are meant to be the
+floor(q n / p): consecutive ports are on one gate, and gates differ by at most one port. They are intended as the
 absolute and relative arrangements of the literature, which Z. Alzaid et al., "Global link arrangement for practical
 Dragonfly", ICS'20, name in their abstract. The papers that define them were not read.
 
@@ -58,7 +58,7 @@ class Cables:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped(Switched):
-    """Base of the kinds with groups: a kind says which switches a group has, and how they are joined."""
+    """Base of the kinds with groups: a kind defines which switches a group has, and how they are joined."""
 
     #: The document's key of the kind.
     key: ClassVar[str]
@@ -72,7 +72,7 @@ class Grouped(Switched):
     @property
     @abstractmethod
     def shape(self) -> Mapping[str, int]:
-        """Return what the document says of the switches of a group."""
+        """Return what the document has on the switches of a group."""
 
     @property
     @abstractmethod
@@ -164,8 +164,8 @@ class Grouped(Switched):
 
     @cached_property
     def hosts(self) -> Ints:
-        each = np.arange(self.group_count, dtype=np.int64)[:, None] * self.members
-        return np.asarray((each + np.arange(self.leaves)).ravel(), dtype=np.int64)
+        first = np.arange(self.group_count, dtype=np.int64)[:, None] * self.members
+        return np.asarray((first + np.arange(self.leaves)).ravel(), dtype=np.int64)
 
     @cached_property
     def gate(self) -> Ints:
@@ -234,8 +234,8 @@ class Grouped(Switched):
 
     @property
     def _apart(self) -> NDArray[np.bool_]:
-        apart = ~np.eye(self.group_count, dtype=bool)
-        return np.repeat(apart[:, :, None], self.cables.pairs, axis=2)
+        distinct = ~np.eye(self.group_count, dtype=bool)
+        return np.repeat(distinct[:, :, None], self.cables.pairs, axis=2)
 
     # Routes.
 

@@ -79,8 +79,8 @@ class Groups(Topology):
     def hops(self, sources: Ints, destinations: Ints) -> Ints:
         """Return the relation of two switches: 0 the same, 1 the same group, 2 another group."""
         group = sources[..., 0] != destinations[..., 0]
-        apart: Ints = np.where(group, 2, (sources[..., 1] != destinations[..., 1]).astype(np.int64))
-        return apart
+        hops: Ints = np.where(group, 2, (sources[..., 1] != destinations[..., 1]).astype(np.int64))
+        return hops
 
     def carry(self, source: Ints, node: Ints, sizes: Floats) -> Carried:
         raise self._unknown("link loads")

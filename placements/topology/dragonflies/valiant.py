@@ -33,11 +33,11 @@ def carry(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carri
     groups = topology.groups
     # Bytes from every switch to every group, and to every switch from every group.
     sent = added(source * count + groups[target], sizes, hosts * count).reshape(hosts, count)
-    got = added(target * count + groups[source], sizes, hosts * count).reshape(hosts, count)
+    received = added(target * count + groups[source], sizes, hosts * count).reshape(hosts, count)
     loads = np.zeros(len(topology.wiring.source))
     ways = (count - 2) * topology.cables.pairs
     _add_ends(topology, loads, sent / ways, outwards=True)
-    _add_ends(topology, loads, got / ways, outwards=False)
+    _add_ends(topology, loads, received / ways, outwards=False)
     flat = added(groups[source] * count + groups[target], sizes, count * count)
     between = flat.reshape(count, count)
     pairs = csr_array((sizes, (source, target)), shape=(hosts, hosts))
@@ -48,7 +48,7 @@ def carry(topology: Grouped, source: Ints, target: Ints, sizes: Floats) -> Carri
         moved = between[s, t] / ways / topology.cables.pairs
         length = _add_middle(topology, loads, (v, into, out), moved)
         first, last = topology.gate[s, v, k], topology.gate[t, v, m]
-        ends = _by_ends(topology, (s, first, t, last), (sent, got, pairs, between))
+        ends = _by_ends(topology, (s, first, t, last), (sent, received, pairs, between))
         for more, part in enumerate(ends):
             by_hops += added(2 + length + more, part / ways / topology.cables.pairs, MOST_HOPS)
     return Carried(link_bytes=loads, hops_bytes=by_hops)
@@ -60,19 +60,19 @@ def _thirds(between: Floats) -> tuple[Ints, Ints, Ints]:
     v = np.arange(len(between))
     third, pair = (at.ravel() for at in np.meshgrid(v, np.arange(len(s)), indexing="ij"))
     s, t = s[pair], t[pair]
-    apart = (third != s) & (third != t)
-    return third[apart], s[apart], t[apart]
+    distinct = (third != s) & (third != t)
+    return third[distinct], s[distinct], t[distinct]
 
 
-def _add_ends(topology: Grouped, loads: Floats, each: Floats, *, outwards: bool) -> None:
+def _add_ends(topology: Grouped, loads: Floats, per_cable: Floats, *, outwards: bool) -> None:
     """Add the way from every switch to the third groups, or from there to every switch.
 
-    `each[h, t]` are the bytes between switch h and group t that one cable of one third group gets.
+    `per_cable[h, t]` are the bytes between switch h and group t that one cable of one third group gets.
     """
-    h, v = np.nonzero(np.ones(each.shape, dtype=bool))
+    h, v = np.nonzero(np.ones(per_cable.shape, dtype=bool))
     group = topology.groups[h]
     h, v, group = (at[group != v] for at in (h, v, group))
-    size = each.sum(axis=1)[h] - each[h, v]
+    size = per_cable.sum(axis=1)[h] - per_cable[h, v]
     member = topology.hosts[h] % topology.members
     for k in range(topology.cables.pairs):
         gate = topology.gate[group, v, k]
@@ -86,14 +86,14 @@ def _add_ends(topology: Grouped, loads: Floats, each: Floats, *, outwards: bool)
 def _add_middle(topology: Grouped, loads: Floats, at: tuple[Ints, Ints, Ints], moved: Floats) -> Ints:
     """Add the way from gate to gate within third groups, spread over equal ways; return its links."""
     v, into, out = at
-    apart = into != out
-    v, into, out, moved = v[apart], into[apart], out[apart], moved[apart]
+    distinct = into != out
+    v, into, out, moved = v[distinct], into[distinct], out[distinct], moved[distinct]
     ways = topology.gate_ways()
     for way in ways:
         stops = [into, *(np.full_like(into, switch) for switch in way), out]
         for one, other in itertools.pairwise(stops):
             loads += added(topology.local_link[v, one, other], moved / len(ways), len(loads))
-    return np.where(apart, 1 + len(ways[0]), 0).astype(np.int64)
+    return np.where(distinct, 1 + len(ways[0]), 0).astype(np.int64)
 
 
 def _by_ends(
@@ -103,11 +103,11 @@ def _by_ends(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the bytes from group to group with no, one and two links between the ends and their gates."""
     s, first, t, last = at
-    sent, got, pairs, between = bytes_of
+    sent, received, pairs, between = bytes_of
     total = between[s, t]
     if topology.first_gate:
         return np.zeros_like(total), np.zeros_like(total), total
     x, y = s * topology.leaves + first, t * topology.leaves + last
     both = np.asarray(pairs[x, y]).ravel()
-    either = sent[x, t] + got[y, s] - 2 * both
+    either = sent[x, t] + received[y, s] - 2 * both
     return both, either, total - either - both

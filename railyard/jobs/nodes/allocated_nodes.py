@@ -157,12 +157,12 @@ def _stands(
     Empty if the topology itself has these names. Raises InputError for a file that cannot be read.
     """
     if job.site.coordinates:
-        coordinates = sources.read(Path(job.site.coordinates)).stands
+        coordinates = sources.read(Path(job.site.coordinates)).coordinates
     elif job.site.topology and {node.name for node in catalog.load(job.site.topology).nodes} >= set(granted):
         return {}
     else:
-        located = in_job.stands(described) if set(described) >= set(granted) else None
-        coordinates = located.stands if located else {}
+        located = in_job.coordinates(described) if set(described) >= set(granted) else None
+        coordinates = located.coordinates if located else {}
         if job.site.topology and catalog.load(job.site.topology).extents[1:] == (1, 1):
             coordinates = naming.leaves(coordinates)
     return naming.by_host(granted, coordinates)

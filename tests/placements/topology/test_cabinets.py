@@ -70,4 +70,4 @@ def test_a_file_of_184320_lines_is_read(tmp_path: Path) -> None:
             )
     assert path.stat().st_size > 12_000_000
     found = sources.read(path)
-    assert found.extents == CIELO and len(found.stands) == 9216
+    assert found.extents == CIELO and len(found.coordinates) == 9216

@@ -168,7 +168,7 @@ def test_names_of_a_coordinates_file_fit_every_kind(topology: Topology, tmp_path
     """Coordinates shorter than three are filled up with zeros in the file, and longer ones are written whole."""
     path = tmp_path / "coordinates"
     path.write_text(files.coordinates(topology))
-    named = naming.named(topology, sources.read(path).stands)
+    named = naming.named(topology, sources.read(path).coordinates)
     assert [node.name for node in named.nodes] == [node.name for node in topology.nodes]
 
 
