@@ -15,9 +15,7 @@ from support.commands import CHECKOUT
 PRODUCT = ("railyard", "placements", "analysis", "checks", "perf", "tools")
 
 #: Rooms that still have such names or words. Whoever mends a room deletes its line here and in pyproject.toml.
-NOT_DONE = (
-    "railyard/records",
-)
+NOT_DONE = ("railyard/records",)
 
 #: Names of locals and parameters that describe what happened to a thing and not what it is. Name the thing:
 #: `rows`, not `found`; `node`, not `each`; `policy_name`, not `asked`. Fields of records are left alone.
