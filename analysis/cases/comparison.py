@@ -108,7 +108,8 @@ def verdict_text(comparison: Comparison, group: Group) -> str:
     if group.finding is Finding.NO_VALUE:
         return "no baseline"
     if group.finding is Finding.TOO_FEW:
-        return f"{group.finding} (needs {verdict.needed or ranktest.enough(comparison.tests)})"
+        needed = verdict.needed or ranktest.enough(comparison.tests)
+        return f"{group.finding} (needs {needed}{' jobs' if group.evidence.jobs else ''})"
     return str(group.finding)
 
 

@@ -25,13 +25,15 @@ from railyard.records.units import Better, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The launches of one group: a value of each launch that has one, and all their repeats where these are needed.
+    """One group: a value of each launch that has one, and all their repeats where these are needed.
 
-    A difference of at most `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
+    If `jobs` has digests of records, each value is that of the job at its place instead. A difference of at most
+    `noise_percent` shows nothing. `tally` counts how all launches ended, where that is known.
     """
 
     values: Sequence[float] = ()
     repeats: Sequence[float] = ()
+    jobs: Sequence[str] = ()
     noise_percent: float = 0.0
     tally: Tally | None = None
 
@@ -97,8 +99,14 @@ class Comparison:
         group, base = self.group(name), self.group(self.baseline)
         if not group.summary or not base.summary:
             return None
-        values, baseline = group.evidence.values, base.evidence.values
-        return Ratio(case=case, fom=self.fom, values=values, baseline=baseline, finding=group.finding)
+        return Ratio(
+            case=case,
+            fom=self.fom,
+            values=group.evidence.values,
+            baseline=base.evidence.values,
+            jobs=(group.evidence.jobs, base.evidence.jobs),
+            finding=group.finding,
+        )
 
 
 def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Comparison]:

@@ -74,6 +74,7 @@ def _row(comparison: Comparison, group: Group) -> Row:
     evidence, form = group.evidence, comparison.format
     count, planned = len(evidence.values), evidence.tally.planned if evidence.tally else 0
     n = f"{count} of {planned}" if planned > count or (evidence.tally and not count) else str(count)
+    n += " jobs" if evidence.jobs and count != 1 else " job" if evidence.jobs else ""
     verdict, note = comparisons.verdict_text(comparison, group), _note(evidence.tally, count)
     if group.summary is None:
         return Row(

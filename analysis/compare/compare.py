@@ -1,8 +1,10 @@
 """Judge sides against each other: a row for everything that both ran, and a score over all rows.
 
-Models: the launches' values of each side of a row (`analysis.compare.gather`) as the groups of one comparison; all rows
-of one figure of merit are one family of tests. Every row names the fields of provenance in which its sides differ.
-Origins never share a row. Leaves out: what a judgement is (`analysis.cases.judgement`), text (`analysis.compare.text`).
+Models: the values of each side of a row (`analysis.compare.gather`) as the groups of one comparison: launches where the
+sides share their jobs, else one value per job, because the launches of a job share its nodes, routes, neighbours and
+time of day. All rows of one figure of merit are one family of tests. Every row names the fields of provenance in which
+its sides differ. Origins never share a row. Leaves out: what a judgement is (`analysis.cases.judgement`), text
+(`analysis.compare.text`).
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ def _series(key: Key, sides: Mapping[str, SideValues], names: Sequence[str]) -> 
     return Series(
         labels=key.labels,
         evidence={
-            name: Evidence(values=side.values, noise_percent=side.noise_percent)
+            name: Evidence(values=side.values, jobs=side.jobs, noise_percent=side.noise_percent)
             for name, side in values.items()
         },
         deterministic=key.origin in COMPUTED,

@@ -10,6 +10,7 @@ what the values show (`analysis.compare.compare`).
 from __future__ import annotations
 
 import itertools
+import statistics
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from railyard.records.benchmark import Labels
 from railyard.records.cli import entries_of
 from railyard.records.comparable import NAMED_OF_SIDES
 from railyard.records.json_io import Json
+from railyard.records.record import COMPUTED
 from railyard.records.store.entries import Entry, SeriesKey
 
 
@@ -57,12 +59,14 @@ class Key:
 
 @dataclass(slots=True)
 class SideValues:
-    """One side of a row: its launches' values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
+    """One side of a row: its values, and the fields of `NAMED_OF_SIDES` of each setting that they come from.
 
-    `noise_percent` is the largest noise floor of the records.
+    A value is that of a launch, or where sides share no job the median of a job's launches: `jobs` then has the
+    digests of their records. `noise_percent` is the largest noise floor of the records.
     """
 
     values: array[float] = field(default_factory=lambda: array("d"))
+    jobs: list[str] = field(default_factory=list)
     provenance: set[tuple[str, ...]] = field(default_factory=set)
     noise_percent: float = 0.0
 
@@ -80,6 +84,8 @@ class Gathered:
     rows: Mapping[Key, Mapping[str, SideValues]]
 
 
+#: Keys of sides that choose among the launches of one record: sides that differ in these alone share their jobs.
+OF_LAUNCHES = frozenset({"placement", "nic", "software"})
 #: How a launch ended: the names of these counts in an entry of the index.
 ENDINGS = ("ok", "void", "failed", "not_measured")
 #: Records, and the sides that choose among them.
@@ -89,11 +95,12 @@ Source = tuple[Iterable[Entry], Sequence[Side]]
 def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
     """Return what all sides choose from the sources, each read once; `foms` restricts the figures of merit, if any."""
     varied = defined_by([side for _, choosing in sources for side in choosing])
+    share_jobs = varied <= OF_LAUNCHES
     counts = {side.name: Counter[str]() for _, choosing in sources for side in choosing}
     all_foms: set[str] = set()
     rows: defaultdict[Key, defaultdict[str, SideValues]] = defaultdict(lambda: defaultdict(SideValues))
     for entries, choosing in sources:
-        for share in _shares(entries, choosing):
+        for share in _shares(entries, choosing, share_jobs=share_jobs):
             side = share.side.name
             counts[side].update(share.counts)
             provenance = tuple(_text(share.setting[name]) for name in NAMED_OF_SIDES)
@@ -103,6 +110,7 @@ def gather(sources: Sequence[Source], foms: Sequence[str] = ()) -> Gathered:
                 if share.side.has_series(key) and (not foms or key.fom in foms):
                     of_side = rows[_key(shared, key, varied)][side]
                     of_side.values.extend(values)
+                    of_side.jobs += share.jobs.get(key, ())
                     of_side.provenance.add(provenance)
                     of_side.noise_percent = max(of_side.noise_percent, share.noise_percent)
     return Gathered(
@@ -128,13 +136,15 @@ def defined_by(sides: Sequence[Side]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Share:
-    """The records of one setting that are of one side."""
+    """The records of one setting that are of one side; `by_launch` takes all launches of a record, not their median."""
 
     side: Side
     setting: Mapping[str, Json]
+    by_launch: bool
     counts: Counter[str] = field(default_factory=Counter)
     noise_percent: float = 0.0
     values: defaultdict[SeriesKey, list[float]] = field(default_factory=lambda: defaultdict(list))
+    jobs: defaultdict[SeriesKey, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, entry: Entry) -> None:
         """Add one record."""
@@ -143,11 +153,15 @@ class _Share:
             self.counts[ending] += entry.own[ending]
         self.noise_percent = max(self.noise_percent, entry.own["noise_percent"])
         for key, values in entry.values:
-            self.values[key] += values
+            if self.by_launch:
+                self.values[key] += values
+            elif values:
+                self.values[key].append(statistics.median(values))
+                self.jobs[key].append(entry.own["sha256"])
 
 
-def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]:
-    """Yield a share for each setting and side of it.
+def _shares(entries: Iterable[Entry], sides: Sequence[Side], *, share_jobs: bool) -> Iterator[_Share]:
+    """Yield a share for each setting and side of it, by launch if sides share jobs or the origin is a model.
 
     Entries with one setting share one object, so its id identifies it as long as it lives.
     """
@@ -155,7 +169,8 @@ def _shares(entries: Iterable[Entry], sides: Sequence[Side]) -> Iterator[_Share]
     for entry in entries:
         setting = entry.setting
         if id(setting) not in by_setting:
-            shares = [_Share(side, setting) for side in sides if side.has_setting(setting)]
+            by_launch = share_jobs or setting["origin"] in COMPUTED
+            shares = [_Share(side, setting, by_launch) for side in sides if side.has_setting(setting)]
             by_setting[id(setting)] = setting, shares
         for share in by_setting[id(setting)][1]:
             if share.side.has_date(entry.own["created"]):

@@ -16,6 +16,7 @@ from analysis.cases.judgement import Group
 from analysis.cases.tables import Row
 from analysis.compare.compare import SideRow, Versus
 from analysis.compare.gather import ENDINGS, Key
+from analysis.stats.jobs import FEWEST
 from analysis.stats.score import Score
 from analysis.stats.verdicts import Finding
 from analysis.text.datatable import DataTable
@@ -97,7 +98,8 @@ def score_text(score: Score | None) -> str:
         return "no case in common"
     no_interval = score.low is None or score.high is None
     interval = "" if no_interval else f" (95 %: {score.low:.3f} to {score.high:.3f})"
-    return f"{score.value:.3f}{interval}, {score.cases} case{'' if score.cases == 1 else 's'}"
+    jobs = "" if score.jobs is None else f", {' and '.join(map(str, score.jobs))} jobs"
+    return f"{score.value:.3f}{interval}, {score.cases} case{'' if score.cases == 1 else 's'}{jobs}"
 
 
 def sentences(versus: Versus) -> list[str]:
@@ -120,11 +122,17 @@ def overall(score: Score | None) -> str:
     if score is None:
         return "no case in common, no score."
     if score.finding is Finding.TOO_FEW:
-        return f"score {score_text(score)}; too few launches for an interval, no winner is named."
+        return f"score {score_text(score)}; {_too_few(score)}"
     if score.finding not in (Finding.BETTER, Finding.WORSE):
         return f"{score.finding} overall: score {score_text(score)}."
     size = percent(abs(100 * (score.value - 1)), signed=False)
     return f"{size} {score.finding} overall: score {score_text(score)}."
+
+
+def _too_few(score: Score) -> str:
+    if score.jobs is None:
+        return "too few launches for an interval, no winner is named."
+    return f"cannot tell: a side needs {FEWEST} jobs; launches of one job cannot tell two machines from two jobs."
 
 
 def document(versus: Versus) -> dict[str, Json]:
@@ -152,7 +160,14 @@ def document(versus: Versus) -> dict[str, Json]:
 
 def _score(score: Score | None) -> dict[str, Json]:
     if score is None:
-        return {"score": None, "low": None, "high": None, "cases": 0, "finding": str(Finding.NO_VALUE)}
+        return {
+            "score": None,
+            "low": None,
+            "high": None,
+            "cases": 0,
+            "finding": str(Finding.NO_VALUE),
+            "jobs": None,
+        }
     fields = dataclasses.asdict(score)
     return {"score": fields.pop("value"), **fields, "finding": str(score.finding)}
 
@@ -192,6 +207,7 @@ def _side(row: SideRow, group: Group) -> dict[str, Json]:
     return {
         "name": group.name,
         "n": summary.n,
+        "value_of": "job" if group.evidence.jobs else "launch",
         "median": summary.median,
         "interval": summary.interval and dataclasses.asdict(summary.interval),
         "spread_percent": summary.spread_percent,

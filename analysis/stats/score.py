@@ -1,9 +1,10 @@
 """Score how much better a side is than a baseline over all cases, as a geometric mean with an interval.
 
 Models: each case (everything but the figure of merit) counts once, by the first of its figures of merit that has a
-better direction; a ratio is that of medians, turned so that above 1 is better. The interval is the percentile bootstrap
-over launches, drawn by the exact distribution of a bootstrap median (the order statistics of uniform numbers), so that
-its cost does not depend on the number of launches. Leaves out: weights, figures of merit without a direction.
+better direction; a ratio is turned so that above 1 is better. Sides that share their jobs are compared by the medians
+of launches. Their interval is the percentile bootstrap over launches, drawn by the exact distribution of a bootstrap
+median (the order statistics of uniform numbers), so that its cost does not depend on the number of launches. Other
+sides are compared by jobs (`analysis.stats.jobs`). Leaves out: weights, figures of merit without a direction.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.stats import verdicts
+from analysis.stats import jobs, verdicts
 from analysis.stats.medians import ENOUGH
 from analysis.stats.verdicts import Finding
 from placements.arrays import Floats, Ints, np
@@ -25,20 +26,25 @@ SEED = 20131
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """One contribution: launches' values of the side and of the baseline, of one case and figure of merit."""
+    """One contribution: values of the side and of the baseline, of one case and figure of merit.
+
+    `jobs` has the jobs of the side's values and of the baseline's, if a value is that of a job and not of a launch.
+    """
 
     case: tuple[object, ...]
     fom: str
     values: Sequence[float]
     baseline: Sequence[float]
     finding: Finding
+    jobs: tuple[Sequence[str], Sequence[str]] = ((), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches.
+    """`value` above 1 is better than the baseline; `low` and `high` bound 95 %, None without enough launches or jobs.
 
-    `finding` is what may be stated, and never contradicts the findings of the cases behind it.
+    `finding` is what may be stated, and never contradicts the findings of the cases behind it. `jobs` are the fewest
+    jobs of the side and of the baseline in any case, None if launches are compared.
     """
 
     value: float
@@ -46,6 +52,7 @@ class Score:
     high: float | None
     cases: int
     finding: Finding
+    jobs: tuple[int, int] | None = None
 
 
 def score(ratios: Iterable[Ratio]) -> Score | None:
@@ -56,6 +63,8 @@ def score(ratios: Iterable[Ratio]) -> Score | None:
     chosen = _headline(ratios)
     if not chosen:
         return None
+    if all(ratio.jobs[0] for ratio in _all(chosen)):
+        return _by_jobs(chosen)
     chance = np.random.default_rng(SEED)
     logs = [
         _log(ratio, np.array([np.median(ratio.values)]), np.array([np.median(ratio.baseline)]))
@@ -81,6 +90,30 @@ def _score(
     return Score(value=value, low=low, high=high, cases=len(chosen), finding=finding)
 
 
+def _by_jobs(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> Score:
+    """Return the score of sides that are compared by jobs; the interval alone decides where there are several pairs."""
+    rows = [
+        jobs.Row(
+            weight=_sign(ratio) / len(chosen) / len(members),
+            side=dict(zip(ratio.jobs[0], map(math.log, ratio.values), strict=True)),
+            baseline=dict(zip(ratio.jobs[1], map(math.log, ratio.baseline), strict=True)),
+        )
+        for members in chosen.values()
+        for ratio in members
+    ]
+    value, log_interval = math.exp(jobs.difference(rows)), jobs.interval(rows)
+    interval = log_interval and (math.exp(log_interval[0]), math.exp(log_interval[1]))
+    low, high = interval or (None, None)
+    return Score(
+        value=value,
+        low=low,
+        high=high,
+        cases=len(chosen),
+        finding=verdicts.overall(value, interval, [ratio.finding for ratio in _all(chosen)], by_jobs=True),
+        jobs=(min(len(row.side) for row in rows), min(len(row.baseline) for row in rows)),
+    )
+
+
 def _headline(ratios: Iterable[Ratio]) -> dict[tuple[object, ...], list[Ratio]]:
     """Return for each case the ratios of its first FOM with a direction; several labels count as one case."""
     by_case: dict[tuple[object, ...], list[Ratio]] = {}
@@ -102,8 +135,11 @@ def _all(chosen: Mapping[tuple[object, ...], Sequence[Ratio]]) -> list[Ratio]:
 
 
 def _log(ratio: Ratio, medians: Floats, baselines: Floats) -> Floats:
-    sign = -1.0 if units.unit_of(ratio.fom).better is Better.LOWER else 1.0
-    return sign * (np.log(medians) - np.log(baselines))
+    return _sign(ratio) * (np.log(medians) - np.log(baselines))
+
+
+def _sign(ratio: Ratio) -> float:
+    return -1.0 if units.unit_of(ratio.fom).better is Better.LOWER else 1.0
 
 
 def _mean_by_case(chosen: Mapping[tuple[object, ...], Sequence[Ratio]], logs: Sequence[Floats]) -> Floats:

@@ -162,11 +162,14 @@ def better_share(key: Key, pair: Pair[Key], better: Better) -> float:
     return lower if better is Better.LOWER else 1 - lower
 
 
-def overall(value: float, interval: tuple[float, float] | None, findings: Sequence[Finding]) -> Finding:
+def overall(
+    value: float, interval: tuple[float, float] | None, findings: Sequence[Finding], *, by_jobs: bool = False
+) -> Finding:
     """Return what a score shows: `value` above 1 is better, `findings` are those of the pairs behind it.
 
     One pair: its own finding, so that a score and a table never differ. Several: better or worse only if the interval
-    excludes 1, at least one pair was found so and none the other way.
+    excludes 1, at least one pair was found so and none the other way. An interval over jobs is a test of its own: a few
+    jobs settle the mean of many rows, none of which they could settle after the correction for their number.
     """
     if len(findings) == 1:
         return findings[0]
@@ -174,6 +177,7 @@ def overall(value: float, interval: tuple[float, float] | None, findings: Sequen
         return Finding.MIXED
     if interval is None:
         return Finding.TOO_FEW
-    direction = Finding.BETTER if value > 1 else Finding.WORSE
+    direction, other = (Finding.BETTER, Finding.WORSE) if value > 1 else (Finding.WORSE, Finding.BETTER)
     excludes_one = not interval[0] <= 1 <= interval[1]
-    return direction if excludes_one and direction in findings else Finding.NO_DIFFERENCE
+    supported = other not in findings if by_jobs else direction in findings
+    return direction if excludes_one and supported else Finding.NO_DIFFERENCE

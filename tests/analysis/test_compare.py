@@ -47,6 +47,9 @@ SLOWER = {name: 1.05 * value for name, value in SPEED.items()}
 OTHER = {"name": "other", "partition": "netns", "environment": "openmpi"}
 A = synthetic.halo(SPEED, launches=10)
 B = synthetic.halo(SLOWER, launches=10, seed=2, system=OTHER)
+#: Sides that share no job are compared by jobs: five of each.
+A_JOBS = [synthetic.halo(SPEED, launches=4, seed=job) for job in range(5)]
+B_JOBS = [synthetic.halo(SLOWER, launches=4, seed=10 + job, system=OTHER) for job in range(5)]
 
 
 def entries(*given: Record) -> list[Entry]:
@@ -103,15 +106,15 @@ def test_a_side_may_be_given_once() -> None:
 
 
 def test_a_slower_system_is_worse_everywhere_and_overall() -> None:
-    found = compared(["system=vtorus", "system=other"], A, B)
+    found = compared(["system=vtorus", "system=other"], *A_JOBS, *B_JOBS)
     assert len(found.rows) == 6
     assert verdicts(found, "system=other") == {"worse"}
-    assert "4.7 % worse overall" in text.sentences(found)[0]
+    assert "4.9 % worse overall" in text.sentences(found)[0]
     assert all(row.differs == [] for row in found.rows)
 
 
 def test_a_baseline_turns_the_words_round() -> None:
-    found = compared(["system=vtorus", "system=other"], A, B, baseline="system=other")
+    found = compared(["system=vtorus", "system=other"], *A_JOBS, *B_JOBS, baseline="system=other")
     assert verdicts(found, "system=vtorus") == {"better"}
     assert "better overall" in text.sentences(found)[0]
 
@@ -127,37 +130,74 @@ def test_nic_policies_and_dates_are_sides() -> None:
     nics = synthetic.allreduce()
     found = compared(["nic=library-default", "nic=nic-0"], nics)
     assert verdicts(found, "nic=nic-0") == {"worse", "no difference shown"}
-    later = synthetic.halo(SLOWER, launches=10, seed=3, created=synthetic.CREATED.replace(day=22))
-    found = compared(["2026-11-21", "2026-11-22"], A, later)
+    next_day = synthetic.CREATED.replace(day=22)
+    later = [synthetic.halo(SLOWER, launches=4, seed=20 + job, created=next_day) for job in range(5)]
+    found = compared(["2026-11-21", "2026-11-22"], *A_JOBS, *later)
     assert verdicts(found, "2026-11-22") == {"worse"}
 
 
 def test_equal_systems_have_no_winner() -> None:
-    same = synthetic.halo(SPEED, launches=10, seed=5, system=OTHER)
-    found = compared(["system=vtorus", "system=other"], A, same)
+    same = [synthetic.halo(SPEED, launches=4, seed=30 + job, system=OTHER) for job in range(5)]
+    found = compared(["system=vtorus", "system=other"], *A_JOBS, *same)
     assert verdicts(found, "system=other") == {"no difference shown"}
     assert "no difference shown overall" in text.sentences(found)[0]
 
 
 def test_a_thousand_equal_pairs_have_a_winner_in_at_most_one_in_twenty() -> None:
-    """The words of the comparison; each pair is a comparison of its own."""
+    """Between jobs and between launches 1 %; each pair is a comparison of its own."""
     chance, named = np.random.default_rng(4), 0
     known = entries(A, B)
     key = SeriesKey("p", "n", "native", "a_us", ())
     meant = sides.parse(["system=vtorus", "system=other"], list)
     for _ in range(1000):
         drawn = [
-            Entry("", each.setting, each.own, [(key, list(chance.lognormal(0, 0.025, 10)))]) for each in known
+            Entry(
+                "",
+                each.setting,
+                {**each.own, "sha256": f"{each.own['sha256']}{job}"},
+                [(key, list(chance.lognormal(chance.normal(0, 0.01), 0.01, 6)))],
+            )
+            for each in known
+            for job in range(5)
         ]
         found = versus.compare([(drawn, meant)], ["system=vtorus", "system=other"], "system=vtorus")
         named += bool(verdicts(found, "system=other") & {"better", "worse"})
     assert named <= 50
 
 
-def test_few_launches_say_how_many_are_needed() -> None:
-    few = synthetic.halo(SPEED, launches=3)
-    found = compared(["system=vtorus", "system=other"], few, synthetic.halo(SLOWER, launches=3, system=OTHER))
-    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)})"}
+def test_launches_of_one_job_a_side_are_no_verdict_and_say_how_many_jobs_are_needed() -> None:
+    """Twice as slow with any number of launches: two jobs may differ as much."""
+    found = compared(["system=vtorus", "system=other"], A, B)
+    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
+    assert "cannot tell: a side needs 4 jobs" in text.sentences(found)[0]
+
+
+def test_four_jobs_a_side_settle_the_mean_of_rows_that_none_of_them_settles() -> None:
+    found = compared(["system=vtorus", "system=other"], *A_JOBS[:4], *B_JOBS[:4])
+    assert verdicts(found, "system=other") == {f"n too small (needs {ranktest.enough(2)} jobs)"}
+    assert "4.9 % worse overall" in text.sentences(found)[0]
+
+
+def test_the_interval_over_jobs_covers_one_although_rows_share_their_jobs() -> None:
+    """Six rows of the same five jobs, which differ by 1 %: the rows are no independent evidence."""
+    chance, covered = np.random.default_rng(6), 0
+    for _ in range(200):
+        levels = chance.normal(0, 0.01, (2, 5))
+        ratios = [
+            Ratio(
+                case=(row,),
+                fom="a_us",
+                values=list(np.exp(levels[0] + chance.normal(0, 0.004, 5))),
+                baseline=list(np.exp(levels[1] + chance.normal(0, 0.004, 5))),
+                jobs=("abcde", "fghij"),
+                finding=Finding.NO_DIFFERENCE,
+            )
+            for row in range(6)
+        ]
+        found = score.score(ratios)
+        assert found and found.low is not None and found.high is not None
+        covered += found.low <= 1 <= found.high
+    assert covered >= 0.92 * 200
 
 
 def test_other_builds_are_flagged_on_every_row() -> None:
@@ -284,7 +324,7 @@ def test_the_scoreboard_counts_cases_without_a_value() -> None:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for each in (A, B):
+    for each in (*A_JOBS, *B_JOBS):
         archive.add(each, tmp_path / "archive")
     return tmp_path / "archive"
 
@@ -298,7 +338,7 @@ def test_compare_prints_a_table_and_a_document(root: Path) -> None:
     assert (
         done.exit_code == 0
         and "worse overall" in done.output
-        and "vtorus (baseline): 1 record" in done.output
+        and "vtorus (baseline): 5 records" in done.output
     )
     document = json.loads(run(compare_command, "vtorus", "other", "--archive", root, "--json").output)
     assert document["format"] == text.FORMAT and len(document["rows"]) == 6
@@ -310,8 +350,9 @@ def test_compare_prints_a_table_and_a_document(root: Path) -> None:
 
 
 def test_compare_takes_archives_as_sides(root: Path, tmp_path: Path) -> None:
-    for name, record in (("a", A), ("b", B)):
-        archive.add(record, tmp_path / name)
+    for name, jobs in (("a", A_JOBS), ("b", B_JOBS)):
+        for record in jobs:
+            archive.add(record, tmp_path / name)
     done = run(compare_command, tmp_path / "a", tmp_path / "b", "--archive", root)
     assert done.exit_code == 0, done.exception
     assert "worse overall" in done.output
@@ -337,7 +378,7 @@ def test_compare_refuses_in_one_line(root: Path, arguments: list[str]) -> None:
 
 
 def test_markdown_has_verdicts_scores_and_what_is_missing() -> None:
-    found = exports.text(judge([A, B], ["system=vtorus", "system=other"]), Format.MD)
+    found = exports.text(judge([*A_JOBS, *B_JOBS], ["system=vtorus", "system=other"]), Format.MD)
     assert "worse overall" in found and "## Scores" in found and "custom is lowest" in found
     assert "## Sides compared" in found and "| system=other |" in found and "differs in" in found
     assert "pena2013: hops was not run" in found
@@ -361,12 +402,13 @@ def test_csv_has_a_row_for_each_group_and_no_formula() -> None:
 
 def test_a_folder_that_is_a_side_of_the_report_gives_its_own_records(tmp_path: Path) -> None:
     """What a run of continuous integration does: the page is of the new records, the table also of the old ones."""
-    for name, factor in (("old", 1.0), ("new", 2.0)):
-        archive.add(synthetic.halo({"plain": factor}, launches=6), tmp_path / name)
+    for name, factor, first in (("old", 1.0, 0), ("new", 2.0, 4)):
+        for job in range(4):
+            archive.add(synthetic.halo({"plain": factor}, launches=2, seed=first + job), tmp_path / name)
     old, new = tmp_path / "old", tmp_path / "new"
     done = run(report_command, new, "--format", "md", "--compare", old, "--compare", new)
     assert done.exit_code == 0 and "worse overall" in done.output, done.output
-    assert done.output.count("Launches: 6 with a result") == 1
+    assert done.output.count("Launches: 8 with a result") == 1
 
 
 def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path) -> None:
@@ -387,7 +429,7 @@ def test_report_writes_every_format_and_every_figure(root: Path, tmp_path: Path)
 
 
 def test_systems_of_one_origin_are_compared_on_the_page_unasked() -> None:
-    page_of_both = judge([A, B])
+    page_of_both = judge([*A_JOBS, *B_JOBS])
     assert page_of_both.sides and page_of_both.sides.sides == ["system=other", "system=vtorus"]
     assert judge([A]).sides is None
     alone = synthetic.hops(system={**OTHER, "name": "third"})
@@ -554,7 +596,7 @@ def test_commands_of_references(root: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0 and "2 cases" in done.output, done.exception
     shown = run(references_command, "show", "-o", file).output
     assert re.search(
-        r"custom/iteration_us .* 10 launches at [\d.]+ % noise find 10 % in \d+ of 100 runs", shown
+        r"custom/iteration_us .* 4 launches at [\d.]+ % noise find 10 % in \d+ of 100 runs", shown
     )
     judged = run(references_command, "judge", "--archive", root, "-o", file)
     assert judged.exit_code == 0 and judged.output.endswith("judged, 0 worse\n"), judged.output
