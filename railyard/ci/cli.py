@@ -17,18 +17,33 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 @click.command()
 @click.argument("service", type=click.Choice([str(service) for service in Service]))
 @click.option(
-    "--source", default="OWNER/railyard", show_default=True, help="Repository of railyard, as OWNER/NAME."
+    "--source",
+    default="",
+    help="Repository of railyard, as OWNER/NAME.  [default: the remote of this checkout]",
 )
 @click.option("--ref", default="", help="Version of railyard.  [default: this checkout's commit]")
 @click.option("--topology", default="gemini-2x2x2", show_default=True, help="Topology of the virtual torus.")
 @click.option(
     "--checks", default="", help="Folder of your own ReFrame checks in your repository.  [default: none]"
 )
+@click.option("--programs", default="", help="Folder of your own MPI programs.  [default: none]")
+@click.option("--build", default="make", show_default=True, help="Command that builds them.")
 @click.option("--runner", default="", help="Label of your own runner.  [default: a hosted runner]")
 @click.option(
     "--system", default="", help="System of mine.yml: use its scheduler.  [default: a virtual torus]"
 )
-def ci(*, service: str, source: str, ref: str, topology: str, checks: str, runner: str, system: str) -> None:
+def ci(
+    *,
+    service: str,
+    source: str,
+    ref: str,
+    topology: str,
+    checks: str,
+    programs: str,
+    build: str,
+    runner: str,
+    system: str,
+) -> None:
     """Print a workflow for SERVICE that runs the smoke checks.
 
     Without --system they run on a virtual torus and fail if a figure is worse than on the main branch. With
@@ -39,14 +54,27 @@ def ci(*, service: str, source: str, ref: str, topology: str, checks: str, runne
         "ref": ref,
         "topology": topology,
         "checks": checks,
+        "programs": programs,
         "runner": runner,
         "system": system,
     }
     for name, text in texts.items():
         if text and not PLAIN.fullmatch(text):
             raise InputError(f"--{name}", "", text, "letters, digits, '.', '_', '/' and '-'")
-    texts["ref"] = ref or _commit()
+    if not build.isprintable():
+        raise InputError("--build", "", build, "a command of one line")
+    texts |= {"ref": ref or _commit(), "source": source or _repository(), "build": build}
     click.echo(workflow(Service(service), Choices(**texts)), nl=False)
+
+
+def _repository() -> str:
+    """Return OWNER/NAME of the checkout's remote on GitHub; InputError where it has none."""
+    command = ["git", "remote", "get-url", "origin"]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    address = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", done.stdout.strip())
+    if address is None:
+        raise InputError("--source", "", problem="the checkout has no remote on GitHub", valid="OWNER/NAME")
+    return address[1]
 
 
 def _commit() -> str:

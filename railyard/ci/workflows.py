@@ -10,6 +10,10 @@ from enum import StrEnum
 
 CHECKOUT_ACTION = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683  # v4.2.2"
 CACHE = "actions/cache{part}@1bd1e32a3bdc45362d1e726936510720a7c30a57  # v4.2.0"
+#: What programs of MPI are built with.
+PACKAGES = "gcc g++ make libopenmpi-dev openmpi-bin"
+#: The rates of the torus as a share of the modelled ones, as in action.yml: a slower runner has the same references.
+RATE_SCALE = "0.0001"
 UPLOAD = "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02  # v4.6.2"
 
 
@@ -24,15 +28,17 @@ class Service(StrEnum):
 class Choices:
     """What the workflow runs.
 
-    `checks` is a folder of the caller's own checks, or empty. `source` and `ref` name railyard's repository and
-    version. With `system`, the jobs go to that system's scheduler from the runner with the label `runner`. Without it,
-    they run on a virtual torus of `topology`.
+    `checks` is a folder of the caller's own checks, and `programs` one of programs that the command `build` makes. Both
+    may be empty. `source` and `ref` name railyard's repository and version. With `system`, the jobs go to that system's
+    scheduler from the runner with the label `runner`. Without it, they run on a virtual torus of `topology`.
     """
 
     source: str
     ref: str
     topology: str
     checks: str
+    programs: str
+    build: str
     runner: str
     system: str
 
@@ -48,7 +54,13 @@ def _github(choices: Choices) -> str:
 
 
 def _github_virtual(choices: Choices) -> str:
-    checks = f"          checks: {choices.checks}\n" if choices.checks else ""
+    inputs = {"checks": choices.checks, "programs": choices.programs}
+    optional = "".join(f"          {name}: {folder}\n" for name, folder in inputs.items() if folder)
+    build = (
+        GITHUB_BUILD.format(commands=_indented(_build_steps(choices, "sudo "), 10))
+        if choices.programs
+        else ""
+    )
     return GITHUB_VIRTUAL.format(
         runner=choices.runner or "ubuntu-24.04",
         checkout=CHECKOUT_ACTION,
@@ -58,8 +70,17 @@ def _github_virtual(choices: Choices) -> str:
         source=choices.source,
         ref=choices.ref,
         topology=choices.topology,
-        checks=checks,
+        build=build,
+        optional=optional,
     )
+
+
+def _build_steps(choices: Choices, root: str) -> list[str]:
+    """Return the commands that build the caller's programs; `root` precedes those that need it."""
+    return [
+        f"{root}apt-get update && {root}apt-get install -y --no-install-recommends {PACKAGES}",
+        choices.build,
+    ]
 
 
 def _github_cluster(choices: Choices) -> str:
@@ -79,8 +100,9 @@ def _gitlab(choices: Choices) -> str:
         tags=f"  tags: [{choices.runner}]\n" if choices.runner else "",
         source=choices.source,
         ref=choices.ref,
-        steps=_indented(
-            [f"- {step}" for step in (_cluster_steps if choices.system else _virtual_steps)(choices)], 4
+        steps="".join(
+            f"    - |\n      {step}\n"
+            for step in (_cluster_steps if choices.system else _virtual_steps)(choices)
         ),
         cache="" if choices.system else GITLAB_CACHE,
         system=choices.system or "vtorus",
@@ -88,10 +110,14 @@ def _gitlab(choices: Choices) -> str:
 
 
 def _virtual_steps(choices: Choices) -> list[str]:
-    checks = f' CHECKS="$CI_PROJECT_DIR/{choices.checks}"' if choices.checks else ""
+    folders = {"CHECKS": choices.checks, "PROGRAMS": choices.programs}
+    optional = "".join(f' {name}="$CI_PROJECT_DIR/{folder}"' for name, folder in folders.items() if folder)
     return [
-        f'make -C railyard smoke TOPOLOGY={choices.topology} LAUNCHES=6 BASELINE="$CI_PROJECT_DIR/baseline"{checks}',
-        "rm -rf baseline && cp -r railyard/results/vtorus baseline",
+        *(_build_steps(choices, "") if choices.programs else []),
+        'case "$CI_COMMIT_MESSAGE" in *"[accept]"*) export ACCEPT=true ;; esac',
+        f"make -C railyard smoke TOPOLOGY={choices.topology} RAILYARD_RATE_SCALE={RATE_SCALE} LAUNCHES=6"
+        f' BASELINE="$CI_PROJECT_DIR/baseline"{optional}',
+        "rm -rf baseline && cp -r railyard/baseline baseline",
     ]
 
 
@@ -138,11 +164,15 @@ jobs:
           path: baseline
           key: railyard-${{{{ github.sha }}}}
           restore-keys: railyard-
-      - id: smoke
+{build}      - id: smoke
         uses: {source}@{ref}
         with:
           topology: {topology}
-{checks}          baseline: baseline
+{optional}          baseline: baseline
+          # An intended change: [accept] in the commit's message, or the label "accept" of the pull request.
+          accept: >-
+            ${{{{ contains(github.event.head_commit.message, '[accept]')
+            || contains(github.event.pull_request.labels.*.name, 'accept') }}}}
       - uses: {upload}
         if: always()
         with:
@@ -150,17 +180,23 @@ jobs:
           path: |
             ${{{{ steps.smoke.outputs.report }}}}
             ${{{{ steps.smoke.outputs.records }}}}
+            ${{{{ steps.smoke.outputs.baseline }}}}
       - name: these records become the baseline
         if: github.ref == 'refs/heads/main'
         env:
-          RECORDS: ${{{{ steps.smoke.outputs.records }}}}
-        run: rm -rf baseline && cp -r "$RECORDS" baseline
+          NEXT: ${{{{ steps.smoke.outputs.baseline }}}}
+        run: rm -rf baseline && cp -r "$NEXT" baseline
       - uses: {save}
         if: github.ref == 'refs/heads/main'
         with:
           path: baseline
           key: railyard-${{{{ github.sha }}}}
 """
+
+GITHUB_BUILD = """\
+      - name: build the programs
+        run: |
+{commands}"""
 
 GITHUB_CLUSTER = """\
 jobs:
