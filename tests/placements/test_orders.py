@@ -334,7 +334,7 @@ def test_the_schedulers_own_placement_is_on_the_chosen_nodes(launcher: str) -> N
     [
         ("mpich", "plain", ["plain, which comes back to n0-0-0", "mpich", "one rank a node"]),
         ("cray-mpich", "file", ["1 to 2 ranks per node", "as many ranks on every node"]),
-        ("prun", "plain", ["prun", "openmpi4", "cray-mpich"]),
+        ("no-launcher", "plain", ["no-launcher", "openmpi4", "cray-mpich"]),
     ],
 )
 def test_what_a_launcher_cannot_say_is_one_line(
