@@ -97,15 +97,15 @@ def assemble(
     nodes = case["allocation"]["nodes"]
     at, writer = spans.coordinates(nodes), tables.Writer(known=[node["name"] for node in nodes])
     documents = [
-        {**_launch(index, run, found, writer), "spans": _spans(run, found, at)}
-        for index, (run, found) in enumerate(zip(runs, findings, strict=True))
+        {**_launch(index, run, finding, writer), "spans": _spans(run, finding, at)}
+        for index, (run, finding) in enumerate(zip(runs, findings, strict=True))
     ]
     return _record(
         case=case,
         system=system,
         origin=origin,
         provenance={**provenance, "mpi": provenance.get("mpi") or _mpi(findings)},
-        status=record.job_status([found.status for found in findings]),
+        status=record.job_status([finding.status for finding in findings]),
         reason=_job_reason(findings),
         launches=documents,
         writer=writer,
@@ -146,15 +146,15 @@ def judge(run: LaunchRun, case: Mapping[str, Json]) -> _Finding:
         )
     output, fault = _read(run)
     verdict, moved = judge_placement(run.expected_hosts, output)
-    ended = f"exit status {run.exit_status}" if run.exit_status else ""
+    exit_text = f"exit status {run.exit_status}" if run.exit_status else ""
     unlike = _unlike_case(output, case) if output else ""
     wrong = one_line(run.fault) or "the benchmark found wrong data"
     unverified = wrong if output and output.verified is False else ""
     empty = "the output has no series" if output and not output.series else ""
     why = run.fault if output and output.verified is False else run.reason or run.fault
-    said = ended and "; ".join(filter(None, [ended, one_line(why)]))
+    ended_badly = exit_text and "; ".join(filter(None, [exit_text, one_line(why)]))
     strayed = one_line(run.nic_reason) if run.nic_verdict is Verdict.NOT_OBEYED else ""
-    reason = next(filter(None, [said, fault, unlike, unverified, moved, strayed, empty]), "")
+    reason = next(filter(None, [ended_badly, fault, unlike, unverified, moved, strayed, empty]), "")
     status = Status.FAILED if reason else Status.OK
     return _Finding(status=status, reason=reason, verdict=verdict, output=output)
 
@@ -163,25 +163,25 @@ def judge_placement(expected: Sequence[str] | None, output: Benchmark | None) ->
     """Return whether each rank ran on the host asked for it, and if not, the first that did not."""
     if expected is None or output is None:
         return Verdict.CANNOT_TELL, ""
-    found = output.ranks
-    if len(found) == 1 and len(expected) > 1:
+    ranks = output.ranks
+    if len(ranks) == 1 and len(expected) > 1:
         return Verdict.NOT_OBEYED, f"{len(expected)} singletons instead of {len(expected)} ranks: {_NOT_MET}"
-    if len(found) != len(expected):
-        return Verdict.NOT_OBEYED, f"{len(found)} ranks ran, asked {len(expected)}"
-    rank = elsewhere(found, expected)
+    if len(ranks) != len(expected):
+        return Verdict.NOT_OBEYED, f"{len(ranks)} ranks ran, asked {len(expected)}"
+    rank = elsewhere(ranks, expected)
     if rank is None:
         return Verdict.OBEYED, ""
-    return Verdict.NOT_OBEYED, one_line(f"rank {rank} ran on {found[rank].host}, asked {expected[rank]}")
+    return Verdict.NOT_OBEYED, one_line(f"rank {rank} ran on {ranks[rank].host}, asked {expected[rank]}")
 
 
-def elsewhere(found: Ranks, expected: Sequence[str]) -> int | None:
+def elsewhere(ranks: Ranks, expected: Sequence[str]) -> int | None:
     """Return the first rank that did not run on the host of its place in `expected`; None where all did."""
-    names = found.host_names
+    names = ranks.host_names
     if names == list(expected):
         return None
-    same = host_names.matched(found.hosts, expected)
-    for rank, (ran, asked) in enumerate(zip(names, expected, strict=False)):
-        if ran != asked and same.get(ran) != asked:
+    same = host_names.matched(ranks.hosts, expected)
+    for rank, (ran, assigned) in enumerate(zip(names, expected, strict=False)):
+        if ran != assigned and same.get(ran) != assigned:
             return rank
     return None
 
@@ -204,9 +204,9 @@ def _unlike_case(output: Benchmark, case: Mapping[str, Json]) -> str:
     """The first difference between what the case asked for and what the program says it ran, or nothing."""
     if output.benchmark != case["benchmark"]:
         return f"{output.benchmark} ran, the case says {case['benchmark']}"
-    for name, asked in case["parameters"].items():
-        if name in output.parameters and output.parameters[name] != asked:
-            return one_line(f"parameter {name}: {output.parameters[name]!r} ran, the case says {asked!r}")
+    for name, requested in case["parameters"].items():
+        if name in output.parameters and output.parameters[name] != requested:
+            return one_line(f"parameter {name}: {output.parameters[name]!r} ran, the case says {requested!r}")
     return ""
 
 
@@ -214,16 +214,16 @@ def _missing(case: Mapping[str, Json], runs: Sequence[LaunchRun]) -> list[Launch
     there = {(run.placement, run.nic_policy, run.software, run.repeat) for run in runs}
     repeats = range(case["launches_per_combination"])
     software = map(Software, case.get("software", [Software.NATIVE]))
-    asked = itertools.product(repeats, case["placements"], case["nic_policies"], software)
+    combinations = itertools.product(repeats, case["placements"], case["nic_policies"], software)
     return [
         LaunchRun(placement=placement, nic_policy=policy, repeat=repeat, software=whose, command="")
-        for repeat, placement, policy, whose in asked
+        for repeat, placement, policy, whose in combinations
         if (placement, policy, whose, repeat) not in there
     ]
 
 
-def _launch(index: int, run: LaunchRun, found: _Finding, writer: tables.Writer) -> dict[str, Json]:
-    output = found.output
+def _launch(index: int, run: LaunchRun, finding: _Finding, writer: tables.Writer) -> dict[str, Json]:
+    output = finding.output
     return {
         "index": index,
         "placement": run.placement,
@@ -231,12 +231,12 @@ def _launch(index: int, run: LaunchRun, found: _Finding, writer: tables.Writer) 
         "software": str(run.software),
         "repeat": run.repeat,
         "command": run.command,
-        "status": str(found.status),
-        "reason": found.reason,
+        "status": str(finding.status),
+        "reason": finding.reason,
         "exit_status": run.exit_status,
         "started": run.started,
         "elapsed_s": run.elapsed_s,
-        "placement_verdict": str(found.verdict),
+        "placement_verdict": str(finding.verdict),
         "ranks": writer.ranks(output.ranks) if output else None,
         "verified": output.verified if output else None,
         "series": [*output.series_json, *map(dict, run.energy)] if output else [],
@@ -261,20 +261,20 @@ def _role(role: Mapping[str, Json], writer: tables.Writer) -> dict[str, Json]:
     }
 
 
-def _spans(run: LaunchRun, found: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
-    hosts = set(found.output.ranks.hosts) if found.output else set()
+def _spans(run: LaunchRun, finding: _Finding, at: spans.Coordinates) -> dict[str, Json] | None:
+    hosts = set(finding.output.ranks.hosts) if finding.output else set()
     spread = spans.of_hosts(hosts, at, has_groups=run.has_groups)
     return None if spread is None else dataclasses.asdict(spread)
 
 
 def _mpi(findings: Sequence[_Finding]) -> dict[str, str] | None:
-    output = next((found.output for found in findings if found.output), None)
+    output = next((finding.output for finding in findings if finding.output), None)
     return None if output is None else {"library": output.mpi_library, "standard": output.mpi_standard}
 
 
 def _job_reason(findings: Sequence[_Finding]) -> str:
-    failed = [found.reason for found in findings if found.status is Status.FAILED]
-    absent = [found.reason for found in findings if found.status is Status.NOT_MEASURED]
+    failed = [finding.reason for finding in findings if finding.status is Status.FAILED]
+    absent = [finding.reason for finding in findings if finding.status is Status.NOT_MEASURED]
     if not findings:
         return "the case has no launch"
     parts = [

@@ -114,21 +114,21 @@ def parse_series(items: Sequence[Json]) -> tuple[Series, ...]:
 
 def check_rows(rows: Sequence[Json], source: str, field: str) -> None:
     """Raises InputError unless the ranks are 0, 1, 2, ... in order."""
-    for place, row in enumerate(rows):
-        if row["rank"] != place:
+    for index, row in enumerate(rows):
+        if row["rank"] != index:
             raise InputError(
-                source, f"{field}[{place}].rank", row["rank"], f"{place} (ranks in order, none left out)"
+                source, f"{field}[{index}].rank", row["rank"], f"{index} (ranks in order, none left out)"
             )
 
 
 def check_series(series: Sequence[Series], source: str, field: str) -> None:
     """Raises InputError for a sample outside its unit's range and for a series given twice."""
     seen: set[tuple[str, frozenset[tuple[str, Label]]]] = set()
-    for place, item in enumerate(series):
-        units.check_samples(item.fom, item.samples, source, f"{field}[{place}]")
+    for index, item in enumerate(series):
+        units.check_samples(item.fom, item.samples, source, f"{field}[{index}]")
         key = (item.fom, frozenset(item.labels.items()))
         if key in seen:
-            raise InputError(source, f"{field}[{place}]", item.fom, "each FOM once for the same labels")
+            raise InputError(source, f"{field}[{index}]", item.fom, "each FOM once for the same labels")
         seen.add(key)
 
 

@@ -55,8 +55,8 @@ def results() -> None:
 def add(files: tuple[Path, ...], root: Path) -> None:
     """Add record FILES to the archive; one that is there already is left alone."""
     read = [record.load(path) for path in files]
-    for each in read:
-        click.echo(archive.add(each, root))
+    for item in read:
+        click.echo(archive.add(item, root))
 
 
 @results.command("list")
@@ -74,11 +74,11 @@ def list_(
         if date and not _DATE.fullmatch(date):
             raise InputError(option, "", date, "a UTC date such as 2026-11-21")
     chosen = (
-        each
-        for each in index_of(root).entries(values=False)
-        if system in (None, each.head["system"])
-        and check_name in (None, each.head["check"])
-        and since <= each.head["created"][:10] <= (until or "9")
+        entry
+        for entry in index_of(root).entries(values=False)
+        if system in (None, entry.head["system"])
+        and check_name in (None, entry.head["check"])
+        and since <= entry.head["created"][:10] <= (until or "9")
     )
     lines = listing.json_lines(chosen) if as_json else listing.table_lines(chosen)
     while batch := list(itertools.islice(lines, _BATCH)):
@@ -124,18 +124,18 @@ def check(
     )  # here: the rules load what lists and comparisons do not need
 
     done = list(check_paths(paths or (RESULTS,), is_strict, progress, accepted))
-    bad = [each for each in done if each.faults]
+    bad = [verdict for verdict in done if verdict.faults]
     if as_json:
         click.echo(json.dumps(_checked_json(done), indent=1))
     else:
         for path in paths:
             _show_signature(path)
-        for each in bad:
-            for fault in each.faults:
-                click.echo(f"{each.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
-        for each in done:
-            if each.not_applied and not each.faults:
-                click.echo(f"{each.source}: accepted without the rules {', '.join(each.not_applied)}")
+        for verdict in bad:
+            for fault in verdict.faults:
+                click.echo(f"{verdict.source}: {': '.join(filter(None, [fault.field, fault.text]))}")
+        for verdict in done:
+            if verdict.not_applied and not verdict.faults:
+                click.echo(f"{verdict.source}: accepted without the rules {', '.join(verdict.not_applied)}")
         click.echo(f"{len(done)} record{'' if len(done) == 1 else 's'} checked, {len(bad)} refused")
     ctx.exit(1 if bad or not done else 0)
 
@@ -144,26 +144,26 @@ def _show_signature(path: Path) -> None:
     from railyard.records.validate import signature
 
     try:
-        said = signature(path)
+        checked = signature(path)
     except InputError:
         return  # refused with the records
-    if said:
-        click.echo(f"{path}: {said}")
+    if checked:
+        click.echo(f"{path}: {checked}")
 
 
 def _checked_json(done: list[Checked]) -> dict[str, Json]:
     return {
         "format": "railyard-check/1",
-        "ok": bool(done) and not any(each.faults for each in done),
+        "ok": bool(done) and not any(verdict.faults for verdict in done),
         "records": [
             {
-                "source": each.source,
-                "id": each.id,
-                "sha256": each.sha256,
-                "rules_not_applied": list(each.not_applied),
-                "faults": [{"field": fault.field, "text": fault.text} for fault in each.faults],
+                "source": verdict.source,
+                "id": verdict.id,
+                "sha256": verdict.sha256,
+                "rules_not_applied": list(verdict.not_applied),
+                "faults": [{"field": fault.field, "text": fault.text} for fault in verdict.faults],
             }
-            for each in done
+            for verdict in done
         ],
     }
 
@@ -219,9 +219,9 @@ def pass_over(error: InputError) -> None:
 def entries_of(given: Path) -> Iterator[Entry]:
     """The entries of what an argument means: an archive's by its index; of a file or a system's folder by reading."""
     if given.is_dir() and not archive.paths_of_system(given):
-        found = index_of(given)
-        if found.lines:
-            return found.entries()
+        index = index_of(given)
+        if index.lines:
+            return index.entries()
     return entries.of_files(files_of(given), pass_over if given.is_dir() else None)
 
 
@@ -239,20 +239,20 @@ def files_of(given: Path) -> list[Path]:
     """The record files that an argument means: itself, an archive's, or those of one system's folder."""
     if not given.is_dir():
         return [given]
-    found = archive.paths(given) or archive.paths_of_system(given)
-    if not found:
+    paths = archive.paths(given) or archive.paths_of_system(given)
+    if not paths:
         raise InputError(
             str(given), "", problem="a folder without records", valid="a folder with <date>-<id>.json files"
         )
-    return found
+    return paths
 
 
 def find(name: str, root: Path) -> Path:
     """The file of a record by path or by id; raises InputError for none or several."""
     if Path(name).is_file():
         return Path(name)
-    found = [path for path in archive.paths(root) if path.stem[11:].startswith(name)]
-    if len(found) != 1:
-        wanted = f"a record's file, or an id in {root}" if not found else "enough digits for one record"
-        raise InputError("NAME", "", name if not found else f"{name}: {len(found)} records", wanted)
-    return found[0]
+    paths = [path for path in archive.paths(root) if path.stem[11:].startswith(name)]
+    if len(paths) != 1:
+        wanted = f"a record's file, or an id in {root}" if not paths else "enough digits for one record"
+        raise InputError("NAME", "", name if not paths else f"{name}: {len(paths)} records", wanted)
+    return paths[0]

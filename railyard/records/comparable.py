@@ -115,8 +115,8 @@ def pool_key(record: Record) -> str:
 
     A record of a changed or unknown checkout is alone, because nobody can say that two of them ran the same code.
     """
-    known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
-    parts = {**pool(record), "alone": "" if known else record.sha256}
+    is_known = record.provenance["railyard"]["git_dirty"] is False and record.status is not Status.SKIPPED
+    parts = {**pool(record), "alone": "" if is_known else record.sha256}
     return hashlib.sha256(json_io.canonical(parts).encode("ascii")).hexdigest()
 
 

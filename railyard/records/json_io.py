@@ -108,8 +108,8 @@ def loads_bytes(raw: bytes, source: str) -> Json:
     try:
         return loads(raw.decode("utf-8"), source)
     except UnicodeDecodeError as error:
-        found = raw[error.start : error.start + 4].hex(" ")
-        raise InputError(source, f"byte {error.start}", found, "UTF-8 text") from error
+        bad_bytes = raw[error.start : error.start + 4].hex(" ")
+        raise InputError(source, f"byte {error.start}", bad_bytes, "UTF-8 text") from error
 
 
 def _written_by_us(raw: bytes) -> dict[str, Json] | None:
@@ -141,8 +141,8 @@ def loads_as_written(raw: bytes, source: str) -> tuple[Json, bool]:
 def loads(text: str, source: str) -> Json:
     """The document in a text; raises InputError with line and column of the first fault."""
 
-    def refuse(found: str) -> NoReturn:
-        raise InputError(source, "", found, "a finite number")
+    def refuse(constant: str) -> NoReturn:
+        raise InputError(source, "", constant, "a finite number")
 
     def number(digits: str) -> float:
         value = float(digits)
@@ -170,9 +170,9 @@ def loads(text: str, source: str) -> Json:
         if "\\ud" in text.lower():
             json.dumps(document, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
-        found = text[error.pos : error.pos + 20] or "the end of the file"
+        rest = text[error.pos : error.pos + 20] or "the end of the file"
         where = f"line {error.lineno} column {error.colno}"
-        raise InputError(source, where, found, f"a complete JSON document ({error.msg})") from error
+        raise InputError(source, where, rest, f"a complete JSON document ({error.msg})") from error
     except UnicodeEncodeError as error:
         raise InputError(source, "", problem="half a surrogate pair", valid="Unicode text") from error
     except (RecursionError, ValueError) as error:
@@ -205,14 +205,14 @@ def canonical(document: Json) -> str:
 
 def canonical_bytes(document: Json) -> bytes:
     """Return the canonical form of a document that `loads` gave, where it is ASCII ten times as fast as `canonical`."""
-    found = orjson.dumps(document, option=_SORTED)
+    encoded = orjson.dumps(document, option=_SORTED)
     is_certain = (
         isinstance(document, dict)
-        and found.isascii()
-        and b"\x7f" not in found
-        and not _has_other_digits(found)
+        and encoded.isascii()
+        and b"\x7f" not in encoded
+        and not _has_other_digits(encoded)
     )
-    return found if is_certain else canonical(document).encode("ascii")
+    return encoded if is_certain else canonical(document).encode("ascii")
 
 
 def _has_other_digits(written: bytes) -> bool:
@@ -352,7 +352,7 @@ def _line(value: dict[str, Json] | list[Json], indent: str) -> str | None:
             return None
     for item in inner:
         if isinstance(item, dict) or (
-            isinstance(item, list) and any(isinstance(each, _CONTAINERS) for each in item)
+            isinstance(item, list) and any(isinstance(part, _CONTAINERS) for part in item)
         ):
             return None
     line = _compact(value)
@@ -395,12 +395,12 @@ def _numbers(items: list[Json]) -> str | None:
     if not items:
         return None
     try:
-        found = orjson.dumps(items, option=_PLAIN)
+        encoded = orjson.dumps(items, option=_PLAIN)
     except TypeError:  # what is no plain JSON, or an integer of more than 64 bits
         return None
-    if any(mark in found for mark in _NOT_ORDINARY) or b"[" in found[1:]:
+    if any(mark in encoded for mark in _NOT_ORDINARY) or b"[" in encoded[1:]:
         return None
-    return found.decode().replace(",", ", ")
+    return encoded.decode().replace(",", ", ")
 
 
 @functools.cache

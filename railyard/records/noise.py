@@ -20,7 +20,7 @@ def floor_percent(read: Record) -> float:
     torus = read.provenance["torus"] or {}
     if torus.get("network") != "router":
         return SAME_PERCENT
-    bounds = sorted(filter(None, (_bound_percent(each) for each in read.launches if each.is_result)))
+    bounds = sorted(filter(None, (_bound_percent(launch) for launch in read.launches if launch.is_result)))
     return max(SAME_PERCENT, bounds[len(bounds) // 2]) if bounds else SAME_PERCENT
 
 

@@ -88,10 +88,10 @@ def digests(paths: Iterable[Path]) -> dict[str, Json]:
     return named_digests((str(path), _sha256(path)) for path in paths)
 
 
-def named_digests(found: Iterable[tuple[str, str | None]]) -> dict[str, Json]:
+def named_digests(digests: Iterable[tuple[str, str | None]]) -> dict[str, Json]:
     """Return digests by the file's name; another file of the same name gets `~2` and so on."""
     by_name: dict[str, Json] = {}
-    for path, digest in found:
+    for path, digest in digests:
         name, number = Path(path).name, 1
         key = name
         while by_name.get(key, digest) != digest:
@@ -117,7 +117,7 @@ def _is_dirty(checkout: Path, commit: str) -> bool | None:
     if tree is None or others is None or added is None:
         return None
     entries = [line.partition("\t") for line in tree.split("\0") if line]
-    committed = {name: said.split() for said, _, name in entries}
+    committed = {name: state.split() for state, _, name in entries}
     strangers = {name for name in (others + added).split("\0") if name and name not in committed}
     return bool(strangers) or any(
         _differs(checkout / name, mode, digest)
@@ -152,11 +152,11 @@ _FORMAT_FILES = ("railyard/records/record.py", "results/record.py")
 def format_of(commit: str, checkout: Path = CHECKOUT) -> str | None:
     """Return the version of the record format that a commit's code writes; None where the checkout cannot tell."""
     for path in _FORMAT_FILES:
-        found = re.search(
+        match = re.search(
             r'^FORMAT = "([^"\n]+)"', _git(checkout, "show", f"{commit}:{path}") or "", re.MULTILINE
         )
-        if found:
-            return found[1]
+        if match:
+            return match[1]
     return None
 
 
@@ -203,8 +203,8 @@ def _field(file: str, pattern: str, otherwise: str) -> str:
         content = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return otherwise
-    found = re.search(pattern, content, re.MULTILINE)
-    return " ".join(found.group(1).split()) if found else otherwise
+    match = re.search(pattern, content, re.MULTILINE)
+    return " ".join(match.group(1).split()) if match else otherwise
 
 
 def _memory_bytes() -> int | None:

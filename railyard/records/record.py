@@ -375,17 +375,17 @@ def _parse(document: Mapping[str, Json], source: str, digest: str) -> Record:
         status=Status(document["status"]),
         reason=document["reason"],
         launches=tuple(
-            _parse_launch(launch, views, f"launches[{place}]")
-            for place, launch in enumerate(document["launches"])
+            _parse_launch(launch, views, f"launches[{index}]")
+            for index, launch in enumerate(document["launches"])
         ),
         provenance=document["provenance"],
         run=document.get("run"),
     )
 
 
-_STATUS = {str(each): each for each in Status}
-_VERDICT = {str(each): each for each in Verdict}
-_SOFTWARE = {str(each): each for each in Software}
+_STATUS = {str(member): member for member in Status}
+_VERDICT = {str(member): member for member in Verdict}
+_SOFTWARE = {str(member): member for member in Software}
 _TUPLES = ("studies", "placements", "nic_policies", "grid", "block", "cube", "devices")
 
 
@@ -430,7 +430,7 @@ def _parse_launch(item: Mapping[str, Json], views: _Views, place: str) -> Launch
         "placement_verdict": _VERDICT[item["placement_verdict"]],
         "ranks": views.ranks(item["ranks"], f"{place}.ranks"),
         "series": benchmark.parse_series(item["series"]),
-        "not_measured": tuple(Unmeasured(**each) for each in item["not_measured"]),
+        "not_measured": tuple(Unmeasured(**entry) for entry in item["not_measured"]),
         "guard": _parse_guard(item.get("guard")),
         "nics": views.nics(item.get("nics"), f"{place}.nics"),
         "nic_verdict": _VERDICT[item.get("nic_verdict", "cannot-tell")],
@@ -467,9 +467,9 @@ def _parse_guard(item: Mapping[str, Json] | None) -> Guard | None:
 def _check_times(record: Record) -> None:
     times = {"created": record.created}
     times |= {
-        f"launches[{place}].started": each.started
-        for place, each in enumerate(record.launches)
-        if each.started
+        f"launches[{index}].started": launch.started
+        for index, launch in enumerate(record.launches)
+        if launch.started
     }
     for field, time in times.items():
         try:
@@ -480,13 +480,13 @@ def _check_times(record: Record) -> None:
 
 def _check_launches(record: Record) -> None:
     seen: set[tuple[str, str, str, int]] = set()
-    for place, launch in enumerate(record.launches):
-        field = f"launches[{place}]"
-        _check_place_in_case(record, launch, place, field)
+    for index, launch in enumerate(record.launches):
+        field = f"launches[{index}]"
+        _check_place_in_case(record, launch, index, field)
         _check_launch_status(record.source, launch, field)
         benchmark.check_series(launch.series, record.source, f"{field}.series")
-        for number, each in enumerate(launch.roles or ()):
-            benchmark.check_series(each.series, record.source, f"{field}.roles[{number}].series")
+        for number, role in enumerate(launch.roles or ()):
+            benchmark.check_series(role.series, record.source, f"{field}.roles[{number}].series")
         combination = (launch.placement, launch.nic_policy, str(launch.software), launch.repeat)
         if combination in seen:
             raise InputError(
@@ -540,9 +540,9 @@ def _check_status(record: Record) -> None:
     combinations = len(case.placements) * len(case.nic_policies) * len(case.software)
     combinations *= case.launches_per_combination
     if len(record.launches) != combinations:
-        found = f"{len(record.launches)} launches"
+        size = f"{len(record.launches)} launches"
         raise InputError(
-            source, "launches", found, f"{combinations}: one that never started is listed as not-measured"
+            source, "launches", size, f"{combinations}: one that never started is listed as not-measured"
         )
 
 

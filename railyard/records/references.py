@@ -165,9 +165,9 @@ def load(path: Path = FILE) -> dict[str, dict[str, Entry]]:
 
 
 def _entry(about: Mapping[str, Json], variables: Mapping[str, list[Json]]) -> Entry:
-    known = {name: about[name] for name in ("commit", "date", "launches", "records")}
+    given = {name: about[name] for name in ("commit", "date", "launches", "records")}
     return Entry(
-        about=About(**known),
+        about=About(**given),
         references={name: _reference(*bounds) for name, bounds in variables.items()},
         history=tuple(
             Past(**{**past, "accepted": tuple(past.get("accepted", ()))}) for past in about.get("history", ())
@@ -194,7 +194,7 @@ def text(references: References) -> str:
         check: {
             "$index": [INDEX],
             **{
-                case: {name: each.as_list() for name, each in sorted(entry.references.items())}
+                case: {name: reference.as_list() for name, reference in sorted(entry.references.items())}
                 for case, entry in sorted(of_check.items())
             },
         }

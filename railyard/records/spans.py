@@ -54,12 +54,12 @@ def places(hosts: Collection[str], at: Coordinates) -> dict[str, tuple[int, ...]
 
 def of_hosts(hosts: Collection[str], at: Coordinates, *, has_groups: bool) -> Spans | None:
     """Return the spread over the hosts that ran ranks; None where a host has no coordinate, or none ran."""
-    found = places(hosts, at).values()
-    if not found or len(found) < len(hosts):
+    coordinates = places(hosts, at).values()
+    if not coordinates or len(coordinates) < len(hosts):
         return None
-    groups = Counter(place[0] for place in found)
+    groups = Counter(coordinate[0] for coordinate in coordinates)
     return Spans(
-        switches=len(set(found)),
+        switches=len(set(coordinates)),
         groups=len(groups) if has_groups else None,
         group_nodes={str(group): groups[group] for group in sorted(groups)} if has_groups else None,
     )

@@ -46,14 +46,14 @@ def judged(
     read: Record, accepted: Collection[str] = frozenset(), *, is_as_written: bool = True
 ) -> list[Fault]:
     """As `faults`, where it is known whether the file is written as railyard writes it."""
-    found = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
-    found += registry.faults(read)
+    faults = [fault for check in RULES for fault in registry.guarded(check.__name__.strip("_"), check, read)]
+    faults += registry.faults(read)
     lacking = registry.not_applied(read)
     if lacking and read.document["schema"] not in accepted:
-        found.append(Fault(field="schema", text=_too_old(str(read.document["schema"]), lacking)))
+        faults.append(Fault(field="schema", text=_too_old(str(read.document["schema"]), lacking)))
     if not is_as_written:
-        found.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
-    return found
+        faults.insert(0, Fault(field="", text="the file is not written as railyard writes it"))
+    return faults
 
 
 def _too_old(version: str, lacking: Sequence[str]) -> str:
@@ -74,10 +74,10 @@ def _results(read: Record) -> Iterator[tuple[str, Launch]]:
 def _ended(read: Record) -> Iterator[Fault]:
     if read.status is not Status.OK:
         yield Fault(field="status", text=f"{read.status}: {read.reason}")
-    for place, launch in enumerate(read.launches):
+    for index, launch in enumerate(read.launches):
         if launch.is_void and launch.guard:
             why = "; ".join(launch.guard.reasons) or "no reason given"
-            yield Fault(field=f"launches[{place}].guard", text=f"void: {why}")
+            yield Fault(field=f"launches[{index}].guard", text=f"void: {why}")
 
 
 def _guarded(read: Record) -> Iterator[Fault]:
@@ -94,10 +94,10 @@ def _enough_launches(read: Record) -> Iterator[Fault]:
     least = max([LAUNCHES, *(study.launches for study in studies.of(read.case.studies))])
     if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
         least = 1
-    counted = Counter((each.placement, each.nic_policy, each.software) for _, each in _results(read))
-    for asked in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
-        if counted[asked] < least:
-            text = f"{counted[asked]} results of {combination_name(*asked)}; at least {least} are needed"
+    counted = Counter((launch.placement, launch.nic_policy, launch.software) for _, launch in _results(read))
+    for combination in itertools.product(read.case.placements, read.case.nic_policies, read.case.software):
+        if counted[combination] < least:
+            text = f"{counted[combination]} results of {combination_name(*combination)}; at least {least} are needed"
             yield Fault(field="launches", text=text)
 
 
@@ -106,10 +106,10 @@ def _enough_samples(read: Record) -> Iterator[Fault]:
     if read.origin in {Origin.SIMULATED, Origin.MODELLED}:
         least = 1
     for field, launch in _results(read):
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             if len(series.samples) < (1 if _is_energy(series) else least):
                 text = f"{len(series.samples)} samples; at least {least} are needed"
-                yield Fault(field=f"{field}.series[{place}]", text=text)
+                yield Fault(field=f"{field}.series[{index}]", text=text)
 
 
 def _verified(read: Record) -> Iterator[Fault]:
@@ -124,12 +124,12 @@ def _one_unit(read: Record) -> Iterator[Fault]:
     """A figure of merit has one unit throughout; a time and a rate may have one name."""
     first: dict[tuple[str, str], str] = {}
     for field, launch in _results(read):
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             what = units.stem(series.fom), units.unit_of(series.fom).measures
             there = first.setdefault(what, series.fom)
             if there != series.fom:
                 yield Fault(
-                    field=f"{field}.series[{place}].fom", text=f"{series.fom} beside {there}: mixed units"
+                    field=f"{field}.series[{index}].fom", text=f"{series.fom} beside {there}: mixed units"
                 )
 
 
@@ -141,10 +141,10 @@ def _same_series(read: Record) -> Iterator[Fault]:
     """Every launch has the figures of merit of the first; a node may have failed to count its energy."""
     wanted: set[str] | None = None
     for field, launch in _results(read):
-        found = {series.fom for series in launch.series if not _is_energy(series)}
-        wanted = found if wanted is None else wanted
-        if found != wanted:
-            names = ", ".join(sorted(found ^ wanted))
+        foms = {series.fom for series in launch.series if not _is_energy(series)}
+        wanted = foms if wanted is None else wanted
+        if foms != wanted:
+            names = ", ".join(sorted(foms ^ wanted))
             yield Fault(field=f"{field}.series", text=f"not the figures of the first launch: {names}")
 
 
@@ -188,16 +188,16 @@ def _launch_nics(field: str, launch: Launch, *, is_uncounted: bool) -> Iterator[
 
 
 def _provenance(read: Record) -> Iterator[Fault]:
-    found = read.provenance
-    code = found["railyard"]
+    provenance = read.provenance
+    code = provenance["railyard"]
     if code["git_commit"] is None:
         yield Fault(field="provenance.railyard.git_commit", text="the commit is not known")
     if code["git_dirty"] is not False:
         yield Fault(field="provenance.railyard.git_dirty", text="the checkout was changed, or nobody looked")
     for name in ("reframe", "mpi"):
-        if found[name] is None:
+        if provenance[name] is None:
             yield Fault(field=f"provenance.{name}", text="missing")
-    for name, value in found["machine"].items():
+    for name, value in provenance["machine"].items():
         if value in (None, ""):
             yield Fault(field=f"provenance.machine.{name}", text="not known")
     if read.case.topology is None and not _needs_no_topology(read):
@@ -210,11 +210,11 @@ def _needs_no_topology(read: Record) -> bool:
     """Whether nothing that was measured depends on how the nodes are joined, or every node's coordinate is known."""
     if read.origin is not Origin.MEASURED:
         return False
-    kinds = {spec.parse(each) for each in read.case.placements}
+    kinds = {spec.parse(placement) for placement in read.case.placements}
     located = all(node["coordinate"] is not None for node in read.case.allocation["nodes"])
     return located or not any(
-        (each.order.determined and each.order.needs_coordinates) or each.choice.needs_coordinates
-        for each in kinds
+        (kind.order.determined and kind.order.needs_coordinates) or kind.choice.needs_coordinates
+        for kind in kinds
     )
 
 

@@ -99,8 +99,8 @@ def of(names: Iterable[str]) -> list[Study]:
 def _load(path: Path) -> Study:
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     published = [
-        Published(**{**each, "compare": _contrast(each["compare"]) if "compare" in each else None})
-        for each in document.pop("published")
+        Published(**{**item, "compare": _contrast(item["compare"]) if "compare" in item else None})
+        for item in document.pop("published")
     ]
     return Study(name=path.stem, published=published, **document)
 

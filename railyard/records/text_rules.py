@@ -54,10 +54,12 @@ def _is_suspect_text(written: bytes) -> bool:
 def is_visible(text: str, allowed: frozenset[str] = frozenset()) -> bool:
     """Return whether a text is what it looks like."""
     if text.isascii():
-        return text.isprintable() or all(each.isprintable() or each in allowed for each in text)
+        return text.isprintable() or all(
+            character.isprintable() or character in allowed for character in text
+        )
     if unicodedata.normalize("NFC", text) != text:
         return False
-    return all(each in allowed or unicodedata.category(each) not in INVISIBLE for each in text)
+    return all(character in allowed or unicodedata.category(character) not in INVISIBLE for character in text)
 
 
 def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -69,5 +71,5 @@ def strings(document: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
             yield (*path, key), key
             yield from strings(value, (*path, key))
     elif isinstance(document, list | tuple):
-        for place, item in enumerate(document):
-            yield from strings(item, (*path, place))
+        for index, item in enumerate(document):
+            yield from strings(item, (*path, index))

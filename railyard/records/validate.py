@@ -95,14 +95,14 @@ def check_bundle(path: Path, judge: Judge) -> Iterator[Checked]:
 def check_bag(path: Path, judge: Judge) -> Iterator[Checked]:
     """Every record of a bag, and the bag itself where it is not what its manifests say or its signature is wrong."""
     try:
-        _, found = bag.read(path)
+        _, bid = bag.read(path)
         signed = bag.signed(path)
     except InputError as error:
         yield _refused(str(path), b"", _reason(error))
         return
     if signed.problem:
         yield _refused(str(path), b"", signed.text)
-    for name, content in found:
+    for name, content in bid:
         source = f"{path}: {name}"
         try:
             read = bag.parse(path, name, content)

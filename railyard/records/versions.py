@@ -138,5 +138,5 @@ def _parts(
     yield "case", document["case"], version.case_fields
     yield "provenance", document["provenance"], version.provenance_fields
     yield "provenance.image", document["provenance"].get("image") or {}, version.image_fields
-    for place, launch in enumerate(document["launches"]):
-        yield f"launches[{place}]", launch, version.launch_fields
+    for index, launch in enumerate(document["launches"]):
+        yield f"launches[{index}]", launch, version.launch_fields

@@ -69,9 +69,9 @@ def _of_figure(fom: str, points: Points, share: int) -> dict[str, Sequence[float
     if 2 * len(classes) > share:
         return _summary(fom, points.values(), has_worst=share > 1)
     summaries: dict[str, Sequence[float]] = {}
-    for each in classes:
-        of_class = [of_launches for labels, of_launches in points.items() if _class(labels) == each]
-        summaries |= _summary(_name(fom, ((CLASS, each),) if each else ()), of_class)
+    for link_class in classes:
+        of_class = [of_launches for labels, of_launches in points.items() if _class(labels) == link_class]
+        summaries |= _summary(_name(fom, ((CLASS, link_class),) if link_class else ()), of_class)
     return summaries
 
 

@@ -134,5 +134,5 @@ def _smallest(numbers: Numbers) -> Numbers:
         return numbers
     least, most = int(numbers.min()), int(numbers.max())
     fitting = (np.int16, np.int32, np.int64)
-    kind = next(each for each in fitting if np.iinfo(each).min <= least and most <= np.iinfo(each).max)
+    kind = next(dtype for dtype in fitting if np.iinfo(dtype).min <= least and most <= np.iinfo(dtype).max)
     return numbers.astype(kind)

@@ -41,7 +41,7 @@ class Nics(Sequence[NicBytes]):
     def __getitem__(self, place: slice) -> tuple[NicBytes, ...]: ...
     def __getitem__(self, place: int | slice) -> NicBytes | tuple[NicBytes, ...]:
         if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(len(self))))
+            return tuple(self[index] for index in range(*place.indices(len(self))))
         node, nic = self.pairs[place]
         return NicBytes(node=node, nic=nic, tx_bytes=self.tx_bytes[place], rx_bytes=self.rx_bytes[place])
 
@@ -57,11 +57,11 @@ class Nics(Sequence[NicBytes]):
 
     def only(self, nodes: Container[str]) -> Nics:
         """Return those of some nodes."""
-        kept = [place for place, (node, _) in enumerate(self.pairs) if node in nodes]
+        indices = [index for index, (node, _) in enumerate(self.pairs) if node in nodes]
         return Nics(
-            pairs=tuple(self.pairs[place] for place in kept),
-            tx_bytes=[self.tx_bytes[place] for place in kept],
-            rx_bytes=[self.rx_bytes[place] for place in kept],
+            pairs=tuple(self.pairs[index] for index in indices),
+            tx_bytes=[self.tx_bytes[index] for index in indices],
+            rx_bytes=[self.rx_bytes[index] for index in indices],
         )
 
     @property

@@ -62,7 +62,7 @@ class Ranks(Sequence[Rank]):
     def __getitem__(self, place: slice) -> tuple[Rank, ...]: ...
     def __getitem__(self, place: int | slice) -> Rank | tuple[Rank, ...]:
         if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(len(self))))
+            return tuple(self[index] for index in range(*place.indices(len(self))))
         number = place + len(self) if place < 0 else place
         if not 0 <= number < len(self):
             raise IndexError(place)
@@ -163,7 +163,7 @@ def _number(value: int | None) -> int:
 
 def rows(ranks: Ranks) -> list[Json]:
     """Return the ranks as rows of JSON, as `of_rows` reads them."""
-    made = []
+    parts = []
     for number, host in enumerate(ranks.host_names):
         row: dict[str, Json] = {"rank": number, "host": host}
         for name, column in (("cpu", ranks.cpu), ("numa_node", ranks.numa_node)):
@@ -172,8 +172,8 @@ def rows(ranks: Ranks) -> list[Json]:
         own = int(ranks.cpu_set[number])
         if own != ABSENT:
             row["allowed_cpus"] = None if own == NULL else list(ranks.cpu_sets[own])
-        made.append(row)
-    return made
+        parts.append(row)
+    return parts
 
 
 def of_nodes(document: Mapping[str, Json], source: str, field: str) -> Ranks:
@@ -239,8 +239,8 @@ def _sets(
     if (own < NULL).any() or (places >= ends).any():
         raise InputError(source, "allowed_cpus", problem="no such set", valid="one of the layout's cpu_sets")
     sets = tuple(tuple(columns.unfold(text, source, "cpu_sets").tolist()) for text in of_text)
-    known = np.array([*numbers, 0])
-    return sets, np.where(own >= 0, known[np.where(own >= 0, places, 0)], own)
+    padded = np.array([*numbers, 0])
+    return sets, np.where(own >= 0, padded[np.where(own >= 0, places, 0)], own)
 
 
 def in_order(ranks: Ranks) -> Ranks:

@@ -73,8 +73,8 @@ class Writer:
     _nics: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
     _known: dict[int, tuple[object, Json]] = field(default_factory=dict)
 
-    def __post_init__(self, known: Iterable[str]) -> None:
-        self._numbers(known)
+    def __post_init__(self, names: Iterable[str]) -> None:
+        self._numbers(names)
 
     def document(self) -> dict[str, Json]:
         """Return the tables."""
@@ -116,11 +116,11 @@ class Writer:
         )
         own = np.asarray(of.cpu_set)
         cpu_set = np.where(own >= 0, sets[np.maximum(own, 0)], own) if len(sets) else own
-        made = {"host": self.column(host_of)}
+        columns_of = {"host": self.column(host_of)}
         for name, values in zip(_RANK_COLUMNS, (of.cpu, cpu_set, of.numa_node), strict=True):
-            made[name] = self.column(np.asarray(values)[order])
-        self._known[id(of)] = of, made
-        return made
+            columns_of[name] = self.column(np.asarray(values)[order])
+        self._known[id(of)] = of, columns_of
+        return columns_of
 
     def nics(self, of: Nics | None) -> Json:
         """Return what a launch has as its NICs."""
@@ -148,8 +148,8 @@ class Reader:
         self._tables, self._source = tables, source
         self._hosts = unfold_names(tables["hosts"], source, "tables.hosts")
         self._cpu_sets = tuple(
-            tuple(columns.unfold(text, source, f"tables.cpu_sets[{place}]").tolist())
-            for place, text in enumerate(tables["cpu_sets"])
+            tuple(columns.unfold(text, source, f"tables.cpu_sets[{index}]").tolist())
+            for index, text in enumerate(tables["cpu_sets"])
         )
         self._columns: dict[str, Numbers] = {}
         self._orders: dict[str, Numbers] = {}
@@ -209,10 +209,10 @@ class Reader:
 
     def _numbers(self, name: str, below: int, place: str) -> Numbers:
         """Return a column of numbers from 0 on and below a limit."""
-        found = self._column(name, place)
-        if len(found) and (int(found.min()) < 0 or int(found.max()) >= below):
+        column = self._column(name, place)
+        if len(column) and (int(column.min()) < 0 or int(column.max()) >= below):
             raise self._fault(place, name, f"a column of numbers from 0 to {below - 1}")
-        return found
+        return column
 
     def _hosts_of(self, name: str, place: str) -> tuple[tuple[str, ...], Numbers]:
         """Return the different hosts of a column in the order of their first ranks, and the number of each rank's."""
@@ -236,9 +236,9 @@ class Reader:
             order, listed = self._orders[hosts], self._column(name, place)
             if len(listed) != len(order):
                 raise self._fault(place, f"{len(listed)} values", f"{len(order)}, one per rank")
-            made = np.empty_like(listed)
-            made[order] = listed
-            self._by_rank[hosts, name] = made
+            result = np.empty_like(listed)
+            result[order] = listed
+            self._by_rank[hosts, name] = result
         return self._by_rank[hosts, name]
 
     def _pairs_of(self, name: str, place: str) -> nic_bytes.Pairs:
@@ -316,14 +316,14 @@ def folded(document: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _launch(launch: Mapping[str, Json], writer: Writer) -> dict[str, Json]:
-    made = {**launch, "ranks": writer.ranks(ranks.of_rows(launch["ranks"]))}
+    folded = {**launch, "ranks": writer.ranks(ranks.of_rows(launch["ranks"]))}
     if launch.get("nics") is not None:
-        made["nics"] = writer.nics(nic_bytes.of_rows(launch["nics"]))
+        folded["nics"] = writer.nics(nic_bytes.of_rows(launch["nics"]))
     if launch.get("hosts") is not None:
-        made["hosts"] = writer.hosts(launch["hosts"])
+        folded["hosts"] = writer.hosts(launch["hosts"])
     if launch.get("roles") is not None:
-        made["roles"] = [_launch(role, writer) for role in launch["roles"]]
-    return made
+        folded["roles"] = [_launch(role, writer) for role in launch["roles"]]
+    return folded
 
 
 def unfolded(document: Mapping[str, Json], schema: str, source: str = "the record") -> dict[str, Json]:
@@ -340,11 +340,11 @@ def unfolded(document: Mapping[str, Json], schema: str, source: str = "the recor
 
 
 def _with_rows(launch: Mapping[str, Json], reader: Reader) -> dict[str, Json]:
-    made = {**launch, "ranks": ranks.rows(reader.ranks(launch["ranks"], "ranks"))}
+    unfolded = {**launch, "ranks": ranks.rows(reader.ranks(launch["ranks"], "ranks"))}
     if (nics := reader.nics(launch.get("nics"), "nics")) is not None:
-        made["nics"] = nic_bytes.rows(nics)
+        unfolded["nics"] = nic_bytes.rows(nics)
     if launch.get("hosts") is not None:
-        made["hosts"] = list(reader.hosts(launch["hosts"], "hosts"))
+        unfolded["hosts"] = list(reader.hosts(launch["hosts"], "hosts"))
     if launch.get("roles") is not None:
-        made["roles"] = [_with_rows(role, reader) for role in launch["roles"]]
-    return made
+        unfolded["roles"] = [_with_rows(role, reader) for role in launch["roles"]]
+    return unfolded

@@ -85,16 +85,16 @@ def same_code(read: Record) -> Iterator[Fault]:
     """Commit, dirty state and every digest are the same when the job is written and when it ends."""
     if read.run is None:
         return
-    written, ended = read.run["written"], read.run["ended"]
-    if written is None or ended is None:
+    written, at_end = read.run["written"], read.run["ended"]
+    if written is None or at_end is None:
         yield Fault(field="run", text="the code is not known at the job's beginning and end")
         return
-    for name, said in read.provenance["railyard"].items():
-        for when, state in (("written", written), ("ended", ended)):
-            if name in state and state[name] != said:
-                yield Fault(field=f"run.{when}.{name}", text=f"{state[name]}; provenance says {said}")
-    for name in sorted(written["files"].keys() | ended["files"].keys()):
-        before, after = written["files"].get(name), ended["files"].get(name)
+    for name, noted in read.provenance["railyard"].items():
+        for when, state in (("written", written), ("ended", at_end)):
+            if name in state and state[name] != noted:
+                yield Fault(field=f"run.{when}.{name}", text=f"{state[name]}; provenance says {noted}")
+    for name in sorted(written["files"].keys() | at_end["files"].keys()):
+        before, after = written["files"].get(name), at_end["files"].get(name)
         if before != after or before is None:
             yield Fault(field=f"run.ended.files.{name[:60]}", text="not the file that the job began with")
 
@@ -115,20 +115,22 @@ def job_times(read: Record) -> Iterator[Fault]:
     """The job was written before its first launch and ended after its last, when the record was made."""
     if read.run is None or read.run["written"] is None or read.run["ended"] is None:
         return
-    written, ended = (
+    written, at_end = (
         datetime.fromisoformat(read.run[when]["time"]).timestamp() for when in ("written", "ended")
     )
-    begun = [datetime.fromisoformat(each.started).timestamp() for each in read.launches if each.started]
-    last = [
-        datetime.fromisoformat(each.started).timestamp() + (each.elapsed_s or 0)
-        for each in read.launches
-        if each.started
+    starts = [
+        datetime.fromisoformat(launch.started).timestamp() for launch in read.launches if launch.started
     ]
-    if begun and written > min(begun) + SECOND_S:
+    last = [
+        datetime.fromisoformat(launch.started).timestamp() + (launch.elapsed_s or 0)
+        for launch in read.launches
+        if launch.started
+    ]
+    if starts and written > min(starts) + SECOND_S:
         yield Fault(field="run.written.time", text="after the first launch")
-    if last and ended + SECOND_S < max(last):
+    if last and at_end + SECOND_S < max(last):
         yield Fault(field="run.ended.time", text="before the last launch ended")
-    if abs(datetime.fromisoformat(read.created).timestamp() - ended) > SECOND_S:
+    if abs(datetime.fromisoformat(read.created).timestamp() - at_end) > SECOND_S:
         yield Fault(field="created", text=f"{read.created}; the job ended at {read.run['ended']['time']}")
 
 

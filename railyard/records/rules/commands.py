@@ -36,13 +36,13 @@ def own() -> frozenset[str]:
 @functools.cache
 def programs_of_checks() -> Mapping[str, str]:
     """Return the letters and digits of each benchmark's program, read from the sources of the checks."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for path in sorted((CHECKOUT / "checks").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             named = _named(node) if isinstance(node, ast.ClassDef) else {}
             if {"benchmark", "program"} <= named.keys():
-                found[named["benchmark"]] = _plain(named["program"])
-    return found
+                options[named["benchmark"]] = _plain(named["program"])
+    return options
 
 
 def _named(check: ast.ClassDef) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _split(command: str) -> tuple[str, ...]:
 def program(read: Record) -> Iterator[Fault]:
     """A launch's command runs the benchmark that the case names; a site's own program has its name in it."""
     for field, launch in ended_well(read):
-        if not any(_runs(read.case.benchmark, each) for each in _programs(launch.command)):
+        if not any(_runs(read.case.benchmark, program) for program in _programs(launch.command)):
             yield Fault(field=f"{field}.command", text=f"does not run {read.case.benchmark}")
 
 
@@ -118,11 +118,11 @@ def parameters(read: Record) -> Iterator[Fault]:
 def _options(command: str) -> Mapping[str, str]:
     """Return the words of a command that begin with two hyphens, each with the word after it; the first counts."""
     words = _split(command)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word, value in itertools.pairwise(words):
         if word.startswith("--"):
-            found.setdefault(word, value)
-    return found
+            values.setdefault(word, value)
+    return values
 
 
 @functools.lru_cache(maxsize=256)
@@ -157,13 +157,13 @@ def own_files(read: Record) -> Iterator[Fault]:
 @functools.lru_cache(maxsize=1024)
 def _files(command: str) -> tuple[tuple[str, int | None, str | None], ...]:
     """Return the words that name files of a launch: each with the launch's number, or the stem of a host file."""
-    found = []
+    programs = []
     for word in _split(command):
         numbered = re.match(r"launch-(\d+)\.", word)
         file = re.fullmatch(r"(.+)\.(hostfile|rankfile)", word)
         if numbered or file:
-            found.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
-    return tuple(found)
+            programs.append((word, int(numbered[1]) if numbered else None, file[1] if file else None))
+    return tuple(programs)
 
 
 @functools.lru_cache(maxsize=256)
@@ -184,13 +184,13 @@ def rank_count(read: Record) -> Iterator[Fault]:
 @functools.lru_cache(maxsize=1024)
 def _counts(command: str) -> tuple[tuple[str, str], ...]:
     """Return the options by which a command gives its launcher a number of ranks, with the number."""
-    words, found = list(_split(command)), []
+    words, variables = list(_split(command)), []
     for option in ("-np", "-n", "--ntasks"):
         value = words[words.index(option) + 1] if option in words[:-1] else ""
         is_launcher = option in words[:3] or (value and words.index(option) < 4)
         if value.isdecimal() and is_launcher:
-            found.append((option, value))
-    return tuple(found)
+            variables.append((option, value))
+    return tuple(variables)
 
 
 @rule("nic-option")

@@ -28,10 +28,10 @@ def order(read: Record) -> Iterator[Fault]:
     if len(wanted) != len(read.launches):
         yield Fault(field="launches", text=f"{len(read.launches)} launches; the case needs {len(wanted)}")
         return
-    for place, (launch, (repeat, *combination)) in enumerate(zip(read.launches, wanted, strict=True)):
+    for index, (launch, (repeat, *combination)) in enumerate(zip(read.launches, wanted, strict=True)):
         if (launch.repeat, launch.placement, launch.nic_policy, launch.software) != (repeat, *combination):
             name = f"repeat {repeat} of {combination_name(*combination)}"
-            yield Fault(field=f"launches[{place}]", text=f"seed {case.seed} draws {name} here")
+            yield Fault(field=f"launches[{index}]", text=f"seed {case.seed} draws {name} here")
             return
 
 
@@ -70,7 +70,7 @@ def studies_by_check() -> Mapping[str, frozenset[str]]:
         return (
             own
             if own is not None
-            else next((found for base in bases if (found := inherited(base))), frozenset())
+            else next((names for base in bases if (names := inherited(base))), frozenset())
         )
 
     return {name: inherited(name) for name in classes}
@@ -93,7 +93,7 @@ def computed(read: Record) -> Iterator[Fault]:
         first: dict[object, object] = {}
         for field, launch in ended_well(read):
             key = launch.placement, launch.nic_policy, launch.software
-            shown = [(each.fom, dict(each.labels), each.samples) for each in launch.series]
+            shown = [(series.fom, dict(series.labels), series.samples) for series in launch.series]
             if first.setdefault(key, shown) != shown:
                 yield Fault(
                     field=f"{field}.series", text="differs from another launch of the same computation"

@@ -25,7 +25,7 @@ DIGITS = 12
 def above_zero(read: Record) -> Iterator[Fault]:
     """Rates are above 0, and so are times of what was run, but for parts of an iteration such as packing."""
     for field, launch in ended_well(read):
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             least = min(series.samples)
             if least > 0:
                 continue
@@ -33,7 +33,7 @@ def above_zero(read: Record) -> Iterator[Fault]:
             if measures in RATES or (
                 measures == "time" and read.origin in RAN and units.stem(series.fom) not in MAY_BE_ZERO
             ):
-                yield Fault(field=f"{field}.series[{place}]", text=f"{series.fom} is {least:g}")
+                yield Fault(field=f"{field}.series[{index}]", text=f"{series.fom} is {least:g}")
 
 
 @rule("within-the-launch")
@@ -42,7 +42,7 @@ def within(read: Record) -> Iterator[Fault]:
     if read.origin not in RAN:
         return
     for field, launch in ended_well(read):
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             unit = units.unit_of(series.fom).suffix
             if unit not in SECONDS or launch.elapsed_s is None:
                 continue
@@ -50,7 +50,7 @@ def within(read: Record) -> Iterator[Fault]:
             taken = SECONDS[unit] * (sum(series.samples) if is_whole else max(series.samples))
             if taken > launch.elapsed_s:
                 text = f"{series.fom}: {taken:.3f} s in a launch of {launch.elapsed_s:.3f} s"
-                yield Fault(field=f"{field}.series[{place}]", text=text)
+                yield Fault(field=f"{field}.series[{index}]", text=text)
 
 
 _Point = frozenset[tuple[str, str | int]]
@@ -69,20 +69,22 @@ def payload(read: Record) -> Iterator[Fault]:
     wanted: dict[_Point, float] = {}
     for field, launch in ended_well(read):
         times = {_point(s): s for s in launch.series if s.fom == "iteration_us"}
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             key = _point(series)
             if series.fom != "bandwidth_gbyte_s" or key not in times:
                 continue
             taken = times[key].samples
             if len(taken) != len(series.samples):
-                yield Fault(field=f"{field}.series[{place}]", text="not as many samples as there are times")
+                yield Fault(field=f"{field}.series[{index}]", text="not as many samples as there are times")
                 continue
             sizes = [1e3 * rate * time for rate, time in zip(series.samples, taken, strict=True)]
             expected = wanted.setdefault(key, sizes[0])
             if max(sizes) - expected > 1e-3 * expected or expected - min(sizes) > 1e-3 * expected:
-                size = next(each for each in sizes if abs(each - expected) > 1e-3 * expected)
+                size = next(
+                    size_bytes for size_bytes in sizes if abs(size_bytes - expected) > 1e-3 * expected
+                )
                 text = f"{size:.0f} bytes in an iteration, elsewhere {expected:.0f}"
-                yield Fault(field=f"{field}.series[{place}]", text=text)
+                yield Fault(field=f"{field}.series[{index}]", text=text)
 
 
 @rule("parts")
@@ -111,7 +113,7 @@ def alike(read: Record) -> Iterator[Fault]:
     sent: dict[object, int] = {}
     for field, launch in ended_well(read):
         taken = _compared(launch)
-        key = tuple((each.fom, _point(each), each.samples) for each in taken)
+        key = tuple((series.fom, _point(series), series.samples) for series in taken)
         if taken and (other := samples.setdefault(key, launch.index)) != launch.index:
             yield Fault(field=f"{field}.series", text=f"this launch has the same samples as launch {other}")
         if read.origin is Origin.EMULATED and launch.nics and any(launch.nics.tx_bytes):
@@ -126,7 +128,7 @@ def alike(read: Record) -> Iterator[Fault]:
 
 def fingerprint(launch: Launch) -> str:
     """Return a text that two launches have in common only if one is a copy; empty where that cannot be told."""
-    shown = [[each.fom, dict(each.labels), each.samples] for each in _compared(launch)]
+    shown = [[series.fom, dict(series.labels), series.samples] for series in _compared(launch)]
     return hashlib.sha256(orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)).hexdigest() if shown else ""
 
 
@@ -135,7 +137,7 @@ def _compared(launch: Launch) -> list[Series]:
 
     Energy is free: it must not hide a copy.
     """
-    taken = [each for each in launch.series if not _is_energy(each)]
+    taken = [series for series in launch.series if not _is_energy(series)]
     digits = 0
     for series in taken:
         for sample in series.samples:
@@ -158,7 +160,7 @@ def repeats(read: Record) -> Iterator[Fault]:
     if read.case.benchmark != "halo" or type(wanted) is not int or read.origin is Origin.MODELLED:
         return
     for field, launch in ended_well(read):
-        for place, series in enumerate(launch.series):
+        for index, series in enumerate(launch.series):
             if len(series.samples) != wanted and not _is_energy(series):
                 text = f"{len(series.samples)} samples; repeats is {wanted}"
-                yield Fault(field=f"{field}.series[{place}]", text=text)
+                yield Fault(field=f"{field}.series[{index}]", text=text)

@@ -31,18 +31,18 @@ def _has_figures(figures: Mapping[str, Json]) -> bool:
 @rule("guard-figures")
 def figures(read: Record) -> Iterator[Fault]:
     """The guard's figures are there, shares lie between 0 and 1, times within one another and within the launch."""
-    for field, launch, found in _guarded(read):
-        if not _has_figures(found):
-            lacking = [name for name in (*NUMBERS, "conserved") if name not in found]
+    for field, launch, guard in _guarded(read):
+        if not _has_figures(guard):
+            lacking = [name for name in (*NUMBERS, "conserved") if name not in guard]
             yield Fault(
                 field=field, text=f"lacks {', '.join(lacking)}" if lacking else "figures are no numbers"
             )
             continue
         for name in ("idle_share", "softirq_share", "steal_share"):
-            if not 0 <= found[name] <= 1:
-                yield Fault(field=f"{field}.{name}", text=f"{found[name]} is no share")
+            if not 0 <= guard[name] <= 1:
+                yield Fault(field=f"{field}.{name}", text=f"{guard[name]} is no share")
         longest = float("inf") if launch.elapsed_s is None else launch.elapsed_s + SLACK_S
-        limits = [0.0, found["host_limited_s"], found["traffic_s"], found["watched_s"], longest]
+        limits = [0.0, guard["host_limited_s"], guard["traffic_s"], guard["watched_s"], longest]
         if any(one > other + 1e-6 for one, other in itertools.pairwise(limits)):
             text = "host_limited_s, traffic_s, watched_s and elapsed_s do not rise"
             yield Fault(field=field, text=text)
@@ -51,14 +51,14 @@ def figures(read: Record) -> Iterator[Fault]:
 @rule("guard-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """The guard's verdict is the one that its figures give; anything but `ok` has a reason."""
-    for field, launch, found in _guarded(read):
-        if launch.guard is None or not _has_figures(found):
+    for field, launch, guard in _guarded(read):
+        if launch.guard is None or not _has_figures(guard):
             continue
-        said, wanted = launch.guard.verdict, judged(found)
-        if said is Guarded.OK and wanted is not Guarded.OK:
+        stated, wanted = launch.guard.verdict, judged(guard)
+        if stated is Guarded.OK and wanted is not Guarded.OK:
             yield Fault(field=f"{field}.verdict", text=f"ok; the figures say {wanted}")
-        if (said is Guarded.OK) == bool(launch.guard.reasons):
-            yield Fault(field=f"{field}.reasons", text=f"{len(launch.guard.reasons)} reasons for {said}")
+        if (stated is Guarded.OK) == bool(launch.guard.reasons):
+            yield Fault(field=f"{field}.reasons", text=f"{len(launch.guard.reasons)} reasons for {stated}")
 
 
 def judged(figures: Mapping[str, Json]) -> Guarded:

@@ -27,18 +27,18 @@ def names(read: Record) -> Iterator[Fault]:
     granted, devices = set(rebuilt.names(read)), _devices(read)
     is_named = read.origin is not Origin.MEASURED or bool(read.case.devices)
     seen: dict[str, tuple[int, frozenset[str]]] = {}
-    known: dict[int, tuple[Mapping[tuple[str, str], int], set[str]]] = {}
+    cached: dict[int, tuple[Mapping[tuple[str, str], int], set[str]]] = {}
     for field, launch in ended_well(read):
         if launch.nics is None:
             continue
         pairs = launch.nics.pairs
-        if id(pairs) not in known:
+        if id(pairs) not in cached:
             counted = Counter(pairs)
             named = {node for node, _ in counted}
-            known[id(pairs)] = counted, named - host_names.matched(named, granted).keys()
+            cached[id(pairs)] = counted, named - host_names.matched(named, granted).keys()
         elif read.origin is Origin.MEASURED:
             continue  # the NICs of an earlier launch
-        counts, outside = known[id(pairs)]
+        counts, outside = cached[id(pairs)]
         if outside and read.origin is Origin.EMULATED:
             yield from _beside_the_job(read, field, launch.nics, outside)
         elif outside:
@@ -60,10 +60,10 @@ def names(read: Record) -> Iterator[Fault]:
 
 def _beside_the_job(read: Record, field: str, nics: Nics, outside: set[str]) -> Iterator[Fault]:
     """Yield what is wrong with the torus's other nodes: each is one of the topology, none is left out, all are idle."""
-    known = rebuilt.topology_of(read)
-    of_topology = {node.name for node in known.nodes} if known is not None else outside
+    topology = rebuilt.topology_of(read)
+    of_topology = {node.name for node in topology.nodes} if topology is not None else outside
     strange = outside - of_topology
-    busy = {each.node for each in nics if each.node in outside and (each.tx_bytes or each.rx_bytes)}
+    busy = {nic.node for nic in nics if nic.node in outside and (nic.tx_bytes or nic.rx_bytes)}
     pairs = set(nics.pairs)
     lacking = of_topology - {node for node, _ in pairs}
     if strange or busy:
@@ -113,17 +113,18 @@ def conserved(read: Record) -> Iterator[Fault]:
 @rule("nic-verdict")
 def verdict(read: Record) -> Iterator[Fault]:
     """`nic_verdict` is the one that the NICs' bytes give under the policy."""
-    expected, kept = rebuilt.expected_hosts(read), _senders_of_case(read)
+    expected, senders = rebuilt.expected_hosts(read), _senders_of_case(read)
     for field, launch in ended_well(read):
-        asked = launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)), rebuilt.ranks_per_node(read)
-        if asked not in kept:
-            kept[asked] = _senders(read, launch.nic_policy, asked[1])
-        of_ranks = kept[asked]
-        found = None if of_ranks is None else _judged(read, launch, of_ranks)
-        if found is not None and str(launch.nic_verdict) != found.verdict:
-            why = f": {found.reason}" if found.reason else ""
+        key = launch.nic_policy, tuple(rebuilt.asked_of(launch, expected)), rebuilt.ranks_per_node(read)
+        if key not in senders:
+            senders[key] = _senders(read, launch.nic_policy, key[1])
+        of_ranks = senders[key]
+        verdict = None if of_ranks is None else _judged(read, launch, of_ranks)
+        if verdict is not None and str(launch.nic_verdict) != verdict.verdict:
+            why = f": {verdict.reason}" if verdict.reason else ""
             yield Fault(
-                field=f"{field}.nic_verdict", text=f"{launch.nic_verdict}; the bytes say {found.verdict}{why}"
+                field=f"{field}.nic_verdict",
+                text=f"{launch.nic_verdict}; the bytes say {verdict.verdict}{why}",
             )
 
 

@@ -22,18 +22,18 @@ from railyard.records.spans import Spans
 @once_a_case
 def topology(read: Record) -> Iterator[Fault]:
     """A topology under a shipped name has the shipped sha256, extents, nodes per router and rails."""
-    said = read.case.topology
-    known = rebuilt.shipped(said.name) if said else None
-    if said is None:
+    stated = read.case.topology
+    shipped = rebuilt.shipped(stated.name) if stated else None
+    if stated is None:
         return
-    if known is None:
-        if said.sha256 in rebuilt.shipped_names():
-            text = f"{said.name}; this sha256 is that of {rebuilt.shipped_names()[said.sha256]}"
+    if shipped is None:
+        if stated.sha256 in rebuilt.shipped_names():
+            text = f"{stated.name}; this sha256 is that of {rebuilt.shipped_names()[stated.sha256]}"
             yield Fault(field="case.topology.name", text=text)
         return
     for name in ("sha256", "extents", "nodes_per_router", "rails"):
-        if (found := getattr(said, name)) != (wanted := getattr(known, name)):
-            yield Fault(field=f"case.topology.{name}", text=f"{found}; {said.name} has {wanted}")
+        if (value := getattr(stated, name)) != (wanted := getattr(shipped, name)):
+            yield Fault(field=f"case.topology.{name}", text=f"{value}; {stated.name} has {wanted}")
 
 
 @rule("nodes")
@@ -46,29 +46,29 @@ def nodes(read: Record) -> Iterator[Fault]:
     for name, count in Counter(rebuilt.names(read)).items():
         if count > 1:
             yield Fault(field=field, text=f"{name} {count} times")
-    said = read.case.topology
-    if said is None or not said.extents:
+    stated = read.case.topology
+    if stated is None or not stated.extents:
         return
     routers = Counter(tuple(node["coordinate"]) for node in given if node["coordinate"] is not None)
     for at, count in routers.items():
         shown = ",".join(map(str, at))
-        if len(at) != len(said.extents) or not all(c < e for c, e in zip(at, said.extents, strict=True)):
-            yield Fault(field=field, text=f"a node at {shown}, outside {'x'.join(map(str, said.extents))}")
-        elif count > said.nodes_per_router:
-            yield Fault(field=field, text=f"{count} nodes at {shown}, where {said.nodes_per_router} can be")
+        if len(at) != len(stated.extents) or not all(c < e for c, e in zip(at, stated.extents, strict=True)):
+            yield Fault(field=field, text=f"a node at {shown}, outside {'x'.join(map(str, stated.extents))}")
+        elif count > stated.nodes_per_router:
+            yield Fault(field=field, text=f"{count} nodes at {shown}, where {stated.nodes_per_router} can be")
 
 
 @rule("coordinates")
 @once_a_case
 def coordinates(read: Record) -> Iterator[Fault]:
     """Nodes with the topology's own names have the coordinates that the topology gives them."""
-    known = rebuilt.topology_of(read)
-    if known is None or not rebuilt.has_own_names(read):
+    topology = rebuilt.topology_of(read)
+    if topology is None or not rebuilt.has_own_names(read):
         return
-    at = {node.name: node.coordinate for node in known.nodes}
-    for place, node in enumerate(read.case.allocation["nodes"]):
+    at = {node.name: node.coordinate for node in topology.nodes}
+    for index, node in enumerate(read.case.allocation["nodes"]):
         if node["coordinate"] is not None and tuple(node["coordinate"]) != at[node["name"]]:
-            field = f"case.allocation.nodes[{place}].coordinate"
+            field = f"case.allocation.nodes[{index}].coordinate"
             yield Fault(
                 field=field, text=f"{node['coordinate']}; {node['name']} is at {list(at[node['name']])}"
             )
@@ -79,34 +79,38 @@ def coordinates(read: Record) -> Iterator[Fault]:
 @once_a_case
 def allocation(read: Record) -> Iterator[Fault]:
     """Nodes come in the order that the allocation's name, block, cube and seed give, unless a scheduler chose them."""
-    said = read.case.allocation
-    if said["order"] not in set(AllocationOrder):
+    stated = read.case.allocation
+    if stated["order"] not in set(AllocationOrder):
         yield Fault(
-            field="case.allocation.order", text=f"{said['order']!r}; known: {', '.join(AllocationOrder)}"
+            field="case.allocation.order", text=f"{stated['order']!r}; known: {', '.join(AllocationOrder)}"
         )
         return
-    wanted_seed = None if said["order"] == AllocationOrder.SCHEDULER else read.case.seed
-    if said["seed"] != wanted_seed:
-        yield Fault(field="case.allocation.seed", text=f"{said['seed']}; the case's seed is {read.case.seed}")
-    known = rebuilt.topology_of(read)
+    wanted_seed = None if stated["order"] == AllocationOrder.SCHEDULER else read.case.seed
+    if stated["seed"] != wanted_seed:
+        yield Fault(
+            field="case.allocation.seed", text=f"{stated['seed']}; the case's seed is {read.case.seed}"
+        )
+    topology = rebuilt.topology_of(read)
     if (
-        known is None
-        or said["order"] == AllocationOrder.SCHEDULER
-        or any(n["coordinate"] is None for n in said["nodes"])
+        topology is None
+        or stated["order"] == AllocationOrder.SCHEDULER
+        or any(n["coordinate"] is None for n in stated["nodes"])
     ):
         return
-    if read.case.block is None and len(said["nodes"]) != len(known.nodes):
+    if read.case.block is None and len(stated["nodes"]) != len(topology.nodes):
         return  # before 1.3 a record did not name its block
     try:
-        wanted = allocate(known, said["order"], block=read.case.block or None, seed=read.case.seed)
+        wanted = allocate(topology, stated["order"], block=read.case.block or None, seed=read.case.seed)
         wanted = within(wanted, read.case.cube) if read.case.cube else wanted
     except InputError as error:
         yield Fault(field="case.block", text=str(error))
         return
-    if [tuple(node["coordinate"]) for node in said["nodes"]] != [node.coordinate for node in wanted.nodes]:
-        yield Fault(field="case.allocation.nodes", text=f"not the nodes that the order {said['order']} gives")
+    if [tuple(node["coordinate"]) for node in stated["nodes"]] != [node.coordinate for node in wanted.nodes]:
+        yield Fault(
+            field="case.allocation.nodes", text=f"not the nodes that the order {stated['order']} gives"
+        )
     elif rebuilt.has_own_names(read) and rebuilt.names(read) != [node.name for node in wanted.nodes]:
-        yield Fault(field="case.allocation.nodes", text=f"not in the order {said['order']}")
+        yield Fault(field="case.allocation.nodes", text=f"not in the order {stated['order']}")
 
 
 @rule("ranks", since=versions.WITH_RUN)
@@ -170,7 +174,7 @@ def spread(read: Record) -> Iterator[Fault]:
     """From version 1.7 on a launch's switches, groups and nodes per group are those that the coordinates give."""
     if versions.WITH_SPANS in versions.younger_than(str(read.document["schema"])):
         return
-    known = rebuilt.topology_of(read)
+    topology = rebuilt.topology_of(read)
     at = spans.coordinates(read.case.allocation["nodes"])
 
     @functools.cache
@@ -180,7 +184,7 @@ def spread(read: Record) -> Iterator[Fault]:
     hosts_of = of_hosts(lambda ranks: frozenset(ranks.hosts))
     for field, launch in ended_well(read):
         named = launch.spans is not None and launch.spans.groups is not None
-        has_groups = named if known is None else known.has_groups
+        has_groups = named if topology is None else topology.has_groups
         wanted = expected(hosts_of(launch), has_groups)
         if launch.spans != wanted:
             yield Fault(
@@ -188,11 +192,11 @@ def spread(read: Record) -> Iterator[Fault]:
             )
 
 
-def _words(found: Spans | None) -> str:
-    if found is None:
+def _words(spread: Spans | None) -> str:
+    if spread is None:
         return "none"
-    groups = "" if found.groups is None else f" in {found.groups} groups, {dict(found.group_nodes or {})}"
-    return f"{found.switches} switches{groups}"[:200]
+    groups = "" if spread.groups is None else f" in {spread.groups} groups, {dict(spread.group_nodes or {})}"
+    return f"{spread.switches} switches{groups}"[:200]
 
 
 @rule("processors")

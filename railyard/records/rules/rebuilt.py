@@ -47,9 +47,11 @@ def _indices(name: str) -> dict[str, int]:
 
 def topology_of(read: Record) -> Topology | None:
     """Return the shipped topology that a record names with the right sha256, or None."""
-    said = read.case.topology
-    found = shipped(said.name) if said else None
-    return found if found is not None and said is not None and found.sha256 == said.sha256 else None
+    stated = read.case.topology
+    topology = shipped(stated.name) if stated else None
+    return (
+        topology if topology is not None and stated is not None and topology.sha256 == stated.sha256 else None
+    )
 
 
 def names(read: Record) -> list[str]:
@@ -68,19 +70,19 @@ def ranks_per_node(read: Record) -> int:
     if read.case.ranks_per_node is not None:
         return read.case.ranks_per_node
     counts = [launch.ranks.counts() for launch in read.launches if launch.ranks]
-    return max((max(each.values()) for each in counts), default=1)
+    return max((max(count.values()) for count in counts), default=1)
 
 
 def grid(read: Record) -> tuple[int, ...] | None:
     """Return the process grid: as the record says, before 1.3 the parameter of that name."""
-    said = read.case.grid or read.case.parameters.get("grid")
+    grid = read.case.grid or read.case.parameters.get("grid")
     if (
-        not isinstance(said, list | tuple)
-        or not said
-        or not all(type(each) is int and each > 0 for each in said)
+        not isinstance(grid, list | tuple)
+        or not grid
+        or not all(type(extent) is int and extent > 0 for extent in grid)
     ):
         return None
-    return tuple(said)
+    return tuple(grid)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,30 +96,32 @@ class Rebuilt:
 
 def allocation(read: Record) -> Rebuilt | None:
     """Return the allocation of a record; None for one without nodes, or too large."""
-    found = names(read)
-    if not found or len(found) > MOST_NODES or len(set(found)) != len(found):
+    node_names = names(read)
+    if not node_names or len(node_names) > MOST_NODES or len(set(node_names)) != len(node_names):
         return None
     coordinates = [node["coordinate"] for node in read.case.allocation["nodes"]]
     topology = topology_of(read)
     order = AllocationOrder(read.case.allocation["order"])
     block = read.case.block
-    if topology is None or any(each is None for each in coordinates):
-        flat = naming.flat(found, rails=read.case.topology.rails if read.case.topology else 1)
-        row = np.arange(len(found), dtype=np.int64)
-        made = Allocation(topology=flat, order=order, seed=None, block=flat.extents, indices=row)
-        return Rebuilt(allocation=made, is_located=False, is_exact=read.case.topology is None)
+    if topology is None or any(coordinate is None for coordinate in coordinates):
+        flat = naming.flat(node_names, rails=read.case.topology.rails if read.case.topology else 1)
+        row = np.arange(len(node_names), dtype=np.int64)
+        nodes = Allocation(topology=flat, order=order, seed=None, block=flat.extents, indices=row)
+        return Rebuilt(allocation=nodes, is_located=False, is_exact=read.case.topology is None)
     is_own = has_own_names(read)
     if is_own:
         index = _indices(topology.name)
     else:
-        stands = {name: (at[0], at[1], at[2]) for name, at in zip(found, coordinates, strict=True)}
-        topology = naming.named(topology, stands, "case.allocation.nodes")
-        index = {node.name: place for place, node in enumerate(topology.nodes)}
-    indices = np.array([index[name] for name in found], dtype=np.int64)
+        coordinate_of = {
+            name: (at[0], at[1], at[2]) for name, at in zip(node_names, coordinates, strict=True)
+        }
+        topology = naming.named(topology, coordinate_of, "case.allocation.nodes")
+        index = {node.name: number for number, node in enumerate(topology.nodes)}
+    indices = np.array([index[name] for name in node_names], dtype=np.int64)
     box = (block[0], block[1], block[2]) if block and len(block) == 3 else topology.extents
     seed = read.case.allocation["seed"]
-    made = Allocation(topology=topology, order=order, seed=seed, block=box, indices=indices)
-    return Rebuilt(allocation=made, is_located=True, is_exact=is_own or topology.nodes_per_router == 1)
+    nodes = Allocation(topology=topology, order=order, seed=seed, block=box, indices=indices)
+    return Rebuilt(allocation=nodes, is_located=True, is_exact=is_own or topology.nodes_per_router == 1)
 
 
 def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[str] | None:
@@ -125,35 +129,35 @@ def hosts(read: Record, rebuilt: Rebuilt, placement: str, ranks: int) -> list[st
 
     Raises InputError where the placement cannot be on these nodes.
     """
-    said = spec.parse(placement)
-    if not said.order.determined or (said.needs_coordinates and not rebuilt.is_located):
+    parsed = spec.parse(placement)
+    if not parsed.order.determined or (parsed.needs_coordinates and not rebuilt.is_located):
         return None
-    if not rebuilt.is_exact and (said.needs_coordinates or said.order.needs_routers):
+    if not rebuilt.is_exact and (parsed.needs_coordinates or parsed.order.needs_routers):
         return None
     shape = grid(read)
-    if shape is None and said.order.needs_grid:
+    if shape is None and parsed.order.needs_grid:
         return None
     nodes = _victims(read, rebuilt)
     if nodes is None:
         return None
-    made = place(
+    placed = place(
         placement,
         nodes,
         shape or (ranks,),
         ranks_per_node=ranks_per_node(read),
         seed=read.case.seed,
     )
-    return [node.name for node in made.nodes]
+    return [node.name for node in placed.nodes]
 
 
 def _victims(read: Record, rebuilt: Rebuilt) -> Allocation | None:
     """Return the nodes of the measured program; None where its share needs coordinates that are not known."""
-    said = read.case.roles
-    if said is None:
+    roles = read.case.roles
+    if roles is None:
         return rebuilt.allocation
-    if said["rule"] in {"by-router", "by-group"} and not rebuilt.is_located:
+    if roles["rule"] in {"by-router", "by-group"} and not rebuilt.is_located:
         return None
-    own, _ = division.split(rebuilt.allocation, said["rule"], said["victim_nodes"])
+    own, _ = division.split(rebuilt.allocation, roles["rule"], roles["victim_nodes"])
     return taken(rebuilt.allocation, own)
 
 
@@ -172,14 +176,14 @@ def expected_hosts(read: Record) -> dict[str, list[str] | None]:
     shape = grid(read)
     most = None if read.case.ranks_per_node is not None else ranks_per_node(read)
     ranks = {launch.placement: len(launch.ranks) for launch in read.launches if launch.status is Status.OK}
-    kept = _hosts_of_case(read)
-    made: dict[str, list[str] | None] = {}
+    cached = _hosts_of_case(read)
+    hosts: dict[str, list[str] | None] = {}
     for placement, count in ranks.items():
-        asked = placement, count if shape is None else math.prod(shape), most
-        if asked not in kept:
-            kept[asked] = _hosts(read, placement, asked[1])
-        made[placement] = kept[asked]
-    return made
+        key = placement, count if shape is None else math.prod(shape), most
+        if key not in cached:
+            cached[key] = _hosts(read, placement, key[1])
+        hosts[placement] = cached[key]
+    return hosts
 
 
 @of_case
@@ -190,9 +194,9 @@ def _hosts_of_case(read: Record) -> dict[tuple[str, int, int | None], list[str] 
 
 def _hosts(read: Record, placement: str, ranks: int) -> list[str] | None:
     """Return the host of every rank, empty where the placement cannot be on these nodes; None where nothing says."""
-    found = allocation(read)
+    nodes = allocation(read)
     try:
-        return hosts(read, found, placement, ranks) if found else None
+        return hosts(read, nodes, placement, ranks) if nodes else None
     except InputError:
         return []
 

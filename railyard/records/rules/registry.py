@@ -55,33 +55,33 @@ def rule(name: str, since: str = "") -> Callable[[Check], Check]:
 
 def faults(read: Record) -> Iterator[Fault]:
     """Yield what every rule finds; a rule that cannot be applied is a fault of the record, and the others go on."""
-    for each in RULES:
-        yield from guarded(each.name, each.check, read)
+    for rule in RULES:
+        yield from guarded(rule.name, rule.check, read)
 
 
 def not_applied(read: Record) -> list[str]:
     """Return the names of the rules that a record's version lacks the fields for."""
     younger = versions.younger_than(str(read.document["schema"]))
-    return [each.name for each in RULES if each.since in younger]
+    return [rule.name for rule in RULES if rule.since in younger]
 
 
 def guarded(name: str, check: Check, read: Record) -> list[Fault]:
     """Return the faults of one rule; an error of the rule itself becomes a fault."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     try:
-        for each in check(read):
-            found.append(each)  # what was found before an error stays
+        for fault in check(read):
+            faults.append(fault)  # what was found before an error stays
     except Exception as error:  # a hostile record must not end the check of the others
         text = " ".join(repr(str(error))[:200].split())
-        found.append(
+        faults.append(
             Fault(field="", text=f"the rule {name} cannot be applied: {type(error).__name__}: {text}")
         )
-    return found
+    return faults
 
 
 def table() -> str:
     """Return the rules as a Markdown table."""
-    rows = "".join(f"| `{each.name}` | {each.text} |\n" for each in RULES)
+    rows = "".join(f"| `{rule.name}` | {rule.text} |\n" for rule in RULES)
     return f"| rule | what it demands |\n|---|---|\n{rows}"
 
 
@@ -95,17 +95,17 @@ def of_case(answer: Callable[[Record], _T]) -> Callable[[Record], _T]:
 
     The case is known by its digest, so that records which differ in anything there never share an answer.
     """
-    kept: dict[bytes, _T] = {}
+    cached: dict[bytes, _T] = {}
 
     @functools.wraps(answer)
     def known(read: Record) -> _T:
         key = hashlib.sha256(orjson.dumps(read.document["case"])).digest()
-        if key not in kept:
-            made = answer(read)
-            if len(kept) >= _MOST_CASES:
-                kept.clear()
-            kept[key] = made
-        return kept[key]
+        if key not in cached:
+            value = answer(read)
+            if len(cached) >= _MOST_CASES:
+                cached.clear()
+            cached[key] = value
+        return cached[key]
 
     return known
 
@@ -135,7 +135,7 @@ def ended_well(read: Record) -> Iterator[tuple[str, Launch]]:
 @functools.lru_cache(maxsize=64)
 def fields(launches: int) -> tuple[str, ...]:
     """Return the names of a record's launches as fields."""
-    return tuple(f"launches[{place}]" for place in range(launches))
+    return tuple(f"launches[{index}]" for index in range(launches))
 
 
 def of_ranks(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
@@ -149,12 +149,12 @@ def of_hosts(answer: Callable[[Ranks], _T]) -> Callable[[Launch], _T]:
 
 
 def _once(answer: Callable[[Ranks], _T], part: Callable[[Ranks], object]) -> Callable[[Launch], _T]:
-    kept: dict[int, _T] = {}
+    cached: dict[int, _T] = {}
 
     def known(launch: Launch) -> _T:
         key = id(part(launch.ranks))
-        if key not in kept:
-            kept[key] = answer(launch.ranks)
-        return kept[key]
+        if key not in cached:
+            cached[key] = answer(launch.ranks)
+        return cached[key]
 
     return known

@@ -44,36 +44,38 @@ def started(read: Record) -> Iterator[Fault]:
 def sequence(read: Record) -> Iterator[Fault]:
     """Launches start one after another, and none before those before it ended."""
     earliest = float("-inf")
-    for place, launch in enumerate(read.launches):
+    for index, launch in enumerate(read.launches):
         if launch.started is None:
             continue
-        begun = _seconds(launch.started)
-        if begun + SECOND_S < earliest:
-            text = f"{launch.started}: {earliest - begun:.1f} s before the launches before it ended"
-            yield Fault(field=f"launches[{place}].started", text=text)
-        earliest = max(earliest, begun) + (launch.elapsed_s or 0.0)
+        started_s = _seconds(launch.started)
+        if started_s + SECOND_S < earliest:
+            text = f"{launch.started}: {earliest - started_s:.1f} s before the launches before it ended"
+            yield Fault(field=f"launches[{index}].started", text=text)
+        earliest = max(earliest, started_s) + (launch.elapsed_s or 0.0)
 
 
 @rule("created")
 def created(read: Record) -> Iterator[Fault]:
     """The record was made after its last launch ended, and not in the checker's future."""
-    made = _seconds(read.created)
-    if made > now().timestamp() + CLOCKS_S:
+    created_s = _seconds(read.created)
+    if created_s > now().timestamp() + CLOCKS_S:
         yield Fault(field="created", text=f"{read.created} is in the future")
-    ends = [_seconds(each.started) + (each.elapsed_s or 0.0) for each in read.launches if each.started]
-    if ends and made + SECOND_S < max(ends):
-        yield Fault(field="created", text=f"{max(ends) - made:.1f} s before the last launch ended")
+    ends = [
+        _seconds(launch.started) + (launch.elapsed_s or 0.0) for launch in read.launches if launch.started
+    ]
+    if ends and created_s + SECOND_S < max(ends):
+        yield Fault(field="created", text=f"{max(ends) - created_s:.1f} s before the last launch ended")
 
 
 @rule("session", since=versions.WITH_RUN)
 def session(read: Record) -> Iterator[Fault]:
     """The ReFrame session began before the first launch, and is the one that `run` names."""
-    said = read.provenance["reframe"] or {}
-    begun = re.match(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)-", str(said.get("session", "")))
-    first = next((each.started for each in read.launches if each.started), None)
-    if begun and first and _seconds(begun[1]) > _seconds(first) + SECOND_S:
-        yield Fault(field="provenance.reframe.session", text=f"{begun[1]} is after the first launch, {first}")
-    if read.run is not None and read.run["session"] != said.get("session"):
+    reframe = read.provenance["reframe"] or {}
+    match = re.match(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)-", str(reframe.get("session", "")))
+    first = next((launch.started for launch in read.launches if launch.started), None)
+    if match and first and _seconds(match[1]) > _seconds(first) + SECOND_S:
+        yield Fault(field="provenance.reframe.session", text=f"{match[1]} is after the first launch, {first}")
+    if read.run is not None and read.run["session"] != reframe.get("session"):
         yield Fault(field="run.session", text="another session than provenance.reframe's")
 
 
@@ -82,21 +84,21 @@ def monotonic(read: Record) -> Iterator[Fault]:
     """Monotonic times, from 1.3 on, rise from launch to launch and give the launches' durations and distances."""
     timed: list[tuple[str, Launch, float, float]] = []
     for field, launch in ended_well(read):
-        begun, ended = launch.begun_monotonic_s, launch.ended_monotonic_s
-        if begun is None or ended is None:
+        later_s, end_s = launch.begun_monotonic_s, launch.ended_monotonic_s
+        if later_s is None or end_s is None:
             if read.run is not None and read.origin in {Origin.EMULATED, Origin.MEASURED}:
                 yield Fault(field=f"{field}.begun_monotonic_s", text="no monotonic times")
             continue
-        timed.append((field, launch, begun, ended))
-        if launch.elapsed_s is None or abs(ended - begun - launch.elapsed_s) > 1e-6 * max(1.0, ended):
-            text = f"{launch.elapsed_s}; the monotonic times differ by {ended - begun:.3f}"
+        timed.append((field, launch, later_s, end_s))
+        if launch.elapsed_s is None or abs(end_s - later_s - launch.elapsed_s) > 1e-6 * max(1.0, end_s):
+            text = f"{launch.elapsed_s}; the monotonic times differ by {end_s - later_s:.3f}"
             yield Fault(field=f"{field}.elapsed_s", text=text)
-    for (_, one, since, until), (field, other, begun, _) in itertools.pairwise(timed):
-        if begun < until - 0.02:
+    for (_, one, since, until), (field, other, later_s, _) in itertools.pairwise(timed):
+        if later_s < until - 0.02:
             yield Fault(
-                field=f"{field}.begun_monotonic_s", text=f"{begun} is before the launch before it ended"
+                field=f"{field}.begun_monotonic_s", text=f"{later_s} is before the launch before it ended"
             )
         elif one.started and other.started:
-            drift = _seconds(other.started) - _seconds(one.started) - (begun - since)
-            if abs(drift) > DRIFT_S + 1e-3 * (begun - since):
+            drift = _seconds(other.started) - _seconds(one.started) - (later_s - since)
+            if abs(drift) > DRIFT_S + 1e-3 * (later_s - since):
                 yield Fault(field=f"{field}.started", text=f"{drift:+.1f} s against the monotonic times")

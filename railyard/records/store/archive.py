@@ -117,8 +117,8 @@ def _umask() -> int:
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return 0o022
-    found = re.search(r"^Umask:\s*([0-7]+)", status, re.MULTILINE)
-    return int(found.group(1), 8) if found else 0o022
+    match = re.search(r"^Umask:\s*([0-7]+)", status, re.MULTILINE)
+    return int(match.group(1), 8) if match else 0o022
 
 
 def _sync_folder(folder: Path) -> None:

@@ -149,10 +149,10 @@ def signed(folder: Path, allowed: Path | None = None) -> Signed:
     checked = _run(
         ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", SIGNATURE], folder, content
     )
-    found = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
-    if checked.returncode != 0 or not found:
+    match = re.search(rb"(SHA256:[A-Za-z0-9+/=]+)", checked.stdout)
+    if checked.returncode != 0 or not match:
         return Signed(problem="it does not fit the bag")
-    key = found[1].decode()
+    key = match[1].decode()
     if allowed is None:
         return Signed(key=key)
     named = _run(
@@ -182,8 +182,8 @@ def read(folder: Path) -> tuple[Bid, list[tuple[str, bytes]]]:
     Raises InputError for a sum that differs, and for a file that is missing, that no manifest names or that is no
     plain file.
     """
-    found, sums = opened(folder)
-    return found, [(name, content(folder, name, digest)) for name, digest in sums]
+    bid, sums = opened(folder)
+    return bid, [(name, content(folder, name, digest)) for name, digest in sums]
 
 
 def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
@@ -213,7 +213,7 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
     }
     try:
         bid = json_io.loads(contents["data/bid.json"].decode("ascii"), f"{folder}: data/bid.json")
-        found = Bid(
+        opened_bid = Bid(
             bidder=_text(bid, "bidder"),
             tier=_text(bid, "tier"),
             attachments=_attachments(contents),
@@ -225,7 +225,7 @@ def opened(folder: Path) -> tuple[Bid, list[tuple[str, str]]]:
             str(folder), "data/bid.json", problem="no bid", valid=f"a bid of {FORMAT}"
         ) from error
     text_rules.check(bid, str(folder))
-    return found, sums
+    return opened_bid, sums
 
 
 def _text(bid: Mapping[str, Json], name: str) -> str:
@@ -244,7 +244,7 @@ def _nodes(bid: Mapping[str, Json]) -> int | None:
 def _pledges(bid: Mapping[str, Json]) -> dict[str, float]:
     given = bid.get("pledges", {})
     if not isinstance(given, dict) or any(
-        type(each) not in {int, float} or not 0 < each <= MOST_PLEDGED for each in given.values()
+        type(value) not in {int, float} or not 0 < value <= MOST_PLEDGED for value in given.values()
     ):
         raise TypeError("pledges")
     return {name: float(value) for name, value in given.items()}
@@ -260,14 +260,14 @@ def _manifest(folder: Path, name: str) -> dict[str, str]:
         raise InputError(str(folder), name, problem=f"{len(lines)} files", valid=f"at most {MOST_FILES:,}")
     sums: dict[str, str] = {}
     for line in lines:
-        found = _LINE.fullmatch(line)
-        path = found[2] if found else ".."
+        match = _LINE.fullmatch(line)
+        path = match[2] if match else ".."
         is_inside = path[0] != "/" and ".." not in path.split("/") and text_rules.is_visible(path)
-        if found is None or not is_inside or path in sums:
+        if match is None or not is_inside or path in sums:
             raise InputError(
                 str(folder), name, line[:100], "a sha256, two blanks and a path in the bag, once"
             )
-        sums[path] = found[1]
+        sums[path] = match[1]
     return sums
 
 
@@ -280,28 +280,28 @@ def _files(folder: str) -> Iterator[str]:
 
 def content(folder: Path, name: str, digest: str) -> bytes:
     """Return the bytes of a file of a bag; raises InputError for another sum and for what is no plain file."""
-    found = _content(folder, name)
-    if hashlib.sha256(found).hexdigest() != digest:
+    content = _content(folder, name)
+    if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(str(folder), name, problem="another sha256", valid=digest)
-    return found
+    return content
 
 
 def _content(folder: Path, name: str) -> bytes:
     path = str(folder)
-    found: os.stat_result | None = None
+    status: os.stat_result | None = None
     try:
         for part in name.split("/"):
             path = f"{path}/{part}"
-            found = os.lstat(path)
-            if stat.S_ISLNK(found.st_mode):
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
                 break
     except (OSError, ValueError):
-        found = None
-    if found is None or not stat.S_ISREG(found.st_mode):
+        status = None
+    if status is None or not stat.S_ISREG(status.st_mode):
         raise InputError(str(folder), name, problem="no plain file", valid="a file of the bag")
-    if found.st_size > MOST_FILE_BYTES:
+    if status.st_size > MOST_FILE_BYTES:
         raise InputError(
-            str(folder), name, problem=f"{found.st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
+            str(folder), name, problem=f"{status.st_size} bytes", valid=f"at most {MOST_FILE_BYTES:,}"
         )
     return Path(path).read_bytes()
 
@@ -314,8 +314,8 @@ def parse(folder: Path, name: str, content: bytes) -> Record:
 def parse_as_written(folder: Path, name: str, content: bytes) -> tuple[Record, bool]:
     """Return the record in a file of a bag, and whether the file is as railyard writes it; raises InputError."""
     source = f"{folder}: {name}"
-    found, is_as_written = record.parse_as_written(content, source)
-    wanted = f"{RECORDS}{archive.name_of(found, content)}"
+    parsed, is_as_written = record.parse_as_written(content, source)
+    wanted = f"{RECORDS}{archive.name_of(parsed, content)}"
     if name != wanted:
         raise InputError(source, "path", name, wanted)
-    return found, is_as_written
+    return parsed, is_as_written

@@ -202,7 +202,7 @@ def _read_manifest(path: Path, stream: _Bounded) -> Manifest:
     except UnicodeDecodeError as error:
         raise InputError(source, "", problem="bytes that are no text", valid="ASCII text") from error
     json_io.validate(document, SCHEMA, source)
-    names = [each["path"] for each in document["files"]]
+    names = [file["path"] for file in document["files"]]
     if names != sorted(set(names)):
         raise InputError(source, "files", problem="unsorted or twice", valid="each path once, sorted")
     return Manifest(signed_off_by=document["signed_off_by"], note=document["note"], files=document["files"])
@@ -210,10 +210,10 @@ def _read_manifest(path: Path, stream: _Bounded) -> Manifest:
 
 def _read_member(path: Path, stream: _Bounded, wanted: Mapping[str, Json]) -> Member:
     content = _read_file(path, stream, wanted["path"], MOST_RECORD_BYTES)
-    found = hashlib.sha256(content).hexdigest()
-    if len(content) != wanted["bytes"] or found != wanted["sha256"]:
+    digest = hashlib.sha256(content).hexdigest()
+    if len(content) != wanted["bytes"] or digest != wanted["sha256"]:
         raise InputError(
-            str(path), wanted["path"], problem=f"sha256 {found[:16]}...", valid="the sum in the manifest"
+            str(path), wanted["path"], problem=f"sha256 {digest[:16]}...", valid="the sum in the manifest"
         )
     return Member(path=wanted["path"], content=content)
 

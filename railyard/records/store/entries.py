@@ -111,7 +111,7 @@ def _setting(read: Record) -> dict[str, Json]:
         "topology": case.topology.name if case.topology else "",
         "topology_sha256": case.topology.sha256 if case.topology else "",
         "nodes": len(case.allocation["nodes"]),
-        "ranks": max((len(each.ranks) for each in read.launches), default=0),
+        "ranks": max((len(launch.ranks) for launch in read.launches), default=0),
         "placements": list(case.placements),
         "nic_policies": list(case.nic_policies),
         "git_commit": code["git_commit"],
@@ -151,22 +151,22 @@ def _subject(job: Mapping[str, Json] | None) -> str:
 def counts(launches: Sequence[Launch]) -> dict[str, int]:
     """Return how launches ended; void ones are no results and counted apart."""
     return {
-        "ok": sum(each.is_result for each in launches),
-        "void": sum(each.is_void for each in launches),
-        "failed": sum(each.status is record.Status.FAILED for each in launches),
-        "not_measured": sum(each.status is record.Status.NOT_MEASURED for each in launches),
+        "ok": sum(launch.is_result for launch in launches),
+        "void": sum(launch.is_void for launch in launches),
+        "failed": sum(launch.status is record.Status.FAILED for launch in launches),
+        "not_measured": sum(launch.status is record.Status.NOT_MEASURED for launch in launches),
     }
 
 
 def series_values(read: Record) -> list[tuple[SeriesKey, list[float]]]:
     """The values of each series' launches, in the order they ran."""
-    found: dict[SeriesKey, list[float]] = {}
+    samples: dict[SeriesKey, list[float]] = {}
     for launch in read.launches:
         if launch.is_result:
             for (fom, labels), value in launch_values(launch).items():
                 key = SeriesKey(launch.placement, launch.nic_policy, str(launch.software), fom, labels)
-                found.setdefault(key, []).append(value)
-    return list(found.items())
+                samples.setdefault(key, []).append(value)
+    return list(samples.items())
 
 
 def launch_values(launch: Launch) -> dict[tuple[str, Labels], float]:
@@ -193,6 +193,6 @@ def launch_samples(launch: Launch) -> dict[tuple[str, Labels], list[tuple[float,
 def samples_of(series: Iterable[Series]) -> dict[tuple[str, Labels], list[tuple[float, ...]]]:
     """Return the repeats of each series of a program, of several pairs of hosts or ranks one after another."""
     taken: dict[tuple[str, Labels], list[tuple[float, ...]]] = {}
-    for each in series:
-        taken.setdefault((each.fom, benchmark.point(each.labels)), []).append(each.samples)
+    for item in series:
+        taken.setdefault((item.fom, benchmark.point(item.labels)), []).append(item.samples)
     return taken

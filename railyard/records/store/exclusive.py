@@ -48,9 +48,9 @@ def held(file: IO[str], path: Path) -> Iterator[None]:
 
 def _wait(take: Callable[[], bool | None], path: Path, who: str) -> bool:
     """Call `take` until it returns True, or False for what cannot be; return that. None is for what another holds."""
-    begun, is_reported = time.monotonic(), False
+    start_s, is_reported = time.monotonic(), False
     while (taken := take()) is None:
-        waited = time.monotonic() - begun
+        waited = time.monotonic() - start_s
         if waited > LONGEST_S:
             raise RunError(f"waited {LONGEST_S:.0f} s for {path}, {who}")
         if waited > REPORTED_S and not is_reported:

@@ -49,11 +49,15 @@ class Index:
 
     def entries(self, *, values: bool = True) -> Iterator[Entry]:
         """The entries by path; `values` False leaves the series out."""
-        settings: list[Mapping[str, Json]] = [orjson.loads(each) for each in self.settings]
-        keys = [_key(orjson.loads(each)) for each in self.keys]
+        settings: list[Mapping[str, Json]] = [orjson.loads(setting) for setting in self.settings]
+        keys = [_key(orjson.loads(key)) for key in self.keys]
         for line in self.lines:
             stamp, setting, own, series = line.split(b"\t")
-            taken = [(keys[number], found) for number, found in orjson.loads(series)] if values else ()
+            taken = (
+                [(keys[number], values_of_key) for number, values_of_key in orjson.loads(series)]
+                if values
+                else ()
+            )
             yield Entry(_path(stamp), settings[int(setting)], orjson.loads(own), taken)
 
 
@@ -75,22 +79,22 @@ def read(
     over; without `refused` it raises InputError.
     """
     stamps, old = set(_stamps(root)), _load(root)
-    kept = [line for line in old.lines if line[: line.index(b"\t")] in stamps]
-    missing = sorted(stamps.difference(line[: line.index(b"\t")] for line in kept))
-    if not missing and len(kept) == len(old.lines):
+    unchanged = [line for line in old.lines if line[: line.index(b"\t")] in stamps]
+    missing = sorted(stamps.difference(line[: line.index(b"\t")] for line in unchanged))
+    if not missing and len(unchanged) == len(old.lines):
         return old
     settings, keys = _numbers(old.settings), _numbers(old.keys)
     files = [root / _path(stamp) for stamp in missing]
     shown = progress(files, len(files)) if progress and files else files
-    made = []
+    lines = []
     for stamp, summary in zip(missing, _summaries(shown, len(files)), strict=True):
         if isinstance(summary, InputError):
             if refused is None:
                 raise summary
             refused(summary)
         else:
-            made.append(_line(stamp, summary, settings, keys))
-    new = Index(settings=list(settings), keys=list(keys), lines=sorted(kept + made))
+            lines.append(_line(stamp, summary, settings, keys))
+    new = Index(settings=list(settings), keys=list(keys), lines=sorted(unchanged + lines))
     _save(root, new)
     return new
 
@@ -98,7 +102,7 @@ def read(
 def _stamps(root: Path) -> Iterator[bytes]:
     """`path size time` of every record file; the names of systems and records have no blanks."""
     with os.scandir(root) as folders:
-        names = [each.name for each in folders if _SYSTEM.fullmatch(each.name) and each.is_dir()]
+        names = [folder.name for folder in folders if _SYSTEM.fullmatch(folder.name) and folder.is_dir()]
     for name in names:
         with os.scandir(root / name) as files:
             for file in files:
@@ -115,7 +119,7 @@ def _line(stamp: bytes, summary: _Summary, settings: dict[bytes, int], keys: dic
     """A record's line; what is met for the first time gets the next number."""
     setting, own, series = summary
     number = settings.setdefault(setting, len(settings))
-    values = b",".join(b"[%d,%s]" % (keys.setdefault(key, len(keys)), found) for key, found in series)
+    values = b",".join(b"[%d,%s]" % (keys.setdefault(key, len(keys)), value) for key, value in series)
     return b"%s\t%d\t%s\t[%s]" % (stamp, number, own, values)
 
 
@@ -132,10 +136,10 @@ def _summaries(files: Iterable[Path], count: int) -> Iterator[_Summary | InputEr
 
 def _summary(path: Path) -> _Summary | InputError:
     try:
-        (found,) = archive.iterate([path])
+        (read,) = archive.iterate([path])
     except InputError as error:
         return error
-    entry = entries.of_record(found)
+    entry = entries.of_record(read)
     series = [(orjson.dumps(tuple(key)), orjson.dumps(values)) for key, values in entry.values]
     return orjson.dumps(entry.setting, option=orjson.OPT_SORT_KEYS), orjson.dumps(entry.own), series
 
@@ -159,10 +163,10 @@ def _load(root: Path) -> Index:
     return Index(settings=settings, keys=keys, lines=lines)
 
 
-def _save(root: Path, made: Index) -> None:
+def _save(root: Path, index: Index) -> None:
     """Replaces the index, or leaves it where the cache cannot be written."""
     path = file_of(root)
-    parts = (VERSION, *(b"\n".join(part) for part in (made.settings, made.keys, made.lines)), b"")
+    parts = (VERSION, *(b"\n".join(part) for part in (index.settings, index.keys, index.lines)), b"")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         archive.write_bytes(path, [_END.join(parts)], replace=True)

@@ -29,11 +29,11 @@ _COLUMNS = (
 _NUMBERS = frozenset({"ok", "void", "failed", "not measured"})
 
 
-def table_lines(found: Iterable[Entry]) -> Iterator[str]:
+def table_lines(entries: Iterable[Entry]) -> Iterator[str]:
     """A header and one aligned line for each record; long names are not cut."""
     yield _line([name for name, _ in _COLUMNS])
-    for each in found:
-        head = {**each.head, "date": each.head["created"][:10], "not measured": each.head["not_measured"]}
+    for entry in entries:
+        head = {**entry.head, "date": entry.head["created"][:10], "not measured": entry.head["not_measured"]}
         yield _line([str(head[name]) for name, _ in _COLUMNS])
 
 
@@ -45,14 +45,14 @@ def _line(cells: Iterable[str]) -> str:
     return "  ".join(parts).rstrip()
 
 
-def json_lines(found: Iterable[Entry]) -> Iterator[str]:
+def json_lines(entries: Iterable[Entry]) -> Iterator[str]:
     """One JSON document: an array with an object for each record, each on a line of its own."""
     yield "["
     previous = ""
-    for each in found:
+    for entry in entries:
         if previous:
             yield f"{previous},"
-        previous = orjson.dumps({**each.head, "path": each.path}).decode()
+        previous = orjson.dumps({**entry.head, "path": entry.path}).decode()
     if previous:
         yield previous
     yield "]"

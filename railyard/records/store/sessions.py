@@ -43,15 +43,15 @@ class Chain:
 
     def place(self, job: str) -> Place:
         """Return the place of a job's record: that which it has, or the next."""
-        jobs = [made for made, _ in self._made]
+        jobs = [job for job, _ in self._made]
         number = jobs.index(job) if job in jobs else len(jobs)
         return Place(number=number, previous=self._made[number - 1][1] if number else None)
 
-    def add(self, job: str, made: Record) -> None:
+    def add(self, job: str, record: Record) -> None:
         """Note that a job has this record; nothing changes where that is known."""
-        if (job, made.sha256) not in self._made:
+        if (job, record.sha256) not in self._made:
             self._file.seek(0, os.SEEK_END)
-            self._file.write(f"{job} {made.sha256}\n")
+            self._file.write(f"{job} {record.sha256}\n")
             self._file.flush()
 
 
