@@ -84,7 +84,9 @@ def test_the_workflows_make_targets_that_exist() -> None:
     named = {
         target
         for path in WORKFLOWS
-        for words in re.findall(r"run: (?:sudo )?(?:[A-Z]+=\S+ )?make ([a-z -]+)", path.read_text())
+        for words in re.findall(
+            r"run:\s(?:>-\s+)?(?:sudo (?:--\S+ )?)?(?:[A-Z]+=\S+ )?make ([a-z -]+)", path.read_text()
+        )
         for target in words.split()
     }
     assert named >= {"check", "test", "demo", "smoke", "docs", "release", "setup", "image"}
