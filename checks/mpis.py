@@ -115,6 +115,7 @@ class halo_mpis(HaloCheck):
         self.kept: Sequence[Record] = [self._kept(mpi) for mpi in self.compared]
         self.record = self.kept[0]
         self.record_path = stagedir.record_path(self._folder(self.compared[0]))
+        self.record_sha256 = self.record.sha256
         self.reference_case = references.case_name(self.record)
 
     def _kept(self, mpi: Mpi) -> Record:

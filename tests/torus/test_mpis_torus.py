@@ -90,6 +90,8 @@ def test_the_halo_under_several_mpis_is_one_job_with_a_record_for_each(tmp_path:
         assert [str(launch.status) for launch in record.launches] == ["ok", "ok"], record.reason
         assert all(str(launch.placement_verdict) == "obeyed" for launch in record.launches)
         assert mpi.is_named_in(str(record.provenance["mpi"]))
+    (perflog,) = tmp_path.glob("perflogs/**/halo_mpis.log")
+    assert made[here[0].environment_name].sha256 in perflog.read_text(), "a line that leads to no record"
     sides = [f"environment={mpi.environment_name}" for mpi in here]
     compared = subprocess.run(
         [BIN / "railyard", "compare", *sides, "--archive", tmp_path / "archive", "--fom", "iteration_us"],
