@@ -5,9 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from railyard.reference import catalogue, checks, commands, schemas, tables
+from railyard.reference import catalogue, checks, commands, schemas, tables, variables
 
-PAGES = {"cli": commands, "checks": checks, "catalogue": catalogue, "schemas": schemas}
+PAGES = {
+    "cli": commands,
+    "checks": checks,
+    "variables": variables,
+    "catalogue": catalogue,
+    "schemas": schemas,
+}
 
 
 def undocumented() -> list[str]:

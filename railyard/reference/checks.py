@@ -68,16 +68,16 @@ def undocumented() -> list[str]:
 
 def checks() -> list[Check]:
     """Return every class that ReFrame runs, in alphabetical order."""
-    classes = list(_classes())
+    defined = list(classes())
     return sorted(
         (
             Check(
                 name=node.name,
                 module=path.name,
-                text=_summary(node, {other.name: other for where, other in classes if where == path}),
+                text=_summary(node, {other.name: other for where, other in defined if where == path}),
                 tags=tuple(_words(_assigned(node, "tags"))),
             )
-            for path, node in classes
+            for path, node in defined
             if any(ast.unparse(decorator) == "rfm.simple_test" for decorator in node.decorator_list)
         ),
         key=lambda one: one.name,
@@ -87,13 +87,14 @@ def checks() -> list[Check]:
 def variables() -> list[Variable]:
     """Return every declared variable and parameter, class by class, those of the common base class first."""
     declared = [*_fields()]
-    for path, node in sorted(_classes(), key=lambda pair: pair[0].name != "base.py"):
+    for path, node in sorted(classes(), key=lambda pair: pair[0].name != "base.py"):
         lines = path.read_text().splitlines()
         declared += [entry for statement in node.body if (entry := _variable(statement, node.name, lines))]
     return declared
 
 
-def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    """Yield every class of the folder of checks, with its file."""
     for path in sorted(FOLDER.rglob("*.py")):
         tree = ast.parse(path.read_text())
         yield from ((path, node) for node in tree.body if isinstance(node, ast.ClassDef))

@@ -31,8 +31,9 @@ from railyard.applications.reading import Parser, Reading
 from railyard.applications.witness import Witness
 from railyard.base.errors import InputError
 from railyard.cli import cli
-from railyard.records import benchmark
+from railyard.records import benchmark, watched
 from railyard.records.benchmark import Series
+from railyard.reference import checks, variables
 
 DATA = Path(__file__).parents[1] / "data/applications"
 SIZES = [4 << power for power in range(13)]
@@ -107,6 +108,17 @@ def test_recorded_output_is_read_and_verified(name: str) -> None:
     found = read(name)
     assert found.verified and found.series
     assert found.ranks in (None, int(name.rpartition("-")[2]))
+
+
+def test_the_figures_of_every_recording_are_variables_of_a_check() -> None:
+    tables = {one.name: set(variables.of_check(one.name)) for one in checks.checks()}
+    for name in RECORDED:
+        family = name.rpartition("-")[0].partition("_")[0]
+        values = {
+            (series.fom, benchmark.point(series.labels)): series.samples for series in read(name).series
+        }
+        names = set(watched.variables(values))
+        assert any(names <= table for check, table in tables.items() if check.startswith(family)), name
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -21,8 +21,9 @@ from support.reframe import QUICK, ReFrame, command, into, records, reframe_in
 from support.waiting import wait_until
 
 from railyard.base.checkout import TORUS_BIN
-from railyard.records import references, units
+from railyard.records import references, units, watched
 from railyard.records.record import Record
+from railyard.reference import variables
 from railyard.torus.engines import router
 from railyard.torus.virtual import lifecycle
 
@@ -54,7 +55,9 @@ def test_every_check_is_listed_and_every_study_is_a_tag(reframe: ReFrame) -> Non
     assert set(re.findall(r"^- (\w+)", listed, re.M)) == PENA
     listed = reframe("-l").stdout
     assert "selected system:   'vtorus'" in listed
-    assert set(re.findall(r"^- (\w+)", listed, re.M)) >= PENA | SMOKE
+    names = set(re.findall(r"^- (\w+)", listed, re.M))
+    assert names >= PENA | SMOKE
+    assert [name for name in sorted(names) if not variables.of_check(name)] == [], "no performance variable"
 
 
 def test_every_check_survives_a_dry_run(reframe: ReFrame, tmp_path: Path) -> None:
@@ -68,6 +71,16 @@ def logged(tmp_path: Path, record: Record) -> Iterator[dict[str, str]]:
     for perflog in tmp_path.glob(f"perflogs/**/{record.case.check}.log*"):
         header, *lines = perflog.read_text().splitlines()
         yield from (dict(zip(header.split("|"), line.split("|"), strict=True)) for line in lines)
+
+
+def perfvars(row: dict[str, str]) -> dict[str, tuple[float, str]]:
+    """Return value and unit of each performance variable of a line, by ReFrame's names of columns."""
+    names = [column.removesuffix("_value") for column in row if column.endswith("_value")]
+    return {name: (float(row[f"{name}_value"]), row[f"{name}_unit"]) for name in names}
+
+
+def unit_of(variable: str) -> str:
+    return units.unit_of(watched.figure(variable)).text
 
 
 def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReFrame, tmp_path: Path) -> None:
@@ -95,8 +108,10 @@ def test_smoke_passes_and_leaves_nothing_in_the_way_of_the_next_run(reframe: ReF
         assert all(series.samples for launch in record.launches for series in launch.series)
         if not any(launch.is_void for launch in record.launches):
             (row,) = [row for row in logged(tmp_path, record) if row["record_sha256"] == record.sha256]
-            name, value = next(iter(references.values(record, record.case.nic_policies).items()))
-            assert value > 0 and row[f"{name}_value"], "no figure of this check reaches ReFrame"
+            values = references.values(record, record.case.nic_policies)
+            assert perfvars(row) == {name: (value, unit_of(name)) for name, value in values.items()}
+            points = {name.rpartition("/")[2] for name in values}
+            assert points == set(variables.of_check(record.case.check)), "the table of the reference is wrong"
 
 
 def test_a_check_runs_on_the_network_kernel(reframe: ReFrame, tmp_path: Path) -> None:

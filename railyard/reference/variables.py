@@ -1,0 +1,176 @@
+"""Write the table of every check's performance variables, by one example of its points for each benchmark.
+
+Models: figures of merit with labels as the smoke check of the benchmark writes them, or the recording of a third-party
+program in the tests. `railyard.records.watched` makes the names. Leaves out: placements, NIC policies and software,
+which begin the name of a variable, and what a check's own sizes, splits or pairs change.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+
+from railyard.records import watched
+from railyard.records.benchmark import Label, Labels
+from railyard.reference import checks
+from railyard.reference.markdown import code, table
+
+Points = Mapping[tuple[str, Labels], Sequence[float]]
+
+HEAD = """# Performance variables
+
+What each check gives ReFrame, its perflog and the references, by example: the points of the smoke check of each
+benchmark, or a recorded output. Other splits, pairs, hops or sizes have other words and numbers in their names. A
+figure with more points than its share of 16 has `FIGURE@mean` and `FIGURE@worst` instead
+([the rule](../report.md#performance-variables)).
+
+Before each name are the placement with its load, the NIC policy if there are several, and `image` for launches from
+one: `plain/iteration_us`. A launch that mpiP profiles also has `mpi_time_percent` and `message_bytes@CLASS`.
+
+"""
+
+
+def _points(foms: str, **axes: Sequence[Label]) -> Points:
+    """Return the points of figures of merit at every combination of labels."""
+    labels = itertools.product(*([(name, value) for value in axes[name]] for name in sorted(axes)))
+    return {(fom, point): [1.0] for point in labels for fom in foms.split()}
+
+
+_LATENCY = "slowest_latency_us mean_latency_us pair_latency_us"
+_BANDWIDTH = "aggregate_bandwidth_gbyte_s pair_bandwidth_gbyte_s"
+_PAIRS = (1, 8192, 65536)
+_RANKS = (4, 8192, 16384)
+_VICTIMS = ("RR Two-sided Lat (8 B)", "Multiple Allreduce (8 B)")
+_UNDER: Mapping[str, Sequence[Label]] = {"load": ("alone", "loaded"), "statistic": ("average", "p99")}
+_RING: Mapping[str, Sequence[Label]] = {
+    "pattern": ("ring",),
+    "per_node": (1,),
+    "size_bytes": (8, 1 << 14),
+    "step": (1,),
+}
+_GROUPS: Mapping[str, Sequence[Label]] = {"pairs_per_node": (1,), "round": (0,), "size_bytes": (256,)}
+
+#: Class of checks -> the points of a combination; derived checks have those of the nearest base class.
+EXAMPLES: Mapping[str, Points] = {
+    "AmgCheck": _points("fom_per_s setup_per_s solve_per_s"),
+    "ContentionCheck": {
+        **_points(_LATENCY, test=("latency",), **_GROUPS),
+        **_points(_BANDWIDTH, test=("bandwidth", "bibandwidth"), **_GROUPS),
+    },
+    "HaloCheck": _points("iteration_us pack_us unpack_us exchange_us wait_us bandwidth_gbyte_s"),
+    "HopsCheck": {
+        **_points("latency_us", dimension="XYZ", hops=(1,), size_bytes=(0, 1024), test=("latency",)),
+        **_points(
+            "bandwidth_gbyte_s",
+            dimension="XYZ",
+            hops=(1,),
+            size_bytes=(1024,),
+            test=("bandwidth", "bibandwidth"),
+        ),
+    },
+    "LuleshCheck": _points("fom_zone_s elapsed_s"),
+    "McbCheck": _points("tracks_per_s advance_s"),
+    "MinifeCheck": _points("cg_mflop_s cg_s program_s"),
+    "MinighostCheck": _points("total_gflop_s time_s"),
+    "NoiseCheck": _points(
+        "quantum_us mean_noise_percent worst_noise_percent longest_delay_us allreduce_us iteration_us delay_us"
+        " amplification_percent"
+    ),
+    "OsuCheck": _points("latency_us bandwidth_gbyte_s", size_bytes=_PAIRS),
+    "OsuCollectives": {
+        **_points("latency_us bandwidth_gbyte_s rate_message_s", size_bytes=_RANKS),
+        **_points("latency_us"),
+    },
+    "PathsCheck": _points(
+        _BANDWIDTH, dimension="XYZ", hops=(1,), paths=(1, 2), size_bytes=(8192,), test=("bandwidth",)
+    ),
+    "Pt2ptVictim": _points(
+        _LATENCY, pattern=("random",), per_node=(1,), size_bytes=(8,), step=(1,), test=("latency",)
+    ),
+    "QuicksilverCheck": _points("segments_per_s"),
+    "RowcolCheck": _points(
+        "slowest_us mean_us algorithmic_bandwidth_gbyte_s bus_bandwidth_gbyte_s split_us",
+        collective=("allgather", "allreduce", "alltoall", "bcast"),
+        split=("X", "YZ"),
+    ),
+    "SnapCheck": _points("cells_per_s solve_s"),
+    "SonarCheck": _points(
+        "source_sent_bytes source_received_bytes destination_sent_bytes destination_received_bytes",
+        payload=("random", "zero"),
+        ping=("send",),
+        size_bytes=(1, 65536),
+    ),
+    "StencilModel": {
+        **_points("injected_bytes most_injected_bytes slowest_link_us"),
+        **_points("slowest_of_dimension_us mean_of_dimension_us", dimension="XYZ"),
+    },
+    "TopoBwCheck": _points(
+        "bandwidth_gbyte_s",
+        **{"class": ("backplane", "cable", "mezzanine"), "link": tuple(map(str, range(watched.MOST)))},
+    ),
+    "UmtCheck": _points("unknowns_per_s work_s"),
+    "canary": {
+        **_points(_LATENCY, test=("latency",), **_RING),
+        **_points(_BANDWIDTH, test=("bandwidth",), **_RING),
+    },
+    "congestion_bandwidth": _points(
+        _BANDWIDTH, pattern=("random",), per_node=(1,), size_bytes=(4096,), step=(1,), test=("bandwidth",)
+    ),
+    "congestion_allreduce": _points(
+        "round_us aggregate_bandwidth_gbyte_s", pattern=("allreduce",), size_bytes=(8,)
+    ),
+    "gpcnet": {
+        **_points("latency_us", test=_VICTIMS, **_UNDER),
+        **_points("bandwidth_gbyte_s", test=("RR Two-sided BW+Sync (8192 B)",), **_UNDER),
+    },
+    "osu_nonblocking": {
+        **_points("latency_us communication_us", size_bytes=_RANKS),
+        **_points("latency_us communication_us overlap_percent"),
+    },
+}
+
+
+def page() -> str:
+    """Return the page: a row for each example, with all checks that have its points."""
+    owners = {one.name: owner(one.name) for one in checks.checks()}
+    rows = [
+        (
+            ", ".join(code(name) for name, of in owners.items() if of == example),
+            ", ".join(map(code, of_example(example))),
+        )
+        for example in dict.fromkeys(owners.values())
+        if example
+    ]
+    return HEAD + table(["checks", "variables"], rows)
+
+
+def undocumented() -> list[str]:
+    """Return the checks without a performance variable."""
+    return [one.name for one in checks.checks() if not of_check(one.name)]
+
+
+def of_check(check: str) -> list[str]:
+    """Return the names of a check's variables in its example; none for a check without one."""
+    return of_example(owner(check))
+
+
+def of_example(example: str) -> list[str]:
+    """Return the names of the variables of an example."""
+    return list(watched.variables(EXAMPLES.get(example, {})))
+
+
+def owner(check: str) -> str:
+    """Return the class that has a check's example: the check itself or its nearest base; empty for none."""
+    ancestors = [check]
+    for name in ancestors:
+        if name in EXAMPLES:
+            return name
+        ancestors += _bases().get(name, [])
+    return ""
+
+
+@functools.cache
+def _bases() -> dict[str, list[str]]:
+    return {node.name: list(map(ast.unparse, node.bases)) for _, node in checks.classes()}
