@@ -22,7 +22,7 @@ PATTERNS = ["*.md", "*.cff", "*.yml", "*.yaml", ":!tests/data", ":!.github"]
 LINK = re.compile(r"https?://[^\s<>()\[\]`\"'|\\]+")
 #: Names of formats and placeholders, which nobody serves.
 NAMES = re.compile(
-    r"//(json-schema\.org/draft|www\.w3\.org|purl\.org|w3id\.org/ro/crate)|OWNER|\{|example\.(org|com)"
+    r"//(localhost|json-schema\.org/draft|www\.w3\.org|purl\.org|w3id\.org/ro/crate)|OWNER|\{|example\.(org|com)"
 )
 TIMEOUT_S = 30
 TRIES = 3
