@@ -16,7 +16,6 @@ from analysis.cases import cases, judgement
 from analysis.cases.cases import Case
 from analysis.cases.judgement import Comparison, Evidence, Group, Series
 from analysis.stats import equivalence, medians, ranktest
-from analysis.stats.medians import Summary
 from analysis.stats.verdicts import Finding, Outcome, Verdict
 from analysis.text.numbers import percent
 from railyard.records import units
@@ -108,7 +107,7 @@ def verdict_text(comparison: Comparison, group: Group) -> str:
     if group.finding is Finding.NO_VALUE:
         return "no baseline"
     if group.finding is Finding.TOO_FEW:
-        needed = verdict.needed or ranktest.enough(comparison.tests)
+        needed = ranktest.enough(comparison.baseline_tests)
         return f"{group.finding} (needs {needed}{' jobs' if group.evidence.jobs else ''})"
     return str(group.finding)
 
@@ -128,16 +127,42 @@ def _statement(comparison: Comparison) -> str:
         case Outcome.UNDIRECTED:
             return "This figure has no better direction; nothing is ranked."
         case Outcome.TOO_FEW:
-            fewest = min(len(group.evidence.values) for group in comparison.measured)
-            return (
-                f"No difference is stated: n too small (n = {fewest}; {comparison.tests} "
-                f"test{' needs' if comparison.tests == 1 else 's need'} at least {verdict.needed} launches each)."
-            )
+            return _too_few(comparison)
         case Outcome.BEST:
             return f"{_leader(comparison)}; {_evidence(verdict)}."
         case Outcome.EXACT:
             return f"{_leader(comparison)}; a deterministic model, so no test applies."
     return _no_difference(comparison)
+
+
+def _too_few(comparison: Comparison) -> str:
+    """Return what is stated against the baseline, if anything, and how many launches would name the best of all."""
+    fewest = min(len(group.evidence.values) for group in comparison.measured)
+    needs = (
+        f"n too small (n = {fewest}; {comparison.tests} test{' needs' if comparison.tests == 1 else 's need'} at least "
+        f"{comparison.verdict.needed} launches each)"
+    )
+    differing = [group for group in comparison.measured if group.finding in (Finding.BETTER, Finding.WORSE)]
+    if not differing:
+        return f"No difference is stated: {needs}."
+    changes = [f"{group.name} {_change_text(comparison, group)}" for group in differing]
+    rest = len(comparison.measured) - 1 - len(differing)
+    others = f"; no difference shown for {rest} other{'' if rest == 1 else 's'}" if rest else ""
+    word = "lowest" if comparison.unit.better is Better.LOWER else "highest"
+    return f"Against {comparison.baseline}: {listed(changes)}{others}. No {word} of all is named: {needs}."
+
+
+def _change_text(comparison: Comparison, group: Group) -> str:
+    """Return a group's change from the baseline with its interval: `+5.2 % (95 %: +3.1 to +7.4 %)`."""
+    baseline = comparison.group(comparison.baseline)
+    text = percent(group.change_percent or 0.0)
+    interval = equivalence.percent_interval(
+        group.evidence.values, baseline.evidence.values, tests=comparison.baseline_tests
+    )
+    if interval is None:
+        return text
+    low, high = map(percent, interval)
+    return f"{text} (95 %: {low.removesuffix(' %')} to {high})"
 
 
 def statements(comparisons: Sequence[Comparison]) -> list[tuple[str, str, str]]:
@@ -197,26 +222,42 @@ def _leader(comparison: Comparison) -> str:
     value = f"{comparison.format.text(best.summary.median)} {comparison.unit.text}"
     others = [group for group in comparison.measured if group is not best]
     others.sort(key=lambda group: group.name != comparison.baseline)
-    return f"{best.name} is {word} ({value}), {_distances(best.summary, others, side)}"
+    return f"{best.name} is {word} ({value}), {_distances(best, others, side)}"
 
 
-def _distances(best: Summary, others: Sequence[Group], side: str) -> str:
-    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest."""
+def _distances(best: Group, others: Sequence[Group], side: str) -> str:
+    """Return how far the others are from the best: all by name, or of more than MANY the nearest and the farthest.
+
+    The intervals of all distances hold together.
+    """
+    texts = [_distance(best, other, tests=len(others), side=side) for other in others]
     if len(others) <= MANY:
-        return listed([f"{_distance(best, other)} {side} {other.name}" for other in others])
-    ranked = sorted(others, key=lambda other: abs(_change(best, other) or math.inf))
-    least, most = _distance(best, ranked[0]), _distance(best, ranked[-1])
-    return f"from {least} {side} {ranked[0].name} to {most} {side} {ranked[-1].name}, of {len(others)}"
+        return listed(texts)
+    ranked = sorted(range(len(others)), key=lambda at: abs(_change(best, others[at]) or math.inf))
+    return f"from {texts[ranked[0]]} to {texts[ranked[-1]]}, of {len(others)}"
 
 
-def _distance(best: Summary, other: Group) -> str:
+def _distance(best: Group, other: Group, *, tests: int, side: str) -> str:
+    """Return `5.2 % below plain (95 %: 3.1 to 7.4 %)`; values of a model have no interval."""
     change = _change(best, other)
-    return "an unbounded share" if change is None else percent(abs(change), signed=False)
+    if change is None:
+        return f"an unbounded share {side} {other.name}"
+    text = f"{percent(abs(change), signed=False)} {side} {other.name}"
+    is_flat = all(group.summary and group.summary.minimum == group.summary.maximum for group in (best, other))
+    interval = (
+        None
+        if is_flat
+        else equivalence.percent_interval(best.evidence.values, other.evidence.values, tests=tests)
+    )
+    if interval is None:
+        return text
+    low, high = sorted(math.copysign(1, change) * bound for bound in interval)
+    return f"{text} (95 %: {percent(low, signed=low < 0).removesuffix(' %')} to {percent(high, signed=high < 0)})"
 
 
-def _change(best: Summary, other: Group) -> float | None:
-    assert other.summary is not None  # its callers leave out groups without values
-    return medians.change_percent(best.median, other.summary.median)
+def _change(best: Group, other: Group) -> float | None:
+    assert best.summary is not None and other.summary is not None  # callers leave out groups without values
+    return medians.change_percent(best.summary.median, other.summary.median)
 
 
 def _no_difference(comparison: Comparison) -> str:
@@ -227,16 +268,15 @@ def _no_difference(comparison: Comparison) -> str:
     if all(group.summary and group.summary.minimum == group.summary.maximum for group in comparison.groups):
         text = f"No difference between {listed(alike)}: equal in the model."
     side = "below" if comparison.unit.better is Better.LOWER else "above"
-    assert best.summary is not None  # a verdict names groups that have values
     if verdict.noise:
         alike_but = [group for group in others if group.name in verdict.noise]
         floor = percent(verdict.noise_percent, signed=False)
-        far = _distances(best.summary, alike_but, side)
+        far = _distances(best, alike_but, side)
         text = f"{text} {best.name} is {far}, which is within the noise floor of {floor}."
     if not verdict.apart:
         return text
     worse = [group for group in others if group.name in verdict.apart]
-    return f"{text} {best.name} is {_distances(best.summary, worse, side)}: {_evidence(verdict)}."
+    return f"{text} {best.name} is {_distances(best, worse, side)}: {_evidence(verdict)}."
 
 
 def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
@@ -245,6 +285,7 @@ def _excluded(comparison: Comparison, names: Sequence[str]) -> str:
     most = equivalence.largest_percent(values)
     if most is None:
         return ""
+    most = max(most, *(group.evidence.noise_percent for group in comparison.groups))
     return f"; one of more than {percent(most, signed=False)} is excluded (95 %)"
 
 

@@ -1,9 +1,10 @@
 """Judge groups of launches side by side against a baseline. Every table, sentence, score and export prints the result.
 
 Models: what a judgement is, in one place, for the combinations of a case and for the sides of a comparison alike. A
-group's evidence is one value per launch. The rank tests of all pairs of groups in all series of one figure of merit are
-one family (`analysis.stats.ranktest`), and `analysis.stats.verdicts` decides what they show. Leaves out: which series
-are judged together (`analysis.cases.comparison`, `analysis.compare.compare`), words and tables.
+group's evidence is one value per launch. The rank tests of each group against the baseline in all series of one figure
+of merit are one family, because this is the question of a user; those of all other pairs are corrected for all pairs,
+and only decide which group is the best of all (`analysis.stats.ranktest`, `analysis.stats.verdicts`). Leaves out: which
+series are judged together (`analysis.cases.comparison`, `analysis.compare.compare`), words and tables.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from analysis.text.numbers import Format
 from railyard.records import units
 from railyard.records.benchmark import Labels
 from railyard.records.units import Better, Unit
+
+Pairs = Mapping[tuple[str, str], Pair[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The groups of one series, each against the baseline, and the verdict on all; `tests` are those of the family."""
+    """The groups of one series, each against the baseline, and the verdict on all.
+
+    `tests` are those of all pairs of groups in the family, `baseline_tests` those of pairs with the baseline.
+    """
 
     fom: str
     labels: Labels
@@ -74,6 +80,7 @@ class Comparison:
     baseline: str
     verdict: Verdict[str]
     tests: int
+    baseline_tests: int
 
     @property
     def unit(self) -> Unit:
@@ -110,20 +117,33 @@ class Comparison:
 
 
 def compare(fom: str, family: Sequence[Series], baseline: str) -> list[Comparison]:
-    """Return the comparisons of all series of one figure of merit, which are one family of tests, in their order."""
-    pairs = ranktest.family(
-        [{name: data.values for name, data in series.evidence.items() if data.values} for series in family]
-    )
-    tests = sum(map(len, pairs))
+    """Return the comparisons of all series of one figure of merit, in their order."""
+    values = [
+        {name: data.values for name, data in series.evidence.items() if data.values} for series in family
+    ]
+    pairs = ranktest.family(values)
+    with_baseline = [
+        (at, name, baseline)
+        for at, groups in enumerate(values)
+        for name in groups
+        if name != baseline and baseline in groups
+    ]
+    against = ranktest.tested(values, with_baseline)
+    tests = sum(map(len, pairs)), len(with_baseline)
     return [
-        _compare(fom, series, baseline, pairs=of_series, tests=tests)
-        for series, of_series in zip(family, pairs, strict=True)
+        _compare(fom, series, baseline, pairs=_merged(of_series, of_baseline), tests=tests)
+        for series, of_series, of_baseline in zip(family, pairs, against, strict=True)
     ]
 
 
-def _compare(
-    fom: str, series: Series, baseline: str, *, pairs: Mapping[tuple[str, str], Pair[str]], tests: int
-) -> Comparison:
+def _merged(all_pairs: Pairs, with_baseline: Pairs) -> Pairs:
+    """Return all pairs of groups, those with the baseline as tests of their own family."""
+    own = {frozenset(names) for names in with_baseline}
+    others = {names: pair for names, pair in all_pairs.items() if frozenset(names) not in own}
+    return {**others, **with_baseline}
+
+
+def _compare(fom: str, series: Series, baseline: str, *, pairs: Pairs, tests: tuple[int, int]) -> Comparison:
     summaries = {
         name: medians.summarise(evidence.values, evidence.noise_percent)
         for name, evidence in series.evidence.items()
@@ -132,7 +152,7 @@ def _compare(
     better, deterministic = units.unit_of(fom).better, series.deterministic
     groups = []
     for name, evidence in series.evidence.items():
-        pair = pairs.get((name, baseline)) or pairs.get((baseline, name))
+        pair = pairs.get((name, baseline))
         group = Group(
             name=name,
             evidence=evidence,
@@ -154,6 +174,7 @@ def _compare(
         labels=series.labels,
         groups=tuple(groups),
         baseline=baseline,
-        verdict=verdicts.judge(summaries, better, pairs, tests=tests, deterministic=deterministic),
-        tests=tests,
+        verdict=verdicts.judge(summaries, better, pairs, tests=tests[0], deterministic=deterministic),
+        tests=tests[0],
+        baseline_tests=tests[1],
     )

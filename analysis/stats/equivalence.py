@@ -31,18 +31,28 @@ def largest_percent(groups: Sequence[Values]) -> float | None:
     pairs = list(itertools.combinations(groups, 2))
     if not pairs or any(value <= 0 for group in groups for value in group):
         return None
-    level = (1 - CONFIDENCE) / len(pairs)
-    bounds = [_largest_log(one, other, level) for one, other in pairs]
-    logs = [bound for bound in bounds if bound is not None]
+    bounds = [_log_interval(one, other, tests=len(pairs)) for one, other in pairs]
+    logs = [max(map(abs, bound)) for bound in bounds if bound is not None]
     return 100 * math.expm1(max(logs)) if len(logs) == len(bounds) else None
 
 
-def _largest_log(one: Values, other: Values, level: float) -> float | None:
-    rank = _rank(len(one), len(other), level)
+def percent_interval(one: Values, other: Values, *, tests: int = 1) -> tuple[float, float] | None:
+    """Return the 95 % interval of the change from `other` to `one` in percent, one of `tests` that hold together.
+
+    None for too few launches, and for values that are not positive.
+    """
+    if min(*one, *other) <= 0:
+        return None
+    logs = _log_interval(one, other, tests=tests)
+    return logs and (100 * math.expm1(logs[0]), 100 * math.expm1(logs[1]))
+
+
+def _log_interval(one: Values, other: Values, *, tests: int) -> tuple[float, float] | None:
+    rank = _rank(len(one), len(other), (1 - CONFIDENCE) / tests)
     if rank == 0:
         return None
     logs = np.sort(np.subtract.outer(np.log(one), np.log(other)), axis=None)
-    return float(max(abs(logs[rank - 1]), abs(logs[-rank])))
+    return float(logs[rank - 1]), float(logs[-rank])
 
 
 @functools.cache

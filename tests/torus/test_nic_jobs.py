@@ -97,4 +97,4 @@ def test_a_rank_that_sees_another_gpu_fails_the_launch(
     words = [word for name, value in settings.items() for word in ("-S", f"{name}={value}")]
     done = site_jobs.run(Site(torus=dual_rail, folder=tmp_path, nodes=4), "-n", "halo_smoke", *words)
     (record,) = done.records
-    assert record.status == "failed" and "sees GPU 0, asked 1" in record.reason, record.reason
+    assert record.status == "failed" and "sees GPU 0, assigned 1" in record.reason, record.reason

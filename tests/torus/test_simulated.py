@@ -378,7 +378,7 @@ def test_a_limit_ends_a_simulation(railyard: Run) -> None:
     path = f"{PROGRAMS}:{os.environ['PATH']}"
     words = ["gemini-4x4x4", "halo", "--cells", "64", "--repeats", "100000"]
     done = railyard("sim", "--time-limit", "1", *words, PATH=path)
-    assert done.returncode == 1 and "(--time-limit)" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and "raise --time-limit" in done.stderr and done.stderr.count("\n") == 1
     done = railyard("sim", "--memory-limit", "0.2", *words[:3], "128", PATH=path)
     assert done.returncode == 1 and "(--memory-limit)" in done.stderr and done.stderr.count("\n") == 1
 
